@@ -1,0 +1,122 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
+import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
+import { answerAuthorize, answerToken } from './grant.ts';
+import { createMcp } from './mcp.ts';
+import { MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
+import { type Caller, createServerLink } from './server-link.ts';
+
+export interface AgentOptions {
+  readonly server_url: string;
+  readonly service_token: string;
+  /** The front port as clients see it. */
+  readonly public_url: string;
+  readonly allowed_hosts: ReadonlySet<string>;
+  readonly log: Log;
+}
+
+/** @param address of the socket. */
+export type AgentFetch = (request: Request, address: string | null) => Promise<Response>;
+
+/** Contract section 13. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+/** Everything that the agent endpoint answers. It keeps nothing between two requests. */
+export function createAgent(options: AgentOptions): AgentFetch {
+  const { public_url, allowed_hosts, log } = options;
+  const link = createServerLink(options);
+  const mcp = createMcp(link, log);
+  const documents = metadataDocuments(public_url);
+  const answer = async (request: Request, address: string | null, request_id: string): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    const path = pathname.length > 1 ? pathname.replace(/\/$/, '') : pathname;
+    const proxied = isOurs(request.headers.get('x-service-token'), options.service_token);
+    if (!proxied) checkEntrance(request, allowed_hosts);
+    const client_address = proxied ? request.headers.get('x-client-address') : address;
+    if (path === '/agent-mcp/health') return Response.json({ status: 'ok', version: PRODUCT_VERSION });
+    const document = documents.get(path);
+    if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
+    if (path === '/agent-mcp/oauth/token') return answerToken(link, request, client_address);
+    if (path === '/agent-mcp/oauth/authorize') return answerAuthorize();
+    if (!MCP_PATHS.includes(path)) throw new AppError('not_found', 'There is nothing at this address. MCP is at /agent-mcp/mcp.');
+    const caller: Caller = { token: bearerOf(request), client_address, request_id };
+    const body = request.method === 'POST' ? await readBody(request) : undefined;
+    const { id, name, scopes } = await link.authorize(caller, toolsCalledBy(body));
+    return mcp(request, body, caller, { id, name, scopes });
+  };
+  return async (request, address) => {
+    const given = request.headers.get('x-request-id');
+    const request_id = given !== null && /^[\w.-]{1,128}$/.test(given) ? given : Bun.randomUUIDv7();
+    const response = await answer(request, address, request_id).catch((error: unknown) =>
+      toFault(error, request, public_url, log),
+    );
+    response.headers.set('x-request-id', request_id);
+    return response;
+  };
+}
+
+/** The server passes on what it has let in, and says so with the service token. */
+function isOurs(given: string | null, service_token: string): boolean {
+  if (given === null) return false;
+  const [a, b] = [Buffer.from(given), Buffer.from(service_token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function checkEntrance(request: Request, allowed_hosts: ReadonlySet<string>): void {
+  const host = request.headers.get('host') ?? new URL(request.url).host;
+  if (!isHostAllowed(host, allowed_hosts)) {
+    throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
+  }
+  if (!isOriginAllowed(request.headers.get('origin'), host, [])) {
+    throw new AppError('forbidden', 'Pages of other origins are accepted on the front port only, when cors_origins names them.');
+  }
+}
+
+function bearerOf(request: Request): string {
+  const token = /^bearer +(\S{1,512}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (token === undefined) throw new AppError('unauthenticated', 'Send a token as Authorization: Bearer <token>.');
+  return token;
+}
+
+async function readBody(request: Request): Promise<unknown> {
+  const refusal = () => new AppError('too_large', `The body is larger than ${BODY_LIMIT / 1_048_576} MiB.`);
+  if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMIT) throw refusal();
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw new AppError('unsupported_media_type', 'Content-Type must be application/json.');
+  const text = await request.text();
+  if (text.length * 3 > BODY_LIMIT && Buffer.byteLength(text) > BODY_LIMIT) throw refusal();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new AppError('bad_request', 'The body is not valid JSON.', { cause });
+  }
+}
+
+/** Names of the tools that a body calls: each counts in the caller's rate. */
+function toolsCalledBy(body: unknown): string[] {
+  const messages = (Array.isArray(body) ? body : [body]) as ({ method?: unknown; params?: { name?: unknown } } | null)[];
+  if (messages.length > 50) throw new AppError('bad_request', 'Send one message a request.');
+  return messages.flatMap((message) => {
+    if (message?.method !== 'tools/call') return [];
+    const name = message.params?.name;
+    return [typeof name === 'string' ? name.slice(0, 128) : 'unknown'];
+  });
+}
+
+function toFault(error: unknown, request: Request, public_url: string, log: Log): Response {
+  const fault =
+    error instanceof AppError ? error : new AppError('internal', 'Something went wrong inside the agent. Its log says what.');
+  if (!(error instanceof AppError)) {
+    log.error('request failed', { reason: error instanceof Error ? (error.stack ?? error.message) : 'unknown' });
+  }
+  const headers = new Headers();
+  if (fault.retry_after !== undefined) headers.set('retry-after', String(fault.retry_after));
+  if (fault.status === 401) {
+    const path = new URL(request.url).pathname.replace(/\/$/, '');
+    const shown = MCP_PATHS.includes(path) ? path : '/agent-mcp';
+    headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(public_url, shown)}"`);
+  }
+  return Response.json({ detail: fault.detail }, { status: fault.status, headers });
+}

@@ -1,0 +1,56 @@
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { acceptedHostNames } from '#core/security/origins.ts';
+import { createLog, toStream } from '#core/log.ts';
+import { createAgent } from './http.ts';
+
+/** Seconds without a byte after which a connection is closed, and what a call may take: Bun's largest value. */
+const IDLE_SECONDS = 30;
+const CALL_SECONDS = 255;
+
+try {
+  main();
+} catch (error) {
+  process.stderr.write(`${error instanceof EnvError ? error.message : `The agent cannot start: ${String(error)}`}\n`);
+  process.exit(1);
+}
+
+function main(): void {
+  const { env, warnings } = parseEnv('agent', withDevSecrets(processEnvironment()));
+  const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout), 'agent');
+  for (const warning of warnings) log.warning(warning);
+  const answer = createAgent({
+    server_url: env.SVC_SERVER_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
+    service_token: env.SVC_AGENT_SERVICE_TOKEN,
+    public_url: env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
+    allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
+    log,
+  });
+  const server = Bun.serve({
+    hostname: env.SVC_BIND,
+    port: env.SVC_AGENT_MCP_PORT,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: 20 * 1024 * 1024,
+    async fetch(request, listener) {
+      listener.timeout(request, CALL_SECONDS);
+      const response = await answer(request, listener.requestIP(request)?.address ?? null);
+      // Streams of subscriptions are quiet for longer than any limit. Bun keeps the value for the connection's next request.
+      const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      listener.timeout(request, streams ? 0 : IDLE_SECONDS);
+      return response;
+    },
+  });
+  log.info('agent listens', { address: env.SVC_BIND, port: server.port });
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    // Running calls may finish.
+    await Promise.race([server.stop(), Bun.sleep(5_000)]);
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  // Started with a channel: its end means that the parent is gone.
+  process.on('disconnect', () => void stop());
+}

@@ -1,0 +1,35 @@
+const SCOPES = ['read', 'write', 'deploy'];
+const PROTECTED = '/.well-known/oauth-protected-resource';
+const AUTHORIZATION = '/.well-known/oauth-authorization-server';
+export const MCP_PATHS: readonly string[] = ['/agent-mcp', '/agent-mcp/mcp'];
+
+/** Metadata documents by path: path-inserted, and at the root of the port that serves only this (RFC 9728, RFC 8414). */
+export function metadataDocuments(public_url: string): ReadonlyMap<string, object> {
+  const issuer = `${public_url}/agent-mcp`;
+  const resource = (path: string) => ({
+    resource: `${public_url}${path}`,
+    authorization_servers: [issuer],
+    scopes_supported: SCOPES,
+    bearer_methods_supported: ['header'],
+    resource_name: 'Sluice agent endpoint',
+  });
+  const authorization = {
+    issuer,
+    // Required by the official clients, whatever grant they use; it refuses with a sentence.
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    grant_types_supported: ['client_credentials', 'refresh_token'],
+    response_types_supported: [],
+    scopes_supported: SCOPES,
+  };
+  return new Map<string, object>([
+    ...MCP_PATHS.map((path) => [`${PROTECTED}${path}`, resource(path)] as const),
+    [PROTECTED, resource('/agent-mcp')],
+    [`${AUTHORIZATION}/agent-mcp`, authorization],
+    [AUTHORIZATION, authorization],
+  ]);
+}
+
+/** Where a client that came without a valid token learns how to get one. */
+export const metadataUrl = (public_url: string, path: string): string => `${public_url}${PROTECTED}${path}`;

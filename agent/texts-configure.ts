@@ -1,0 +1,161 @@
+import type { ToolText } from './texts.ts';
+
+/** Connections, tools, resources and prompts. */
+export const CONFIGURE = {
+  list_connections: {
+    title: 'List connections',
+    effect: 'reads',
+    description:
+      'Lists the databases that are connected, without passwords. Use it first: tools, resources and previews need a connection_id. At most 500 a page (skip, limit), filters search and enabled. Example: {"search":"shop"}.',
+  },
+  get_connection: {
+    title: 'Read a connection',
+    effect: 'reads',
+    description:
+      'Reads one connection with its limits and its version. Use it before update_connection. Secrets are never shown; password_set says whether one is stored. Example: {"connection_id":"shop"}.',
+  },
+  create_connection: {
+    title: 'Create a connection',
+    effect: 'adds',
+    description:
+      'Stores how to reach a database. Then call test_connection. host and port are needed for network databases; private addresses may be refused by the installation. Example: {"name":"shop","db_type":"postgresql","host":"db.example.com","port":5432,"database":"shop","username":"reader","password":"…","read_only":true}.',
+  },
+  update_connection: {
+    title: 'Change a connection',
+    effect: 'overwrites',
+    description:
+      'Changes the fields that you send; null clears one. Read it with get_connection first and send its version, so that nobody’s change is lost. A new db_type, host, port or username needs the password again in the same call. Then test_connection and deploy_server. Example: {"connection_id":"shop","version":3,"pool_size":8}.',
+  },
+  delete_connection: {
+    title: 'Delete a connection',
+    effect: 'removes',
+    description:
+      'Deletes a connection and all its tools, resources and prompts. Call it with dry_run true first: it names what would go. The answer’s history_id given to rollback brings all of it back. Clients keep what is deployed until deploy_server. Example: {"connection_id":"shop","dry_run":true}.',
+  },
+  test_connection: {
+    title: 'Test a connection',
+    effect: 'reads',
+    description:
+      'Connects to the database within 10 seconds and says how long it took, or why it failed; warnings name rights that are too wide. Use it after create_connection and update_connection. Example: {"connection_id":"shop"}.',
+  },
+  list_tables: {
+    title: 'List tables',
+    effect: 'reads',
+    description:
+      'Lists tables and views of a connected database. Use it before you write SQL, then list_columns. 200 a page unless limit says otherwise (at most 5 000); total is exact; filters schema and search. Example: {"connection_id":"shop","search":"order"}.',
+  },
+  list_columns: {
+    title: 'List columns',
+    effect: 'reads',
+    description:
+      'Lists the columns of a table with types, keys and references. Use it after list_tables and before preview_sql. table may be schema.table. Example: {"connection_id":"shop","table":"public.orders"}.',
+  },
+  list_tools: {
+    title: 'List tools',
+    effect: 'reads',
+    description:
+      'Lists the tools that are defined, deployed or not. Use compact true, or fields, to save space when there are many; get_tool reads one whole. At most 500 a page; filters search, connection_id, tags (comma list), enabled. Example: {"compact":true,"tags":"billing"}.',
+  },
+  get_tool: {
+    title: 'Read a tool',
+    effect: 'reads',
+    description:
+      'Reads one tool with its SQL, parameters, output schema, warnings and version. Use it before update_tool. Example: {"tool_id":"find_orders"}.',
+  },
+  create_tool: {
+    title: 'Create a tool',
+    effect: 'adds',
+    description:
+      'Defines a tool of the MCP server: one SQL statement whose values are :name parameters. Try it with preview_sql first; call deploy_server afterwards. Write the description for the model that will call it. [[ … :name … ]] is kept only when its parameters are given. The database is asked whether the statement prepares. Example: {"connection_id":"shop","name":"find_orders","description":"Orders of one customer, newest first","sql_query":"select id, total from orders where customer_id = :customer order by id desc","parameters":[{"name":"customer","type":"integer","description":"Customer number"}]}.',
+  },
+  create_tools_batch: {
+    title: 'Create several tools',
+    effect: 'adds',
+    description:
+      'Creates up to 50 tools, each as create_tool takes it. With atomic true it is all or nothing, otherwise what is right is stored and errors name the rest by index. Use it after preview_sql, then deploy_server. Example: {"atomic":true,"tools":[{"connection_id":"shop","name":"count_orders","description":"How many orders there are","sql_query":"select count(*) as orders from orders"}]}.',
+  },
+  update_tool: {
+    title: 'Change a tool',
+    effect: 'overwrites',
+    description:
+      'Changes the fields that you send; null clears one. Read it with get_tool and send its version. Clients see it after deploy_server; rollback undoes it. Example: {"tool_id":"find_orders","version":2,"max_rows":100}.',
+  },
+  delete_tool: {
+    title: 'Delete a tool',
+    effect: 'removes',
+    description:
+      'Deletes a tool; clients keep it until deploy_server. dry_run true only checks. The answer’s history_id given to rollback brings it back. To hide it for a while use update_tool with enabled false. Example: {"tool_id":"find_orders"}.',
+  },
+  duplicate_tool: {
+    title: 'Copy a tool',
+    effect: 'adds',
+    description:
+      'Copies a tool under the name <name>_copy. Use it to try a variant, then update_tool to change the copy. Example: {"tool_id":"find_orders"}.',
+  },
+  preview_sql: {
+    title: 'Try a statement',
+    effect: 'reads',
+    description:
+      'Runs one reading statement in a read-only session for at most 10 seconds and shows up to 1 000 rows (limit, 100 unless said). Use it before create_tool. With transform_template it also shows what the template makes of the rows (transformed_result, or transform_error). Example: {"connection_id":"shop","sql_query":"select id from orders where total > :least","parameters":{"least":100},"transform_template":"{{ rows | length }} orders"}.',
+  },
+  list_resources: {
+    title: 'List resources',
+    effect: 'reads',
+    description:
+      'Lists the MCP resources that are defined. At most 500 a page; filters search, connection_id, tags (comma list), enabled. Example: {"connection_id":"shop"}.',
+  },
+  get_resource: {
+    title: 'Read a resource',
+    effect: 'reads',
+    description:
+      'Reads one resource with its URI, SQL and version. Use it before update_resource. Example: {"resource_id":"order"}.',
+  },
+  create_resource: {
+    title: 'Create a resource',
+    effect: 'adds',
+    description:
+      'Defines something that clients read under a URI. Variables {name} of uri_template are the statement’s parameters; without variables it is listed as one resource. mime_type decides the form (application/json unless said). Then deploy_server. Example: {"connection_id":"shop","name":"order","description":"One order","uri_template":"shop://orders/{id}","sql_query":"select * from orders where id = :id","parameters":[{"name":"id","type":"integer"}]}.',
+  },
+  update_resource: {
+    title: 'Change a resource',
+    effect: 'overwrites',
+    description:
+      'Changes the fields that you send. Read it with get_resource and send its version; then deploy_server. Example: {"resource_id":"order","version":1,"mime_type":"text/csv"}.',
+  },
+  delete_resource: {
+    title: 'Delete a resource',
+    effect: 'removes',
+    description:
+      'Deletes a resource; clients keep it until deploy_server. dry_run true only checks; history_id of the answer given to rollback brings it back. Example: {"resource_id":"order"}.',
+  },
+  list_prompts: {
+    title: 'List prompts',
+    effect: 'reads',
+    description:
+      'Lists the MCP prompts that are defined. At most 500 a page; filters search, connection_id, tags (comma list), enabled. Example: {"search":"report"}.',
+  },
+  get_prompt: {
+    title: 'Read a prompt',
+    effect: 'reads',
+    description:
+      'Reads one prompt with its template, arguments and version. Use it before update_prompt. Example: {"prompt_id":"weekly_report"}.',
+  },
+  create_prompt: {
+    title: 'Create a prompt',
+    effect: 'adds',
+    description:
+      'Defines a prompt that clients offer to people. The template writes arguments as {{ name }}; messages may take its place for several roles. Then deploy_server. Example: {"name":"weekly_report","description":"Sum up a week of sales","template":"Sum up the sales of week {{ week }}.","arguments":[{"name":"week","description":"ISO week"}]}.',
+  },
+  update_prompt: {
+    title: 'Change a prompt',
+    effect: 'overwrites',
+    description:
+      'Changes the fields that you send. Read it with get_prompt and send its version; then deploy_server. Example: {"prompt_id":"weekly_report","version":1,"title":"Weekly report"}.',
+  },
+  delete_prompt: {
+    title: 'Delete a prompt',
+    effect: 'removes',
+    description:
+      'Deletes a prompt; clients keep it until deploy_server. dry_run true only checks; history_id of the answer given to rollback brings it back. Example: {"prompt_id":"weekly_report"}.',
+  },
+} satisfies Record<string, ToolText>;

@@ -1,0 +1,17 @@
+/** What a tool does to what is stored, for the hints that clients ask people by. */
+export type Effect = 'reads' | 'adds' | 'overwrites' | 'removes';
+
+/** What a model reads about a tool: when to use it, what comes before and after, limits, an example. */
+export interface ToolText {
+  readonly title: string;
+  readonly effect: Effect;
+  readonly description: string;
+}
+
+export const INSTRUCTIONS = [
+  'Sluice turns SQL into a running MCP server. You configure it here; its clients use what you deploy.',
+  'The usual order: list_connections or create_connection and test_connection; list_tables and list_columns; preview_sql;',
+  'create_tool or create_tools_batch, create_resource, create_prompt; deploy_server. Nothing you write reaches clients before deploy_server.',
+  'Every change has an entry in list_history, and rollback undoes it. Where an id is wanted, a unique name will do.',
+  'SQL takes values as :name parameters, never spliced text. Deletions and imports take dry_run.',
+].join(' ');

@@ -1,0 +1,93 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+import { type OperationName, operations } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { CONFIGURE } from './texts-configure.ts';
+import { OPERATE } from './texts-operate.ts';
+import type { ToolText } from './texts.ts';
+
+type JsonObject = Record<string, unknown>;
+
+/** A tool of the agent endpoint: what is listed, and the operation that it is. */
+export interface AgentTool {
+  readonly operation: OperationName;
+  /** The argument that is the operation's `id`; null when the operation has none. */
+  readonly id_argument: string | null;
+  readonly listing: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly annotations: JsonObject;
+    readonly inputSchema: { readonly type: 'object'; readonly required: string[]; [key: string]: unknown };
+    readonly outputSchema: { readonly type: 'object'; [key: string]: unknown };
+  };
+}
+
+const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...OPERATE };
+/** What an operation's `id` is called where several nouns meet. */
+const ID_ARGUMENT: Readonly<Record<string, string>> = {
+  connections: 'connection_id',
+  tools: 'tool_id',
+  resources: 'resource_id',
+  prompts: 'prompt_id',
+};
+const REFERENCES = new Set([...Object.values(ID_ARGUMENT), 'history_id', 'entity_id']);
+
+/** Every operation of the contract that names a tool, by the name of the tool, in the order of their texts. */
+export function agentTools(): Map<string, AgentTool> {
+  const named = new Map<string, [OperationName, Operation]>();
+  for (const entry of Object.entries(operations) as [OperationName, Operation][]) {
+    if (entry[1].agent !== undefined) named.set(entry[1].agent, entry);
+  }
+  const tools = new Map<string, AgentTool>();
+  for (const [name, text] of Object.entries(TEXTS)) {
+    const entry = named.get(name);
+    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry));
+  }
+  return tools;
+}
+
+function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation): AgentTool {
+  const input = schemaOf(definition.input, 'input');
+  const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
+  const required = (input['required'] as string[] | undefined) ?? [];
+  const id_argument = 'id' in properties ? (ID_ARGUMENT[operation.split('.')[0] ?? ''] ?? null) : null;
+  const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
+  // A record that is updated may also be moved to another owner under the name of its own id.
+  const renamed = Object.fromEntries(Object.entries(properties).map(([field, schema]) => [argumentOf(field), schema]));
+  for (const field of Object.keys(renamed)) {
+    if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'An id, or a unique name' };
+  }
+  return {
+    operation,
+    id_argument,
+    listing: {
+      name,
+      title: text.title,
+      description: text.description,
+      annotations: annotationsOf(text),
+      inputSchema: { ...input, type: 'object', properties: renamed, required: required.map(argumentOf) },
+      outputSchema: { ...schemaOf(definition.output, 'output'), type: 'object' },
+    },
+  };
+}
+
+const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
+  title,
+  readOnlyHint: effect === 'reads',
+  destructiveHint: effect === 'overwrites' || effect === 'removes',
+  idempotentHint: effect !== 'adds',
+  openWorldHint: false,
+});
+
+function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonObject {
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as JsonObject;
+  return rest;
+}
+
+/** The arguments of a call as the operation takes them. */
+export function toInput({ id_argument }: AgentTool, given: Readonly<JsonObject>): JsonObject {
+  if (id_argument === null) return { ...given };
+  const { [id_argument]: id, ...rest } = given;
+  return { ...rest, id };
+}

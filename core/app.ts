@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { Change } from '#core/contract/deploy.ts';
+import type { Env } from '#core/env.ts';
+import { createHostBoard, type HostBoard } from '#core/host-board.ts';
+import type { Kv } from '#core/kv/kv.ts';
+import type { Log } from '#core/log.ts';
+import { createKeyring, type Keyring } from '#core/security/secrets.ts';
+import { createSourcePool, type SourcePool } from '#core/services/source-pool.ts';
+import { dialPolicy } from '#core/sources/policy.ts';
+import type { DialPolicy } from '#core/sources/source.ts';
+import { createLock, type Lock, type Store } from '#core/db/open.ts';
+import type { GuardModel } from '#core/security/prompt-guard/model.ts';
+import { openGuardModel } from '#core/services/guard-model.ts';
+import type { Guard } from '#core/security/prompt-guard/guard.ts';
+import { type ConfigurationCache, createConfigurationCache } from '#core/services/configuration.ts';
+import type { StoredSnapshot } from '#core/services/deployment.ts';
+
+export interface AppOptions {
+  readonly env: Env;
+  readonly store: Store;
+  readonly kv: Kv;
+  readonly log: Log;
+  readonly clock: () => Date;
+  readonly ids: () => string;
+}
+
+/** The whole product without its edges: what handlers work with. */
+export interface App extends AppOptions {
+  readonly keyring: Keyring;
+  readonly policy: DialPolicy;
+  readonly sources: SourcePool;
+  readonly hosts: HostBoard;
+  /** Deploys, stops and activations take turns, over every server of the database. */
+  readonly deploy_lock: Lock;
+  /** Lists of access tokens are read and sent one after the other. */
+  readonly token_lock: Lock;
+  /** The optional classifier of the prompt guard, opened when it is first asked for. */
+  guard_model(): Promise<GuardModel | undefined>;
+  /** The prompt guard of the present settings. */
+  readonly guards: Map<string, Guard>;
+  readonly configuration_cache: ConfigurationCache;
+  /** What waits for a deploy, by the state that it was worked out from. */
+  readonly pending_cache: Map<string, Change[]>;
+  /** The snapshot that was read or stored last, by version. */
+  readonly snapshot_cache: Map<number, StoredSnapshot>;
+  /** Work that no caller waits for; `close` does. */
+  background(work: Promise<void>): void;
+  /** Waits; no longer than until the app closes. */
+  sleep(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createApp(options: AppOptions): Promise<App> {
+  const keyring = await openKeyring(options);
+  const policy = dialPolicy(options.env);
+  const sources = createSourcePool(policy, keyring);
+  const working = new Set<Promise<void>>();
+  const closing = Promise.withResolvers<void>();
+  let model: Promise<GuardModel | undefined> | undefined;
+  const app: App = {
+    ...options,
+    keyring,
+    policy,
+    sources,
+    hosts: createHostBoard(options.clock),
+    deploy_lock: createLock(),
+    token_lock: createLock(),
+    guard_model: () => (model ??= openGuardModel(app)),
+    guards: new Map(),
+    configuration_cache: createConfigurationCache(),
+    pending_cache: new Map(),
+    snapshot_cache: new Map(),
+    background(work) {
+      const watched = work.finally(() => working.delete(watched));
+      working.add(watched);
+    },
+    sleep: (ms) => Promise.race([Bun.sleep(ms), closing.promise]),
+    async close() {
+      closing.resolve();
+      await model?.then((opened) => opened?.close());
+      await Promise.allSettled(working);
+      await sources.close();
+      await options.kv.close();
+      await options.store.close();
+    },
+  };
+  return app;
+}
+
+/** The fingerprint key is made once and kept in the metadata database, always sealed with the first key of the ring. */
+async function openKeyring({ env, store }: AppOptions): Promise<Keyring> {
+  const { meta } = store.tables;
+  const bootstrap = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
+  const place = 'meta/fingerprint_key';
+  const plain = await store.write(async (tx) => {
+    const fresh = bootstrap.seal(randomBytes(32).toString('hex'), place);
+    await tx.insert(meta).values({ key: 'fingerprint_key', value: fresh }).onConflictDoNothing();
+    const rows = await tx.select().from(meta).where(eq(meta.key, 'fingerprint_key'));
+    const sealed = rows[0]?.value ?? fresh;
+    const opened = bootstrap.open(sealed, place);
+    if (bootstrap.stale(sealed)) {
+      await tx
+        .update(meta)
+        .set({ value: bootstrap.seal(opened, place) })
+        .where(eq(meta.key, 'fingerprint_key'));
+    }
+    return opened;
+  });
+  return createKeyring(env.SVC_ENCRYPTION_KEY, Buffer.from(plain, 'hex'));
+}

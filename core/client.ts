@@ -1,0 +1,53 @@
+import { fullPath, type OperationName, operations, type Output, pathVariables, type RawInput } from '#core/contract/index.ts';
+import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
+
+export interface ClientOptions {
+  /** Origin of the server without a trailing slash; empty for the page's own. */
+  readonly base_url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export type Call = <N extends OperationName>(name: N, input: RawInput<N>, signal?: AbortSignal) => Promise<Output<N>>;
+
+/** The REST API as typed calls. Faults arrive as AppError with the server's own sentence, code and field errors. */
+export function createClient(options: ClientOptions): Call {
+  const send = options.fetch ?? ((url, init) => fetch(url, init));
+  return async (name, input, signal) => {
+    const { method, path, query = [] } = operations[name] as { method: string; path: string; query?: readonly string[] };
+    const rest: Record<string, unknown> = { ...input };
+    let url = fullPath(path);
+    for (const variable of pathVariables(path)) {
+      url = url.replace(`{${variable}}`, encodeURIComponent(String(rest[variable])));
+      delete rest[variable];
+    }
+    const search = new URLSearchParams();
+    const without_body = method === 'GET' || method === 'DELETE';
+    for (const [key, value] of Object.entries(rest)) {
+      if (value === undefined || !(without_body || query.includes(key))) continue;
+      search.set(key, typeof value === 'string' ? value : JSON.stringify(value));
+      delete rest[key];
+    }
+    const response = await send(`${options.base_url}${url}${search.size > 0 ? `?${search}` : ''}`, {
+      method,
+      headers: {
+        accept: 'application/problem+json, application/json',
+        ...(without_body ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(without_body ? {} : { body: JSON.stringify(rest) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!response.ok) throw await toError(response);
+    return (response.status === 204 ? {} : await response.json()) as Output<typeof name>;
+  };
+}
+
+async function toError(response: Response): Promise<AppError> {
+  const body = (await response.json().catch(() => ({}))) as { detail?: string; code?: ErrorCode; errors?: FieldError[] };
+  const retry_after = Number(response.headers.get('retry-after'));
+  return new AppError(body.code ?? 'internal', body.detail ?? `The server answered ${response.status}.`, {
+    errors: body.errors ?? [],
+    ...(retry_after > 0 ? { retry_after } : {}),
+  });
+}

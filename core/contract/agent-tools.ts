@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import { ServerConfigPatch, Variable, VariableName } from './config.ts';
+import { Empty, entityFilters, Id, integerBetween, Skip, textBetween } from './fields.ts';
+import { operation } from './operation.ts';
+import { Table, TableColumn } from './schema.ts';
+import { Tool } from './tools.ts';
+import { Import, ImportReport } from './transfer.ts';
+
+/** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
+const path = (tool: string) => `/agent-tools/${tool}`;
+const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Only say what would happen'));
+
+const page = {
+  connection_id: Id,
+  skip: Skip,
+  limit: v.optional(integerBetween(1, 5_000), 200),
+  schema: v.optional(textBetween(1, 255)),
+  search: v.optional(textBetween(1, 255)),
+};
+
+const toolFields = Object.keys(Tool.entries) as (keyof typeof Tool.entries)[];
+
+/** Names of what went, or would go. */
+const Names = v.array(v.string());
+const Deleted = v.object({
+  deleted: v.boolean(),
+  id: Id,
+  name: v.string(),
+  cascaded: v.pipe(
+    v.object({ tools: Names, resources: Names, prompts: Names }),
+    v.description('What belonged to it and went with it'),
+  ),
+  total: v.pipe(v.number(), v.description('Records that went, itself included')),
+  history_id: v.pipe(v.nullable(v.string()), v.description('What rollback takes to bring all of it back; null on a dry run')),
+  batch_id: v.pipe(v.nullable(v.string()), v.description('The same for every history entry of this deletion')),
+});
+export type Deleted = v.InferOutput<typeof Deleted>;
+
+const Variables = v.record(v.string(), Variable);
+const VariablesResult = v.object({
+  variables: Variables,
+  total: v.number(),
+  removed: v.pipe(Names, v.description('Variables that went')),
+  version: v.pipe(v.number(), v.description('Of the server configuration')),
+  history_id: v.pipe(v.nullable(v.string()), v.description('What rollback takes to undo this; null when nothing changed')),
+});
+export type VariablesResult = v.InferOutput<typeof VariablesResult>;
+const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
+
+const deletion = <const F extends 'connection_id' | 'tool_id' | 'resource_id' | 'prompt_id'>(field: F, noun: string) =>
+  operation({
+    method: 'POST',
+    path: path(`delete_${noun}`),
+    access: 'write',
+    input: v.strictObject({ [field]: Id, dry_run: DryRun } as Record<F, typeof Id> & { dry_run: typeof DryRun }),
+    output: Deleted,
+    agent: `delete_${noun}`,
+    summary: `Delete a ${noun} and say what went; the agent's form of DELETE`,
+  });
+
+export const agentTools = {
+  'agent.list_tables': operation({
+    method: 'POST',
+    path: path('list_tables'),
+    access: 'read',
+    input: v.strictObject(page),
+    output: v.object({ tables: v.array(Table), total: v.number() }),
+    agent: 'list_tables',
+    summary: 'Tables and views of a connected database',
+  }),
+  'agent.list_columns': operation({
+    method: 'POST',
+    path: path('list_columns'),
+    access: 'read',
+    input: v.strictObject({ ...page, table: textBetween(1, 512) }),
+    output: v.object({ columns: v.array(TableColumn), total: v.number() }),
+    agent: 'list_columns',
+    summary: 'Columns of one table',
+  }),
+  'agent.list_tools': operation({
+    method: 'POST',
+    path: path('list_tools'),
+    access: 'read',
+    input: v.strictObject({
+      ...entityFilters,
+      connection_id: v.optional(Id),
+      tags: v.pipe(v.optional(textBetween(1, 2_000)), v.description('Comma list; any of them')),
+      compact: v.pipe(v.optional(v.boolean(), false), v.description('Only id, name, connection_name and tags')),
+      fields: v.pipe(v.optional(v.array(v.picklist(toolFields))), v.description('Only these fields, besides id and name')),
+    }),
+    output: v.object({ items: v.array(v.partial(Tool)), total: v.number() }),
+    agent: 'list_tools',
+    summary: 'Tools, whole or in part',
+  }),
+  'agent.create_tools_batch': operation({
+    method: 'POST',
+    path: path('create_tools_batch'),
+    access: 'write',
+    input: v.strictObject({
+      tools: v.pipe(
+        v.array(v.record(v.string(), v.unknown())),
+        v.minLength(1),
+        v.maxLength(50),
+        v.description('Each as create_tool takes it'),
+      ),
+      atomic: v.pipe(v.optional(v.boolean(), false), v.description('true: all of them, or none when any is wrong')),
+    }),
+    output: v.object({
+      created: v.array(Tool),
+      errors: v.array(v.object({ index: v.number(), name: v.nullable(v.string()), error: v.string() })),
+      total_created: v.number(),
+      total_errors: v.number(),
+    }),
+    agent: 'create_tools_batch',
+    summary: 'Create up to 50 tools at once',
+  }),
+  'agent.delete_connection': deletion('connection_id', 'connection'),
+  'agent.delete_tool': deletion('tool_id', 'tool'),
+  'agent.delete_resource': deletion('resource_id', 'resource'),
+  'agent.delete_prompt': deletion('prompt_id', 'prompt'),
+  'agent.import_config': operation({
+    method: 'POST',
+    path: path('import_config'),
+    access: 'write',
+    input: v.strictObject({
+      data: v.pipe(
+        v.strictObject({
+          format: Import.entries.format,
+          exported_at: Import.entries.exported_at,
+          server_config: Import.entries.server_config,
+          connections: Import.entries.connections,
+          tools: Import.entries.tools,
+          resources: Import.entries.resources,
+          prompts: Import.entries.prompts,
+        }),
+        v.description('What export_config gave; its server_config is left out'),
+      ),
+      dry_run: DryRun,
+    }),
+    output: ImportReport,
+    agent: 'import_config',
+    summary: 'Add what an export holds; names that exist are left as they are',
+    max_body: 16 * 1024 * 1024,
+  }),
+  'agent.get_global_variables': operation({
+    method: 'POST',
+    path: path('get_global_variables'),
+    access: 'read',
+    input: Empty,
+    output: v.object({ variables: Variables, total: v.number(), version: v.number() }),
+    agent: 'get_global_variables',
+    summary: 'Global variables of templates',
+  }),
+  'agent.set_global_variables': operation({
+    method: 'POST',
+    path: path('set_global_variables'),
+    access: 'write',
+    input: v.strictObject({ variables: VariableDrafts, dry_run: DryRun }),
+    output: VariablesResult,
+    agent: 'set_global_variables',
+    summary: 'Replace all global variables',
+  }),
+  'agent.update_global_variables': operation({
+    method: 'POST',
+    path: path('update_global_variables'),
+    access: 'write',
+    input: v.strictObject({
+      set: v.optional(VariableDrafts, {}),
+      delete: v.optional(v.pipe(v.array(VariableName), v.maxLength(100)), []),
+      dry_run: DryRun,
+    }),
+    output: VariablesResult,
+    agent: 'update_global_variables',
+    summary: 'Add, change or delete single global variables, all or nothing',
+  }),
+};

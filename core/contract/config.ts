@@ -1,0 +1,188 @@
+import * as v from 'valibot';
+import { Empty, integerBetween, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import { operation } from './operation.ts';
+
+export const Transport = v.picklist(['http', 'sse', 'stdio']);
+/** In rising order of what a caller has to show. */
+export const AuthType = v.picklist(['none', 'bearer', 'oauth_credentials', 'oauth_introspection']);
+export const DnsProvider = v.picklist(['cloudflare', 'route53']);
+
+/** ASCII (specification 2.7). */
+export const VariableName = v.pipe(
+  v.string(),
+  v.regex(/^[a-zA-Z_]\w{0,63}$/, 'begins with a letter or underscore and holds at most 64 letters, digits and underscores'),
+);
+export const VariableType = v.picklist(['string', 'integer', 'float', 'boolean']);
+export type VariableType = v.InferOutput<typeof VariableType>;
+
+const Text = textBetween(0, 10_000);
+const Finite = v.pipe(v.number(), v.finite());
+const Scalar = v.union([Text, Finite, v.boolean()], 'must be a text, a number, true or false');
+type Scalar = v.InferOutput<typeof Scalar>;
+
+/** What a value may be for each type. Integers beyond 2^53 do not survive JSON. */
+const FITS: Readonly<Record<VariableType, (value: Scalar) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  integer: Number.isSafeInteger,
+  float: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+};
+
+export const Variable = v.object({ value: Scalar, type: VariableType });
+export type Variable = v.InferOutput<typeof Variable>;
+/** A scalar, whose type follows from it, or a value with its type. */
+const VariableDraft = v.union(
+  [
+    Text,
+    Finite,
+    v.boolean(),
+    v.pipe(
+      v.strictObject({ value: Scalar, type: v.optional(VariableType) }),
+      v.check(({ value, type }) => type === undefined || FITS[type](value), 'must hold a value of its type'),
+    ),
+  ],
+  'must be a text, a number, true, false, or an object of value and type',
+);
+export type VariableDraft = v.InferOutput<typeof VariableDraft>;
+
+/** Exactly what a browser sends as Origin: no path, no default port; `*` only where the server allows it. */
+const Origin = v.pipe(
+  textBetween(1, 300),
+  v.check(
+    isOrigin,
+    'must be an origin as browsers send it: scheme, host and a port that is not the default one, such as https://app.example.com',
+  ),
+);
+
+function isOrigin(text: string): boolean {
+  if (text === '*') return true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$/.test(text) || !URL.canParse(text)) return false;
+  // Other schemes than those of the web have no origin that could be compared.
+  return /^https?:/.test(text) ? new URL(text).origin === text : true;
+}
+
+const BindAddress = v.pipe(
+  textBetween(1, 253),
+  v.regex(
+    /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f]*:[0-9A-Fa-f:]*(?:\d+\.\d+\.\d+\.\d+)?)$/,
+    'must be an IP address or a host name, without a port',
+  ),
+);
+
+const Domain = v.pipe(
+  textBetween(1, 253),
+  v.regex(
+    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be a domain name in lower case, such as mcp.example.com',
+  ),
+);
+
+const HttpUrl = v.pipe(
+  textBetween(1, 2_048),
+  v.check((text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, username, password, hash } = new URL(text);
+    return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
+  }, 'must be an http:// or https:// URL without credentials and fragment'),
+);
+
+/** RFC 6749 appendix A, without the space. */
+const ClientId = v.pipe(
+  textBetween(1, 255),
+  v.regex(/^[\x21-\x7e]+$/, 'must hold printable ASCII characters without spaces only'),
+);
+const Secret = textBetween(1, 4_096);
+
+export const DnsCredentials = v.union(
+  [
+    v.strictObject({ api_token: Secret }),
+    v.strictObject({ access_key_id: Secret, secret_access_key: Secret, hosted_zone_id: v.optional(Secret) }),
+  ],
+  'must be an object of api_token for cloudflare, or of access_key_id, secret_access_key and an optional hosted_zone_id for route53',
+);
+export type DnsCredentials = v.InferOutput<typeof DnsCredentials>;
+
+/** Fields that are read as they are written. */
+const plain = {
+  server_name: textBetween(1, 100),
+  transport: Transport,
+  host: BindAddress,
+  port: integerBetween(1, 65_535),
+  log_level: v.picklist(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+  otel_enabled: v.boolean(),
+  auth_type: AuthType,
+  token_ttl_seconds: integerBetween(60, 604_800),
+  introspection_url: v.nullable(HttpUrl),
+  introspection_client_id: v.nullable(textBetween(1, 255)),
+  introspection_cache_ttl_seconds: integerBetween(0, 3_600),
+  cors_origins: v.pipe(v.array(Origin), v.maxLength(100)),
+  ssl_enabled: v.boolean(),
+  ui_domain: v.nullable(Domain),
+  mcp_domain: v.nullable(Domain),
+  mcp_proxy: v.boolean(),
+  acme_email: v.nullable(v.pipe(textBetween(3, 254), v.email('must be an e-mail address'))),
+  acme_challenge: v.picklist(['http-01', 'dns-01']),
+  dns_provider: v.nullable(DnsProvider),
+  auto_renew: v.boolean(),
+  prompt_guard_enabled: v.boolean(),
+  prompt_guard_threshold: v.picklist(['low', 'medium', 'high']),
+  prompt_guard_allow: v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)),
+  agent_enabled: v.boolean(),
+  agent_rate_limit: v.pipe(integerBetween(1, 1_000_000), v.description('Requests a minute for each token')),
+};
+
+/** Without a secret a client keeps its own. `secret_set` is read back and ignored. */
+const OauthClientDraft = v.strictObject({
+  client_id: ClientId,
+  client_secret: v.optional(Secret),
+  secret_set: v.optional(v.boolean()),
+});
+
+export const ServerConfigPatch = v.strictObject({
+  version: v.optional(Version),
+  ...patchOf(plain),
+  oauth_clients: v.optional(v.pipe(v.array(OauthClientDraft), v.maxLength(10))),
+  introspection_client_secret: v.optional(v.nullable(Secret)),
+  dns_credentials: v.optional(v.nullable(DnsCredentials)),
+  global_variables: v.optional(
+    v.pipe(
+      v.record(VariableName, VariableDraft),
+      v.check((variables) => Object.keys(variables).length <= 100, 'must have at most 100 variables'),
+    ),
+  ),
+});
+export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
+
+export const ServerConfig = v.object({
+  ...plain,
+  // A default may come from the environment, where 0 lets the system choose.
+  port: v.number(),
+  oauth_clients: v.array(v.object({ client_id: v.string(), secret_set: v.boolean() })),
+  introspection_client_secret_set: v.boolean(),
+  dns_credentials_set: v.boolean(),
+  global_variables: v.pipe(v.record(v.string(), Variable), v.description('Read as vars.<name> in templates; not secret')),
+  version: Version,
+  updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
+});
+export type ServerConfig = v.InferOutput<typeof ServerConfig>;
+
+export const config = {
+  'config.get': operation({
+    method: 'GET',
+    path: '/server/config',
+    access: 'read',
+    input: Empty,
+    output: ServerConfig,
+    agent: 'get_server_config',
+    summary: 'Read the server configuration',
+  }),
+  'config.update': operation({
+    method: 'PATCH',
+    path: '/server/config',
+    access: 'write',
+    input: ServerConfigPatch,
+    output: ServerConfig,
+    agent: 'update_server_config',
+    summary: 'Change fields of the server configuration; general, auth and variables take effect at the next deploy',
+  }),
+};

@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+
+/** Building blocks that several nouns share. */
+export const Id = v.pipe(v.string(), v.description('UUIDv7'));
+export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, milliseconds'));
+export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));
+
+/** The name of a tool, resource or prompt. */
+export const EntityName = v.pipe(
+  v.string(),
+  v.regex(
+    /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/,
+    'begins with a letter or underscore and holds at most 64 letters, digits, underscores and hyphens',
+  ),
+);
+export const Title = v.nullable(textBetween(1, 200));
+export const Description = textBetween(1, 5_000);
+export const SqlText = textBetween(1, 100_000);
+export const TemplateText = v.nullable(textBetween(1, 100_000));
+export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
+export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('Optimistic lock: compared when sent'));
+export const Warnings = v.array(v.string());
+
+export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);
+export const listInput = (max: number) => ({ skip: Skip, limit: v.optional(integerBetween(1, max), Math.min(50, max)) });
+/** Filters that every list of entities takes. */
+export const entityFilters = {
+  ...listInput(500),
+  search: v.optional(textBetween(1, 200)),
+  enabled: v.optional(v.boolean()),
+};
+export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
+export const Nothing = v.object({});
+export const Empty = v.strictObject({});
+export const byId = v.strictObject({ id: Id });
+
+/** Every field of a draft without its default and not required: what a PATCH may send. */
+export function patchOf<E extends v.ObjectEntries>(entries: E) {
+  const patch = Object.fromEntries(
+    Object.entries(entries).map(([name, schema]) => [
+      name,
+      v.optional('wrapped' in schema && schema.type === 'optional' ? schema.wrapped : schema),
+    ]),
+  );
+  return patch as { [K in keyof E]: v.OptionalSchema<E[K] extends v.OptionalSchema<infer W, infer _> ? W : E[K], undefined> };
+}

@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import { DeployStatus } from './deploy.ts';
+import { Empty } from './fields.ts';
+import { operation } from './operation.ts';
+
+const node = { id: v.string(), name: v.string(), enabled: v.boolean() };
+const owned = { ...node, connection_id: v.string(), tags: v.array(v.string()) };
+
+export const FlowLayout = v.object({
+  connections: v.array(v.object({ ...node, db_type: v.string() })),
+  tools: v.array(v.object({ ...owned, read_only: v.boolean() })),
+  resources: v.array(v.object({ ...owned, uri_template: v.string() })),
+  prompts: v.array(v.object({ ...owned, connection_id: v.nullable(v.string()) })),
+  edges: v.pipe(
+    v.array(v.object({ from: v.string(), to: v.string(), kind: v.picklist(['owns', 'serves']) })),
+    v.description('A connection owns what it is asked by; the server serves what is enabled'),
+  ),
+  server: v.object({
+    server_name: v.string(),
+    status: DeployStatus,
+    snapshot_version: v.nullable(v.number()),
+    transport: v.string(),
+    auth_type: v.string(),
+  }),
+  totals: v.object({ connections: v.number(), tools: v.number(), resources: v.number(), prompts: v.number() }),
+  pending_changes: v.number(),
+});
+export type FlowLayout = v.InferOutput<typeof FlowLayout>;
+
+export const flow = {
+  'flow.layout': operation({
+    method: 'GET',
+    path: '/flow',
+    access: 'read',
+    input: Empty,
+    output: FlowLayout,
+    agent: 'get_flow_layout',
+    summary: 'Everything that is configured and how it hangs together',
+  }),
+};

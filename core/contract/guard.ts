@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import { Empty, listOf, textBetween } from './fields.ts';
+import { operation } from './operation.ts';
+
+const Severity = v.picklist(['low', 'medium', 'high']);
+const TextKind = v.picklist(['text', 'sql', 'template']);
+
+export const GuardRule = v.object({
+  id: v.string(),
+  family: v.string(),
+  severity: Severity,
+  languages: v.array(v.string()),
+  kinds: v.array(TextKind),
+  description: v.string(),
+});
+
+export const GuardFinding = v.object({ rule: v.string(), severity: Severity, field: v.string(), blocked: v.boolean() });
+export type GuardFinding = v.InferOutput<typeof GuardFinding>;
+
+export const guard = {
+  'guard.rules': operation({
+    method: 'GET',
+    path: '/prompt-guard/rules',
+    access: 'admin',
+    input: Empty,
+    output: listOf(GuardRule),
+    summary: 'The rules by which texts are judged',
+  }),
+  'guard.test': operation({
+    method: 'POST',
+    path: '/prompt-guard/test',
+    access: 'admin',
+    input: v.strictObject({ text: textBetween(1, 100_000), kind: v.optional(TextKind, 'text') }),
+    output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
+    summary: 'Judge a text as if it stood in a definition; nothing is stored',
+  }),
+  'guard.scan': operation({
+    method: 'POST',
+    path: '/prompt-guard/scan',
+    access: 'admin',
+    input: Empty,
+    output: v.object({
+      scanned: v.number(),
+      items: v.array(
+        v.object({
+          entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt']),
+          id: v.string(),
+          name: v.string(),
+          findings: v.array(GuardFinding),
+        }),
+      ),
+    }),
+    summary: 'Judge everything that is stored',
+  }),
+};

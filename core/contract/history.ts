@@ -1,0 +1,98 @@
+import * as v from 'valibot';
+import { Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
+import { operation } from './operation.ts';
+
+export const EntityType = v.picklist([
+  'connection',
+  'tool',
+  'resource',
+  'prompt',
+  'server_config',
+  'mcp_token',
+  'agent_token',
+  'oauth_client',
+  'admin',
+  'snapshot',
+]);
+export type EntityType = v.InferOutput<typeof EntityType>;
+
+export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);
+export type Action = v.InferOutput<typeof Action>;
+
+/** What stands in the place of a secret. */
+export const REDACTED = '[redacted]';
+
+/** A record as it is stored, secrets redacted. */
+const StoredRecord = v.record(v.string(), v.unknown());
+
+export const HistoryEntry = v.object({
+  id: Id,
+  entity_type: EntityType,
+  entity_id: v.string(),
+  entity_name: v.string(),
+  action: Action,
+  actor: v.object({
+    type: v.picklist(['admin', 'agent_token', 'oauth_client', 'system']),
+    id: v.nullable(v.string()),
+    name: v.string(),
+  }),
+  ip: v.nullable(v.string()),
+  changes: v.pipe(
+    v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
+    v.description('The fields that differ; a secret reads "[redacted]"'),
+  ),
+  snapshot: v.pipe(v.nullable(StoredRecord), v.description('The record after the change; of a deleted one, as it was before')),
+  version_before: v.nullable(v.number()),
+  version_after: v.nullable(v.number()),
+  batch_id: v.pipe(v.nullable(v.string()), v.description('The same for all entries of one change of several records')),
+  created_at: Timestamp,
+  secrets_unavailable: v.pipe(
+    v.optional(v.literal(true)),
+    v.description('No key opens a secret of the state before this entry: it cannot be rolled back'),
+  ),
+});
+export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
+
+const History = listOf(HistoryEntry);
+
+export const history = {
+  'history.list': operation({
+    method: 'GET',
+    path: '/history',
+    access: 'read',
+    input: v.strictObject({
+      ...listInput(100),
+      entity_type: v.optional(EntityType),
+      entity_id: v.optional(textBetween(1, 64)),
+      action: v.optional(Action),
+    }),
+    output: History,
+    agent: 'list_history',
+    summary: 'Changes, the newest first',
+  }),
+  'history.entity': operation({
+    method: 'GET',
+    path: '/history/{entity_type}/{entity_id}',
+    access: 'read',
+    input: v.strictObject({ ...listInput(100), entity_type: v.string(), entity_id: v.string() }),
+    output: History,
+    agent: 'get_entity_history',
+    summary: 'Changes of one record, the newest first',
+  }),
+  'history.rollback': operation({
+    method: 'POST',
+    path: '/history/{history_id}/rollback',
+    access: 'write',
+    input: v.strictObject({
+      history_id: Id,
+      dry_run: v.optional(v.boolean(), false),
+      version: v.optional(v.pipe(Version, v.description('The version that the record must have now'))),
+    }),
+    output: v.object({
+      entry: v.pipe(HistoryEntry, v.description('What the rollback adds to the history; on a dry run, would add')),
+      entity: v.pipe(v.nullable(StoredRecord), v.description('The record as it is now; null when it is gone')),
+    }),
+    agent: 'rollback',
+    summary: 'Restore the state before an entry',
+  }),
+};

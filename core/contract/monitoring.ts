@@ -1,0 +1,188 @@
+import * as v from 'valibot';
+import { Empty, listInput, listOf, textBetween, Timestamp } from './fields.ts';
+import { operation } from './operation.ts';
+
+export const UsageKind = v.picklist(['tool', 'resource', 'prompt']);
+export type UsageKind = v.InferOutput<typeof UsageKind>;
+
+export const Period = v.picklist(['1h', '6h', '24h', '7d']);
+export type Period = v.InferOutput<typeof Period>;
+
+/** A time with its zone, as the ISO 8601 text that is stored. */
+const Time = v.pipe(
+  v.string(),
+  v.maxLength(64),
+  v.isoTimestamp(),
+  v.check((text) => !Number.isNaN(Date.parse(text))),
+  v.transform((text) => new Date(text).toISOString()),
+);
+
+/** What was called within the period. Durations in ms; percentiles are within 2 % of a measured duration. */
+export const UsageStats = v.object({
+  id: v.nullable(v.string()),
+  calls: v.number(),
+  errors: v.number(),
+  error_rate: v.pipe(v.number(), v.description('Share of the calls that failed, 0 to 1')),
+  avg_ms: v.number(),
+  p50_ms: v.number(),
+  p95_ms: v.number(),
+  p99_ms: v.number(),
+  rows: v.number(),
+  bytes: v.number(),
+  last_called_at: Timestamp,
+});
+export type UsageStats = v.InferOutput<typeof UsageStats>;
+
+export const QueueMetrics = v.object({
+  name: v.string(),
+  active: v.number(),
+  waiting: v.number(),
+  limit: v.pipe(v.number(), v.description('Calls that run at once, over all hosts')),
+  completed: v.number(),
+  rejected: v.pipe(v.number(), v.description('Turned away because the queue was full')),
+  timed_out: v.pipe(v.number(), v.description('Gave up because no place came free in time')),
+  avg_wait_ms: v.pipe(v.number(), v.description('Of the last 5 to 10 minutes; calls that did not wait count as 0')),
+  p95_wait_ms: v.number(),
+});
+export type QueueMetrics = v.InferOutput<typeof QueueMetrics>;
+
+export const RequestLog = v.object({
+  id: v.string(),
+  timestamp: Timestamp,
+  kind: UsageKind,
+  name: v.string(),
+  connection_id: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  token_prefix: v.nullable(v.string()),
+  duration_ms: v.number(),
+  wait_ms: v.number(),
+  rows: v.number(),
+  success: v.boolean(),
+  error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
+  snapshot_version: v.nullable(v.number()),
+});
+export type RequestLog = v.InferOutput<typeof RequestLog>;
+
+const byName = v.record(v.string(), UsageStats);
+
+export const monitoring = {
+  'metrics.stats': operation({
+    method: 'GET',
+    path: '/metrics/stats',
+    access: 'read',
+    input: v.strictObject({ period: v.optional(Period, '24h') }),
+    output: v.object({ tools: byName, resources: byName, prompts: byName }),
+    agent: 'get_metrics_stats',
+    summary: 'Calls, errors and durations of everything that was called within the period',
+  }),
+  'metrics.timeseries': operation({
+    method: 'GET',
+    path: '/metrics/timeseries',
+    access: 'read',
+    input: v.strictObject({
+      period: v.optional(Period, '1h'),
+      tool: v.pipe(v.optional(textBetween(1, 64)), v.description('Name or id of a tool; every call when left out')),
+    }),
+    output: v.object({
+      period: Period,
+      interval_seconds: v.literal(60),
+      points: v.array(
+        v.object({ timestamp: Timestamp, calls: v.number(), errors: v.number(), avg_ms: v.number(), p95_ms: v.number() }),
+      ),
+    }),
+    agent: 'get_metrics_timeseries',
+    summary: 'Calls a minute, with zeros where there were none; the last point is the running minute',
+  }),
+  'queue.metrics': operation({
+    method: 'GET',
+    path: '/queue/metrics',
+    access: 'read',
+    input: Empty,
+    output: v.object({ connections: v.record(v.string(), QueueMetrics) }),
+    agent: 'get_queue_metrics',
+    summary: 'The queue of each connection as its hosts reported it last, counted since their start',
+  }),
+  'logs.list': operation({
+    method: 'GET',
+    path: '/logs',
+    access: 'admin',
+    input: v.strictObject({
+      ...listInput(200),
+      kind: v.optional(UsageKind),
+      name: v.optional(textBetween(1, 255)),
+      connection_id: v.optional(textBetween(1, 64)),
+      success: v.optional(v.boolean()),
+      since: v.optional(Time),
+    }),
+    output: listOf(RequestLog),
+    summary: 'Calls of the deployed server, the newest first',
+  }),
+};
+
+const count = v.pipe(v.number(), v.minValue(0), v.finite());
+const whole = v.pipe(count, v.integer(), v.maxValue(2 ** 31 - 1));
+const cut = (most: number) =>
+  v.pipe(
+    v.string(),
+    // What a client calls itself is stored as it is: no NUL, no half character.
+    v.transform((text) => text.replaceAll('\0', '').slice(0, most).toWellFormed()),
+  );
+
+/** One call as a host tells it. */
+export const UsageItem = v.object({
+  timestamp: Time,
+  kind: UsageKind,
+  name: cut(255),
+  entity_id: v.nullish(cut(64), null),
+  connection_id: v.nullish(cut(64), null),
+  duration_ms: count,
+  /** Time in the queue, part of the duration. */
+  wait_ms: count,
+  rows: whole,
+  /** Characters of the answer. */
+  bytes: count,
+  success: v.boolean(),
+  /** Error code of a failed call. */
+  error: v.nullish(cut(64), null),
+  snapshot_version: v.nullish(whole, null),
+  client: v.nullish(cut(255), null),
+  token_prefix: v.nullish(cut(32), null),
+});
+export type UsageItem = v.InferOutput<typeof UsageItem>;
+
+/** A connection's queue on one host. */
+export const QueueGauge = v.object({
+  id: cut(64),
+  name: cut(255),
+  limit: whole,
+  active: whole,
+  waiting: whole,
+  completed: count,
+  rejected: count,
+  timed_out: count,
+  /** Of the last 5 to 10 minutes. */
+  waits: v.object({ count, total_ms: count, histogram: v.record(v.pipe(v.string(), v.digits()), count) }),
+});
+export type QueueGauge = v.InferOutput<typeof QueueGauge>;
+
+/** A line of a host's own log. */
+export const HostLine = v.object({
+  timestamp: Time,
+  level: v.picklist(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+  message: cut(500),
+  fields: v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.null()])),
+});
+export type HostLine = v.InferOutput<typeof HostLine>;
+
+/** What a host sends in a row: a batch is stored once for each boot id and sequence, and sequences grow. */
+export const UsageBatch = v.object({
+  boot_id: v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/)),
+  seq: v.pipe(whole, v.minValue(1)),
+  items: v.pipe(v.array(UsageItem), v.maxLength(10_000)),
+  lines: v.optional(v.pipe(v.array(HostLine), v.maxLength(1_000)), []),
+  /** MCP access tokens that were used since the last batch. */
+  token_uses: v.optional(v.pipe(v.array(v.object({ id: cut(64), last_used_at: Time })), v.maxLength(1_000)), []),
+  /** Absent: as they were. */
+  queues: v.optional(v.pipe(v.array(QueueGauge), v.maxLength(10_000))),
+});
+export type UsageBatch = v.InferOutput<typeof UsageBatch>;

@@ -1,0 +1,32 @@
+import type * as v from 'valibot';
+
+/**
+ * Who may call an operation (contract section 2): `public` nobody's credentials, `admin` the session cookie only,
+ * the three scopes an administrator or a bearer that holds the scope.
+ */
+export type Access = 'public' | 'admin' | 'read' | 'write' | 'deploy';
+/** What a bearer may be allowed to do. */
+export type Scope = Exclude<Access, 'public' | 'admin'>;
+
+type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
+
+/** One definition from which routes, validation, OpenAPI, the agent's tools, the typed client and tests are derived. */
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `/api/v1` (or `/api` when it begins with `/health`); `{name}` are fields of the input. */
+  readonly path: string;
+  readonly access: Access;
+  /** Path variables, query and body in one object; everything but path variables is query on GET and DELETE, body otherwise. */
+  readonly input: ObjectSchema;
+  /** Names of the fields that are query parameters although the method has a body. */
+  readonly query?: readonly string[];
+  readonly output: v.GenericSchema;
+  readonly status?: 200 | 201 | 202 | 204;
+  readonly summary: string;
+  /** Name of the agent endpoint's tool that is this operation; what it says to a model stands in `agent/`. */
+  readonly agent?: string;
+  /** Largest body in bytes; 1 MiB unless said. */
+  readonly max_body?: number;
+}
+
+export const operation = <const O extends Operation>(definition: O): O => definition;

@@ -1,0 +1,116 @@
+import * as v from 'valibot';
+import {
+  byId,
+  Description,
+  entityFilters,
+  EntityName,
+  Id,
+  listOf,
+  Nothing,
+  patchOf,
+  Tags,
+  TemplateText,
+  textBetween,
+  Timestamp,
+  Title,
+  Version,
+} from './fields.ts';
+import { operation } from './operation.ts';
+
+/** An argument of a prompt; the values of `enum` are offered as completions. */
+export const PromptArgument = v.strictObject({
+  name: v.pipe(
+    v.string(),
+    v.regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+      'begins with a letter or underscore and holds at most 64 letters, digits and underscores',
+    ),
+  ),
+  description: v.optional(v.pipe(v.string(), v.maxLength(5_000)), ''),
+  required: v.optional(v.boolean(), true),
+  enum: v.optional(v.pipe(v.array(textBetween(1, 1_000)), v.minLength(1), v.maxLength(1_000))),
+});
+export type PromptArgument = v.InferOutput<typeof PromptArgument>;
+
+export const PromptMessage = v.strictObject({
+  role: v.picklist(['user', 'assistant']),
+  template: textBetween(1, 100_000),
+});
+export type PromptMessage = v.InferOutput<typeof PromptMessage>;
+
+const draft = {
+  /** The prompt belongs to this connection and goes with it; null: to none. */
+  connection_id: v.optional(v.nullable(Id), null),
+  name: EntityName,
+  title: v.optional(Title, null),
+  description: Description,
+  /** One message of the user; `messages` may stand in its place. */
+  template: v.optional(TemplateText, null),
+  messages: v.optional(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), null),
+  arguments: v.optional(v.pipe(v.array(PromptArgument), v.maxLength(100)), []),
+  tags: v.optional(Tags, []),
+  enabled: v.optional(v.boolean(), true),
+};
+
+export const PromptDraft = v.strictObject(draft);
+export type PromptDraft = v.InferOutput<typeof PromptDraft>;
+export const PromptPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
+
+export const Prompt = v.object({
+  id: Id,
+  ...draft,
+  connection_name: v.nullable(v.string()),
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Prompt = v.InferOutput<typeof Prompt>;
+
+export const prompts = {
+  'prompts.list': operation({
+    method: 'GET',
+    path: '/prompts',
+    access: 'read',
+    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
+    output: listOf(Prompt),
+    agent: 'list_prompts',
+    summary: 'List prompts',
+  }),
+  'prompts.create': operation({
+    method: 'POST',
+    path: '/prompts',
+    access: 'write',
+    input: PromptDraft,
+    output: Prompt,
+    status: 201,
+    agent: 'create_prompt',
+    summary: 'Create a prompt',
+  }),
+  'prompts.get': operation({
+    method: 'GET',
+    path: '/prompts/{id}',
+    access: 'read',
+    input: byId,
+    output: Prompt,
+    agent: 'get_prompt',
+    summary: 'Read a prompt',
+  }),
+  'prompts.update': operation({
+    method: 'PATCH',
+    path: '/prompts/{id}',
+    access: 'write',
+    input: PromptPatch,
+    output: Prompt,
+    agent: 'update_prompt',
+    summary: 'Change fields of a prompt',
+  }),
+  'prompts.delete': operation({
+    method: 'DELETE',
+    path: '/prompts/{id}',
+    access: 'write',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete a prompt',
+  }),
+};

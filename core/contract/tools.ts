@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import {
+  byId,
+  Description,
+  entityFilters,
+  EntityName,
+  Id,
+  integerBetween,
+  listOf,
+  Nothing,
+  patchOf,
+  SqlText,
+  Tags,
+  TemplateText,
+  textBetween,
+  Timestamp,
+  Title,
+  Version,
+  Warnings,
+} from './fields.ts';
+import { operation } from './operation.ts';
+import { Parameters } from './parameters.ts';
+
+export const ReturnType = v.picklist(['rows', 'row', 'column', 'value', 'text', 'markdown', 'csv', 'image', 'audio']);
+export type ReturnType = v.InferOutput<typeof ReturnType>;
+
+export const Annotations = v.strictObject({
+  destructive_hint: v.optional(v.boolean()),
+  idempotent_hint: v.optional(v.boolean()),
+  open_world_hint: v.optional(v.boolean()),
+});
+export type Annotations = v.InferOutput<typeof Annotations>;
+
+const draft = {
+  connection_id: Id,
+  name: EntityName,
+  title: v.optional(Title, null),
+  description: Description,
+  sql_query: SqlText,
+  parameters: v.optional(Parameters, []),
+  tags: v.optional(Tags, []),
+  return_type: v.optional(ReturnType, 'rows'),
+  transform_template: v.optional(TemplateText, null),
+  enabled: v.optional(v.boolean(), true),
+  /** null: inferred from the statement. */
+  read_only: v.optional(v.nullable(v.boolean()), null),
+  annotations: v.optional(Annotations, {}),
+  timeout_ms: v.optional(v.nullable(integerBetween(1, 600_000)), null),
+  max_rows: v.optional(v.nullable(integerBetween(1, 1_000_000)), null),
+  cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
+};
+
+export const ToolDraft = v.strictObject(draft);
+export type ToolDraft = v.InferOutput<typeof ToolDraft>;
+export const ToolPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
+
+export const Tool = v.object({
+  id: Id,
+  ...draft,
+  read_only: v.boolean(),
+  connection_name: v.string(),
+  output_schema: v.nullable(v.record(v.string(), v.unknown())),
+  warnings: Warnings,
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Tool = v.InferOutput<typeof Tool>;
+
+export const tools = {
+  'tools.list': operation({
+    method: 'GET',
+    path: '/tools',
+    access: 'read',
+    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
+    output: listOf(Tool),
+    summary: 'List tools',
+  }),
+  'tools.create': operation({
+    method: 'POST',
+    path: '/tools',
+    access: 'write',
+    input: ToolDraft,
+    output: Tool,
+    status: 201,
+    agent: 'create_tool',
+    summary: 'Create a tool',
+  }),
+  'tools.get': operation({
+    method: 'GET',
+    path: '/tools/{id}',
+    access: 'read',
+    input: byId,
+    output: Tool,
+    agent: 'get_tool',
+    summary: 'Read a tool',
+  }),
+  'tools.update': operation({
+    method: 'PATCH',
+    path: '/tools/{id}',
+    access: 'write',
+    input: ToolPatch,
+    output: Tool,
+    agent: 'update_tool',
+    summary: 'Change fields of a tool',
+  }),
+  'tools.delete': operation({
+    method: 'DELETE',
+    path: '/tools/{id}',
+    access: 'write',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete a tool',
+  }),
+  'tools.duplicate': operation({
+    method: 'POST',
+    path: '/tools/{id}/duplicate',
+    access: 'write',
+    input: byId,
+    output: Tool,
+    status: 201,
+    agent: 'duplicate_tool',
+    summary: 'Copy a tool under the name <name>_copy',
+  }),
+};

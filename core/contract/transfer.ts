@@ -1,0 +1,98 @@
+import * as v from 'valibot';
+import { Empty, Timestamp } from './fields.ts';
+import { operation } from './operation.ts';
+
+export const FORMAT = 'sluice/1';
+
+const list = (noun: string, difference: string) =>
+  v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(`As \`${noun}.create\` takes them, ${difference}`));
+const OWNED = 'with `connection` (its name) in the place of `connection_id`';
+
+/** No ids and no secrets; keys are sorted and records stand in the order of their names, so that it diffs well. */
+export const Export = v.object({
+  connections: list('connections', 'without secrets; a secret entry of `extra_params` is null'),
+  exported_at: Timestamp,
+  format: v.literal(FORMAT),
+  prompts: list('prompts', OWNED),
+  resources: list('resources', OWNED),
+  server_config: v.pipe(v.record(v.string(), v.unknown()), v.description('As `config.update` takes it, without secrets')),
+  tools: list('tools', OWNED),
+});
+export type Export = v.InferOutput<typeof Export>;
+
+/** Each record is checked by itself, so that the report can name it. */
+const items = v.optional(v.array(v.unknown()), []);
+
+export const Import = v.strictObject({
+  dry_run: v.optional(v.boolean(), false),
+  mode: v.pipe(
+    v.optional(v.picklist(['merge', 'overwrite']), 'merge'),
+    v.description('What happens to a name that exists: merge leaves it as it is, overwrite writes it and keeps its secrets'),
+  ),
+  include_server_config: v.optional(v.boolean(), false),
+  format: v.literal(FORMAT),
+  exported_at: v.optional(v.string()),
+  server_config: v.optional(v.record(v.string(), v.unknown())),
+  connections: items,
+  tools: items,
+  resources: items,
+  prompts: items,
+});
+export type Import = v.InferOutput<typeof Import>;
+
+const ImportCounts = v.object({
+  connections: v.number(),
+  tools: v.number(),
+  resources: v.number(),
+  prompts: v.number(),
+  server_config: v.number(),
+});
+export type ImportCounts = v.InferOutput<typeof ImportCounts>;
+
+const remark = {
+  entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
+  name: v.nullable(v.string()),
+  message: v.string(),
+};
+export const ImportFault = v.object({
+  ...remark,
+  index: v.pipe(v.nullable(v.number()), v.description('Place in the list of its noun, from 0')),
+  field: v.nullable(v.string()),
+});
+export type ImportFault = v.InferOutput<typeof ImportFault>;
+
+export const ImportReport = v.object({
+  dry_run: v.boolean(),
+  created: ImportCounts,
+  updated: ImportCounts,
+  skipped: v.pipe(ImportCounts, v.description('Left as they are: the name exists (merge), or nothing differs (overwrite)')),
+  errors: v.array(ImportFault),
+  warnings: v.array(v.object(remark)),
+  needs_secrets: v.pipe(
+    v.array(v.object({ connection: v.string(), fields: v.array(v.string()) })),
+    v.description('Written connections that will hardly work before these fields are set'),
+  ),
+});
+export type ImportReport = v.InferOutput<typeof ImportReport>;
+
+export const transfer = {
+  'transfer.export': operation({
+    method: 'GET',
+    path: '/export-import/export',
+    access: 'write',
+    input: Empty,
+    output: Export,
+    agent: 'export_config',
+    summary: 'The whole configuration without secrets',
+  }),
+  'transfer.import': operation({
+    method: 'POST',
+    path: '/export-import/import',
+    access: 'write',
+    input: Import,
+    query: ['dry_run', 'mode', 'include_server_config'],
+    output: ImportReport,
+    summary: 'Apply an export: all of it, or nothing when anything is wrong',
+    max_body: 16 * 1024 * 1024,
+  }),
+};

@@ -1,0 +1,51 @@
+import {
+  customType as pgCustom,
+  boolean as pgBoolean,
+  doublePrecision as pgDouble,
+  index as pgIndex,
+  integer as pgInteger,
+  pgTable,
+  text as pgText,
+  uniqueIndex as pgUnique,
+} from 'drizzle-orm/pg-core';
+import { customType, index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/**
+ * One schema, two dialects. Field names are those of the wire; times are ISO 8601 text in UTC (they sort as text); JSON is text
+ * in both, so that what was written is what is read, key order included.
+ */
+const sqliteJson = customType<{ data: unknown; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value) => JSON.parse(value) as unknown,
+});
+const pgJson = pgCustom<{ data: unknown; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value) => JSON.parse(value) as unknown,
+});
+
+/** What tables are made of, in the embedded dialect; its types stand for both. */
+export const sqliteKit = {
+  table: sqliteTable,
+  text: () => text(),
+  int: () => integer(),
+  real: () => real(),
+  bool: () => integer({ mode: 'boolean' }),
+  json: <T>() => sqliteJson().$type<T>(),
+  unique: (name: string) => uniqueIndex(name),
+  index: (name: string) => index(name),
+};
+
+export type Kit = typeof sqliteKit;
+
+export const pgKit = {
+  table: pgTable,
+  text: () => pgText(),
+  int: () => pgInteger(),
+  real: () => pgDouble(),
+  bool: () => pgBoolean(),
+  json: () => pgJson(),
+  unique: (name: string) => pgUnique(name),
+  index: (name: string) => pgIndex(name),
+} as unknown as Kit;

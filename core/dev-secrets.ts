@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const NAMES = ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'] as const;
+
+/**
+ * In dev, secrets that are not set are generated once and kept in the data folder, so that every program of an installation
+ * reads the same. In production the environment is returned as it is.
+ */
+export function withDevSecrets(source: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  if (source['SVC_ENV'] !== 'dev') return { ...source };
+  const missing = NAMES.filter((name) => !source[name] && !source[`${name}_FILE`]);
+  if (missing.length === 0) return { SVC_KV: devKv(source), ...source };
+  const directory = resolve(source['SVC_DATA_DIR'] || './data');
+  const file = join(directory, 'dev-secrets.json');
+  if (!existsSync(file)) create(directory, file);
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  return { SVC_KV: devKv(source), ...source, ...Object.fromEntries(missing.map((name) => [name, kept[name]])) };
+}
+
+const devKv = (source: Readonly<Record<string, string | undefined>>): string =>
+  source['SVC_REDIS_URL'] || source['REDIS_URL'] || source['REDIS_PASSWORD'] ? 'redis' : 'memory';
+
+/** Two programs that start at once agree: the first link wins. */
+function create(directory: string, file: string): void {
+  mkdirSync(directory, { recursive: true });
+  const draft = `${file}.${process.pid}`;
+  const secrets = Object.fromEntries(NAMES.map((name) => [name, randomBytes(32).toString('base64url')]));
+  writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (!existsSync(file)) throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+}

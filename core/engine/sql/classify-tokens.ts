@@ -1,0 +1,160 @@
+import type { TokenRules, Verdict } from './rules.ts';
+import type { Dialect } from './statement.ts';
+import { type Token, tokenize } from './tokenize.ts';
+
+/** A token that means something: space and comments are left out. */
+export interface Lexeme {
+  readonly kind: Token['kind'];
+  /** In lower case; a quoted name keeps its quotes, so that it never passes for a word or a bracket. */
+  readonly text: string;
+  /** Of a word or a quoted name: without quotes, in lower case. */
+  readonly name: string;
+}
+
+export function lexemes(text: string, dialect: Dialect): Lexeme[] {
+  return tokenize(text, dialect).flatMap(({ kind, start, end }) => {
+    const raw = text.slice(start, end);
+    // A hint of MySQL may change settings for the statement; to SQLite and PostgreSQL it is a comment.
+    const hint = dialect === 'mysql' && kind === 'comment' && raw.startsWith('/*+');
+    if (kind === 'space' || (kind === 'comment' && !hint)) return [];
+    const lower = raw.toLowerCase();
+    return [{ kind, text: lower, name: kind === 'word' ? lower : kind === 'identifier' ? unquoted(lower) : '' }];
+  });
+}
+
+/** Names are compared without case, which no dialect here gives a meaning in function names. */
+function unquoted(raw: string): string {
+  const quote = raw.at(-1) ?? '';
+  const inner = raw.slice(raw.startsWith('u&') ? 3 : 1, -1);
+  return quote === ']' ? inner : inner.replaceAll(quote + quote, quote);
+}
+
+/** Index of the first token that is no bracket and no hint. */
+export const firstOf = (tokens: readonly Lexeme[]): number =>
+  tokens.findIndex(({ kind, text }) => text !== '(' && kind !== 'comment');
+
+/** First word of the statement, whatever brackets and comments stand before it; empty when there is none. */
+export function commandOf(tokens: readonly Lexeme[]): string {
+  const first = tokens[firstOf(tokens)];
+  return first?.kind === 'word' ? first.text : '';
+}
+
+/** Index of the closing bracket of each opening one. */
+function brackets(tokens: readonly Lexeme[]): Map<number, number> {
+  const pairs = new Map<number, number>();
+  const open: number[] = [];
+  for (const [i, { kind, text }] of tokens.entries()) {
+    if (kind !== 'punctuation') continue;
+    if (text === '(') open.push(i);
+    const start = text === ')' ? open.pop() : undefined;
+    if (start !== undefined) pairs.set(start, i);
+  }
+  return pairs;
+}
+
+interface Call {
+  readonly name: string;
+  /** Behind a dot: a function of some schema, never a built-in. */
+  readonly qualified: boolean;
+}
+
+/** Everything that may be a call: whatever name stands before a bracket. Names of common table expressions are not. */
+function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): Call[] {
+  const pairs = brackets(tokens);
+  const found: Call[] = [];
+  for (const [open, close] of pairs) {
+    const before = tokens[open - 1];
+    if (tokens[open]?.text !== '(' || !before) continue;
+    if (before.kind !== 'word' && before.kind !== 'identifier' && before.kind !== 'string') continue;
+    const qualified = tokens[open - 2]?.text === '.';
+    if (before.kind === 'word' && !qualified && syntax.has(before.text)) continue;
+    // AS name (…) lists columns or the length of a type; name (…) AS (…) defines a common table expression.
+    if (tokens[open - 2]?.kind === 'word' && tokens[open - 2]?.text === 'as') continue;
+    const isTable = tokens[close + 1]?.text === 'as' && ['(', 'not', 'materialized'].includes(tokens[close + 2]?.text ?? '');
+    if (!isTable) found.push({ name: before.name, qualified });
+  }
+  return found;
+}
+
+/**
+ * Judges a text by its tokens. What starts with a reading word and holds no reserved writing word outside of names and
+ * strings can write only through a function; functions and words that are not known make it not `fixed`.
+ */
+export function classifyTokens(tokens: readonly Lexeme[], dialect: Dialect, rules: TokenRules): Verdict {
+  const command = commandOf(tokens);
+  // PostgreSQL's relatives get here only: to them a.b may be a call b(a), so every name counts as one.
+  const called =
+    dialect === 'postgresql'
+      ? tokens.filter(({ name }) => name !== '').map(({ name }) => ({ name, qualified: true }))
+      : calls(tokens, rules.syntax);
+  const forbidden = rules.forbidden.get(command) ?? forbiddenUse(tokens, called, dialect, rules);
+  if (forbidden !== null) return { command, read_only: false, fixed: false, forbidden, reason: forbidden };
+  const reason = rules.reads.has(command)
+    ? (writingWord(tokens, rules) ?? writingUse(tokens, called, dialect, rules))
+    : command === ''
+      ? 'It does not begin with a word of SQL.'
+      : `A statement that begins with ${command.toUpperCase()} does not only read.`;
+  const settled = called.every(({ name, qualified }) => !qualified && rules.functions.has(name));
+  const plain = tokens.every(({ kind }) => kind !== 'variable' && kind !== 'comment');
+  const fixed = reason === null && settled && plain && FIXED_COMMANDS.has(command);
+  return { command, read_only: reason === null, fixed, forbidden: null, reason };
+}
+
+const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
+const FIXED_COMMANDS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
+
+function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], dialect: Dialect, rules: TokenRules): string | null {
+  // SQLite runs some pragmas while it explains them.
+  const explained = tokens[tokens[1]?.text === 'query' ? 3 : 1];
+  const sentence = tokens[0]?.text === 'explain' ? rules.forbidden.get(explained?.text ?? '') : undefined;
+  if (sentence !== undefined) return sentence;
+  for (const { name } of called) {
+    const effect = rules.forbiddenFunctions.get(name);
+    if (effect !== undefined) return `The function ${name} ${effect}; it is not allowed in a tool.`;
+  }
+  for (const [i, { kind, text }] of tokens.entries()) {
+    const next = tokens[i + 1];
+    if (kind === 'executable') return 'Comments that MySQL executes are not allowed in a tool.';
+    if (dialect !== 'mysql') continue;
+    if (kind === 'word' && text === 'outfile') return 'INTO OUTFILE writes a file on the server and is not allowed in a tool.';
+    if (kind === 'operator' && text === ':=') return 'Variables of the session outlive a call and are not allowed in a tool.';
+    if (kind === 'comment' && text.includes('set_var')) return 'The hint SET_VAR changes settings and is not allowed in a tool.';
+    if (kind !== 'word' || text !== 'into' || !next) continue;
+    if (next.text === 'dumpfile') return 'INTO DUMPFILE writes a file on the server and is not allowed in a tool.';
+    if (next.kind === 'variable') return 'Variables of the session outlive a call and are not allowed in a tool.';
+  }
+  return null;
+}
+
+/** A reserved word that writes, unless it is a column (t.update) or a function (REPLACE(…), INSERT(…)). */
+function writingWord(tokens: readonly Lexeme[], rules: TokenRules): string | null {
+  for (const [i, { kind, text }] of tokens.entries()) {
+    if (kind !== 'word' || !rules.writing.has(text) || tokens[i - 1]?.text === '.') continue;
+    const isCall = tokens[i + 1]?.text === '(' && rules.functions.has(text);
+    const isShown = tokens[0]?.text === 'show' && i < 3;
+    if (!isCall && !isShown) return `It holds ${text.toUpperCase()}.`;
+  }
+  return null;
+}
+
+function writingUse(tokens: readonly Lexeme[], called: readonly Call[], dialect: Dialect, rules: TokenRules): string | null {
+  for (const { name } of called) {
+    const effect = rules.writingFunctions.get(name);
+    if (effect !== undefined) return `The function ${name} ${effect}.`;
+    if (rules.runsSql.has(name)) return `The function ${name} runs SQL text that nobody has checked.`;
+  }
+  for (const [i, { kind, text, name }] of tokens.entries()) {
+    const next = tokens[i + 1]?.text;
+    if (dialect === 'sqlite' && name.startsWith('pragma_') && !rules.pragmas.has(name)) {
+      return `${name} is not known to read only.`;
+    }
+    if (kind === 'variable' && !text.startsWith('@@')) return 'Variables of the session outlive a call.';
+    if (kind !== 'word') continue;
+    if (text === 'for' && (next === 'update' || next === 'share')) return 'It locks rows (FOR UPDATE or FOR SHARE).';
+    if (text === 'value' && next === 'for' && tokens[i - 1]?.text === 'next') return 'It advances a sequence.';
+    if (text === 'nextval' && tokens[i - 1]?.text === '.') return 'It advances a sequence.';
+    if (text === 'analyze' && EXPLAINS.has(commandOf(tokens)) && tokens[i - 1]?.text !== '.')
+      return 'EXPLAIN ANALYZE runs the statement.';
+  }
+  return null;
+}

@@ -1,0 +1,36 @@
+/** What the token-level classifier knows of a dialect. All words in lower case. */
+export interface TokenRules {
+  /** First words of statements that read. */
+  readonly reads: ReadonlySet<string>;
+  /** First words of statements that no tool may hold, with the sentence that says so. */
+  readonly forbidden: ReadonlyMap<string, string>;
+  /** Reserved words that a reading statement never holds outside of names and strings. */
+  readonly writing: ReadonlySet<string>;
+  /** The closed list of functions without side effects. */
+  readonly functions: ReadonlySet<string>;
+  /** Words that stand before a bracket and call nothing. */
+  readonly syntax: ReadonlySet<string>;
+  /** Functions that no tool may call, and what each does. */
+  readonly forbiddenFunctions: ReadonlyMap<string, string>;
+  /** Functions that no reading tool may call, and what each does. */
+  readonly writingFunctions: ReadonlyMap<string, string>;
+  /** SQLite's `pragma_…` tables and functions that only read; some others write. */
+  readonly pragmas: ReadonlySet<string>;
+  /** Functions that run the SQL text which they are given. */
+  readonly runsSql: ReadonlySet<string>;
+}
+
+/** What a text was found to be; `reason` says why it is not read-only. */
+export interface Verdict {
+  readonly command: string;
+  readonly read_only: boolean;
+  readonly fixed: boolean;
+  readonly forbidden: string | null;
+  readonly reason: string | null;
+}
+
+export const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/).filter(Boolean));
+
+/** Function names by what they do, turned into what each name does. */
+export const denials = (byEffect: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(byEffect).flatMap(([effect, names]) => [...words(names)].map((name) => [name, effect] as const)));

@@ -1,0 +1,61 @@
+/** A level 1 template of RFC 6570, taken apart: literals and variables by turns. */
+export interface UriTemplate {
+  readonly text: string;
+  readonly literals: readonly string[];
+  readonly variables: readonly string[];
+}
+
+/** A value's characters under level 1 expansion: unreserved or percent-encoded (RFC 6570 section 3.2.2). */
+const VALUE = /^[A-Za-z0-9._~%-]+$/;
+
+export function parseUriTemplate(text: string): UriTemplate {
+  const parts = text.split(/\{([A-Za-z0-9_]+)\}/);
+  return { text, literals: parts.filter((_, n) => n % 2 === 0), variables: parts.filter((_, n) => n % 2 === 1) };
+}
+
+/** What is wrong with a template, as a sentence, or null: level 1 expressions after a scheme (RFC 6570, RFC 3986 section 3.1). */
+export function uriTemplateFault(text: string): string | null {
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return 'uri_template must begin with a scheme, such as shop://products/{id}.';
+  const { literals, variables } = parseUriTemplate(text);
+  if (literals.some((literal) => /[{}]/.test(literal))) {
+    return 'uri_template may hold only simple variables such as {id}: letters, digits and underscores between braces.';
+  }
+  if (literals.some((literal) => /[\s<>"\\^`|]/.test(literal))) return 'uri_template holds a character that a URI may not hold.';
+  const twice = variables.find((name, n) => variables.indexOf(name) !== n);
+  if (twice !== undefined) return `uri_template names the variable ${twice} twice.`;
+  const touching = literals.slice(1, -1).includes('');
+  return touching ? 'uri_template has two variables with nothing between them: put a literal such as / there.' : null;
+}
+
+/**
+ * The variables of a URI that the template expands to, or null. One pass without backtracking: a value ends where the
+ * following literal first appears, the last one where the closing literal ends the URI.
+ */
+export function matchUri({ literals, variables }: UriTemplate, uri: string): Record<string, string> | null {
+  const [first = ''] = literals;
+  if (!uri.startsWith(first)) return null;
+  if (variables.length === 0) return uri === first ? {} : null;
+  const values: Record<string, string> = {};
+  let at = first.length;
+  for (const [n, name] of variables.entries()) {
+    const literal = literals[n + 1] ?? '';
+    const last = n === variables.length - 1;
+    if (last && !uri.endsWith(literal)) return null;
+    const end = last ? uri.length - literal.length : uri.indexOf(literal, at);
+    if (end <= at) return null;
+    const value = decode(uri.slice(at, end));
+    if (value === null) return null;
+    values[name] = value;
+    at = end + literal.length;
+  }
+  return values;
+}
+
+function decode(text: string): string | null {
+  if (!VALUE.test(text)) return null;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,294 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { nearest } from '#core/errors.ts';
+
+/**
+ * Every environment variable of the product in one table (specification 2.10, contract section 0): the parser, the README's
+ * rows and the tests come from it. A secret may also be given as a file with the suffix `_FILE`.
+ */
+export interface Setting<T> {
+  readonly default: string | null;
+  readonly meaning: string;
+  readonly secret?: boolean;
+  /** Throws a sentence that continues "NAME …". */
+  readonly parse: (text: string) => T;
+}
+
+const text = (fallback: string | null, meaning: string): Setting<string | null> => ({
+  default: fallback,
+  meaning,
+  parse: (value) => value,
+});
+const secret = (meaning: string): Setting<string | null> => ({ default: null, meaning, secret: true, parse: (value) => value });
+const fixed = (fallback: string, meaning: string): Setting<string> => ({ default: fallback, meaning, parse: (value) => value });
+const choice = <const T extends string>(values: readonly T[], fallback: T, meaning: string): Setting<T> => ({
+  default: fallback,
+  meaning: `${meaning} (${values.join(', ')})`,
+  parse(value) {
+    const found = values.find((candidate) => candidate.toLowerCase() === value.toLowerCase());
+    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return found;
+  },
+});
+const bool = (fallback: boolean, meaning: string): Setting<boolean> => ({
+  default: String(fallback),
+  meaning,
+  parse(value) {
+    if (/^(true|1|yes|on)$/i.test(value)) return true;
+    if (/^(false|0|no|off)$/i.test(value)) return false;
+    throw new Error('must be true or false');
+  },
+});
+const integer = (fallback: number, min: number, max: number, meaning: string): Setting<number> => ({
+  default: String(fallback),
+  meaning,
+  parse(value) {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
+    return number;
+  },
+});
+const list = (meaning: string): Setting<string[]> => ({
+  default: '',
+  meaning,
+  parse: (value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+});
+/** A network and the number of bits that its addresses have in common. */
+export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+const networks = (meaning: string): Setting<readonly Network[]> => {
+  const texts = list(meaning);
+  return { ...texts, parse: (value) => texts.parse(value).map(toNetwork) };
+};
+
+function toNetwork(text: string): Network {
+  const cidr = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
+  // Old notations such as 10.8 or 0x0a000000 are more often a slip than meant.
+  const is_plain = text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(cidr.split('/')[0] ?? '');
+  if (!is_plain || !/\/\d{1,3}$/.test(cidr) || !ipaddr.isValidCIDR(cidr)) {
+    throw new Error('must list addresses or networks such as 10.0.0.0/8, comma separated');
+  }
+  return ipaddr.parseCIDR(cidr);
+}
+
+const url = (protocols: readonly string[], meaning: string): Setting<string | null> => ({
+  default: null,
+  meaning,
+  parse(value) {
+    const parsed = URL.canParse(value) ? new URL(value) : null;
+    if (parsed === null || !protocols.includes(parsed.protocol)) {
+      throw new Error(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    }
+    return value.replace(/\/+$/, '');
+  },
+});
+
+export const SETTINGS = {
+  SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
+  SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'which programs `server/main.ts` runs'),
+  SVC_ENCRYPTION_KEY: secret('keys that protect stored secrets; a comma list, the newest first'),
+  SVC_JWT_SECRET: secret('signs administrators’ sessions'),
+  SVC_AGENT_SERVICE_TOKEN: secret('shared by server, host and agent; the same on all'),
+  REDIS_PASSWORD: secret('password of Redis, when no Redis URL is given'),
+  SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of server and agent'), secret: true },
+  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the host'), secret: true },
+  SVC_KV: choice(['redis', 'memory'], 'redis', 'where rate counters and activity live; memory is for a single server'),
+  SVC_PORT: integer(3000, 0, 65_535, 'front port: UI, REST API and proxies'),
+  SVC_BIND: text(null, 'address that server and agent listen on; 127.0.0.1 in dev, 0.0.0.0 in production'),
+  SVC_DATA_DIR: fixed('./data', 'folder of the embedded database, generated dev secrets and host snapshots'),
+  SVC_SQLITE_DIR: text(null, 'folder that SQLite connections may open files from; `databases` in the data folder'),
+  SVC_DATABASE_URL: {
+    ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; an embedded file in the data folder when not set'),
+    secret: true,
+  },
+  SVC_GENERATED_DIR: fixed('./generated', 'folder that generated projects are written to'),
+  SVC_FASTMCP_HOST: text(null, 'where the server finds the host; 127.0.0.1 with role all, else mcp'),
+  SVC_FASTMCP_PORT: integer(8080, 0, 65_535, 'default of the configuration’s port'),
+  SVC_AGENT_MCP_PORT: integer(8090, 0, 65_535, 'port of the agent endpoint'),
+  SVC_AGENT_MCP_URL: url(['http:', 'https:'], 'where the server finds the agent; http://127.0.0.1:<SVC_AGENT_MCP_PORT>'),
+  SVC_SERVER_URL: url(['http:', 'https:'], 'where host and agent find the server; http://127.0.0.1:<SVC_PORT>'),
+  SVC_PUBLIC_URL: url(['http:', 'https:'], 'front port as people see it'),
+  SVC_MCP_PUBLIC_URL: url(['http:', 'https:'], 'MCP host as clients see it'),
+  SVC_ALLOWED_HOSTS: list('further names accepted in the Host header, comma separated'),
+  SVC_TRUSTED_PROXIES: networks('networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed'),
+  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the first administrator, created at start when none exists'),
+  SVC_ADMIN_PASSWORD: secret('password of the first administrator, at least 8 characters'),
+  SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
+  SVC_IMPORT_FILE: text(null, 'export that is applied at start; names that exist already are left as they are'),
+  SVC_LOG_LEVEL: choice(['DEBUG', 'INFO', 'WARNING', 'ERROR'], 'INFO', 'log level of server and agent'),
+  SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
+  SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose whole statement is one parameter'),
+  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy an MCP server that anyone who reaches its port can call'),
+  SVC_PROMPT_GUARD_ML_DOWNLOAD: bool(true, 'allow the download of the guard’s optional model'),
+  SVC_PROMPT_GUARD_MODEL_URL: list(
+    'where its files are had, each as `https://…/model.onnx#sha256=<digest>`; nothing is downloaded until set',
+  ),
+  SVC_PROMPT_GUARD_MODEL_DIR: text(null, 'folder of the guard’s optional model; `guard` in the data folder'),
+  SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, whatever the server configuration says'),
+  SVC_AGENT_RATE_LIMIT: integer(
+    120,
+    1,
+    1_000_000,
+    'default of the configuration’s agent_rate_limit: requests a minute for each token',
+  ),
+} satisfies Record<string, Setting<unknown>>;
+
+/** Of the specification, effective in a later version: known, so that setting one is no warning. */
+export const RESERVED: readonly string[] = [
+  'SVC_SSL_PORT',
+  'SVC_GEOIP_SOURCE',
+  'SVC_MAXMIND_LICENSE_KEY',
+  'SVC_SSL_STAGING',
+  'SVC_EXTERNAL_HTTPS_PORT',
+  'SVC_ACME_DIRECTORY_URL',
+  'SVC_OTLP_ENDPOINT',
+];
+
+type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
+
+/** The environment, parsed once: absolute folders, defaults resolved, secrets present. */
+export type Env = Omit<
+  Parsed,
+  'SVC_BIND' | 'SVC_PROMPT_GUARD_MODEL_DIR' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST' | 'SVC_ENCRYPTION_KEY'
+> & {
+  readonly SVC_BIND: string;
+  readonly SVC_SQLITE_DIR: string;
+  readonly SVC_PROMPT_GUARD_MODEL_DIR: string;
+  readonly SVC_FASTMCP_HOST: string;
+  readonly SVC_ENCRYPTION_KEY: readonly string[];
+  readonly SVC_JWT_SECRET: string;
+  readonly SVC_AGENT_SERVICE_TOKEN: string;
+};
+
+/** Every fault of the environment at once. */
+export class EnvError extends Error {
+  override readonly name = 'EnvError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
+    this.faults = faults;
+  }
+}
+
+export type Program = 'server' | 'host' | 'agent';
+const SECRETS: Readonly<Record<Program, readonly (keyof typeof SETTINGS)[]>> = {
+  server: ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'],
+  host: ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'],
+  agent: ['SVC_AGENT_SERVICE_TOKEN'],
+};
+const SAMPLES = /^(change|replace|your|example|sample|secret|password|test|insert|todo)|^(.)\2*$/i;
+
+/**
+ * @param source the process environment, with generated dev secrets merged in.
+ * @returns the parsed values and warnings about names that are not known.
+ * @throws EnvError with the full list of faults.
+ */
+export function parseEnv(
+  program: Program,
+  source: Readonly<Record<string, string | undefined>>,
+): { env: Env; warnings: string[] } {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
+    const given = readSetting(name, setting, source, faults);
+    if (given === null) {
+      values[name] = setting.default === null ? null : setting.parse(setting.default);
+      continue;
+    }
+    try {
+      values[name] = setting.parse(given);
+    } catch (error) {
+      faults.push(`${name} ${error instanceof Error ? error.message : 'is not valid'}.`);
+    }
+  }
+  const parsed = values as Parsed;
+  const production = parsed.SVC_ENV !== 'dev';
+  for (const name of SECRETS[program]) {
+    const value = parsed[name];
+    if (typeof value !== 'string') faults.push(`${name} is required: set it to a random text of at least 32 characters.`);
+    else if (production) faults.push(...weak(name, value));
+  }
+  if (production && program === 'server' && parsed.SVC_KV === 'redis') {
+    if (!parsed.REDIS_PASSWORD && !parsed.SVC_REDIS_URL && !parsed.REDIS_URL) {
+      faults.push('REDIS_PASSWORD is required (or SVC_REDIS_URL, or SVC_KV=memory for a single server).');
+    }
+  }
+  if ((parsed.SVC_ADMIN_USERNAME === null) !== (parsed.SVC_ADMIN_PASSWORD === null)) {
+    faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD are only valid together.');
+  }
+  if (parsed.SVC_ADMIN_PASSWORD && parsed.SVC_ADMIN_PASSWORD.length < 8)
+    faults.push('SVC_ADMIN_PASSWORD must have at least 8 characters.');
+  if (faults.length > 0) throw new EnvError(faults);
+  return { env: resolveDefaults(parsed), warnings: unknownNames(source) };
+}
+
+function readSetting(
+  name: string,
+  setting: Setting<unknown>,
+  source: Readonly<Record<string, string | undefined>>,
+  faults: string[],
+): string | null {
+  const given = source[name];
+  const file = setting.secret ? source[`${name}_FILE`] : undefined;
+  if (given !== undefined && given !== '') {
+    if (file) faults.push(`${name} and ${name}_FILE are both set: keep one.`);
+    return given;
+  }
+  if (!file) return null;
+  try {
+    return readFileSync(file, 'utf8').trim() || null;
+  } catch {
+    faults.push(`${name}_FILE names a file that cannot be read.`);
+    return null;
+  }
+}
+
+function weak(name: string, value: string): string[] {
+  const parts = name === 'SVC_ENCRYPTION_KEY' ? value.split(',').map((key) => key.trim()) : [value];
+  return parts.flatMap((part) => {
+    if (part.length < 32) return [`${name} must have at least 32 characters${parts.length > 1 ? ' in every part' : ''}.`];
+    return SAMPLES.test(part) ? [`${name} is a known sample value: set it to a random text.`] : [];
+  });
+}
+
+function resolveDefaults(parsed: Parsed): Env {
+  const data = resolve(parsed.SVC_DATA_DIR);
+  return {
+    ...parsed,
+    SVC_DATA_DIR: data,
+    SVC_GENERATED_DIR: resolve(parsed.SVC_GENERATED_DIR),
+    SVC_PROMPT_GUARD_MODEL_DIR: resolve(parsed.SVC_PROMPT_GUARD_MODEL_DIR ?? `${data}/guard`),
+    SVC_SQLITE_DIR: resolve(parsed.SVC_SQLITE_DIR ?? `${data}/databases`),
+    SVC_BIND: parsed.SVC_BIND ?? (parsed.SVC_ENV === 'dev' ? '127.0.0.1' : '0.0.0.0'),
+    SVC_FASTMCP_HOST: parsed.SVC_FASTMCP_HOST ?? (parsed.SVC_ROLE === 'all' ? '127.0.0.1' : 'mcp'),
+    SVC_ENCRYPTION_KEY: (parsed.SVC_ENCRYPTION_KEY ?? '').split(',').map((key) => key.trim()),
+    SVC_JWT_SECRET: parsed.SVC_JWT_SECRET ?? '',
+    SVC_AGENT_SERVICE_TOKEN: parsed.SVC_AGENT_SERVICE_TOKEN ?? '',
+  };
+}
+
+function unknownNames(source: Readonly<Record<string, string | undefined>>): string[] {
+  const known = [
+    ...Object.entries(SETTINGS as Record<string, Setting<unknown>>).flatMap(([name, { secret }]) =>
+      secret ? [name, `${name}_FILE`] : [name],
+    ),
+    ...RESERVED,
+  ];
+  return Object.keys(source)
+    .filter((name) => name.startsWith('SVC_') && !known.includes(name))
+    .map((name) => `${name} is not a known variable; did you mean ${nearest(name, known)}?`);
+}
+
+/** Where the server's Redis is (contract section 0). */
+export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>
+  env.SVC_REDIS_URL ?? env.REDIS_URL ?? `redis://:${encodeURIComponent(env.REDIS_PASSWORD ?? '')}@redis:6379/0`;
+
+/** The environment of this process; read nowhere else. */
+export const processEnvironment = (): Record<string, string | undefined> => ({ ...process.env });

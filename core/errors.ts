@@ -1,0 +1,103 @@
+/** Every error code of the product and the HTTP status it travels with (contract section 1). */
+export const ERROR_STATUS = {
+  bad_request: 400,
+  sql_error: 400,
+  not_read_only: 400,
+  wrong_code: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  admin_only: 403,
+  insufficient_scope: 403,
+  not_found: 404,
+  conflict: 409,
+  secrets_unavailable: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  private_network_blocked: 422,
+  passthrough_sql_blocked: 422,
+  prompt_injection_blocked: 422,
+  secret_required: 422,
+  cannot_deploy: 422,
+  rate_limited: 429,
+  cancelled: 499,
+  internal: 500,
+  database_unreachable: 502,
+  unavailable: 503,
+  queue_full: 503,
+  timeout: 504,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** A fault of one field of a request: `field` is a dotted path such as `parameters.0.name`. */
+export interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface AppErrorOptions {
+  /** What went wrong underneath; logged, never sent. */
+  readonly cause?: unknown;
+  readonly errors?: readonly FieldError[];
+  /** Seconds after which a repetition makes sense (`Retry-After`). */
+  readonly retry_after?: number;
+  /** Why a database connection failed, for the classified connection test. */
+  readonly reason?: string;
+  /** Offset in characters, from 0, in the statement that the database or parser complained about. */
+  readonly position?: number;
+}
+
+/** The one error that the edges translate. `detail` is a sentence for a person and holds no value, secret or stack. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  readonly retry_after: number | undefined;
+  readonly reason: string | undefined;
+  readonly position: number | undefined;
+
+  constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    const sentence = /[.!?…]$/.test(detail) ? detail : `${detail}.`;
+    super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.detail = sentence;
+    this.errors = options.errors ?? [];
+    this.retry_after = options.retry_after;
+    this.reason = options.reason;
+    this.position = options.position;
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** A refusal that belongs to one field. */
+export function invalidField(field: string, message: string, code: ErrorCode = 'invalid'): AppError {
+  return new AppError(code, message, { errors: [{ field, message }] });
+}
+
+/** The known word that is most like a mistyped one (edit distance). */
+export function nearest(word: string, known: readonly string[]): string {
+  let best = { word: known[0] ?? '', distance: Number.POSITIVE_INFINITY };
+  for (const candidate of known) {
+    const distance = editDistance(word.slice(0, 64), candidate);
+    if (distance < best.distance) best = { word: candidate, distance };
+  }
+  return best.word;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitution));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

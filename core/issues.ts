@@ -1,0 +1,88 @@
+import type * as v from 'valibot';
+import { AppError, type FieldError, nearest } from '#core/errors.ts';
+
+type Issue = v.BaseIssue<unknown>;
+
+/** Names that every object has without being given them; as names of fields they would slip past a schema. */
+export const isReservedName = (name: string): boolean => name === 'prototype' || name in Object.prototype;
+
+/** Whether every store and driver keeps this text as it is: PostgreSQL refuses NUL, and half a surrogate pair has no UTF-8. */
+export const isPlainText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** Refuses values that JSON text can hold and that would not come back as they were sent, wherever they stand. */
+export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void {
+  const errors = unkeepable(input, '');
+  if (errors.length > 0) throw refused(errors.slice(0, MOST_ERRORS), errors.length - MOST_ERRORS);
+}
+
+function unkeepable(value: unknown, field: string): FieldError[] {
+  if (typeof value === 'string') return isPlainText(value) ? [] : [{ field, message: `${field} ${NOT_PLAIN}.` }];
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? [] : [{ field, message: `${field} holds a number that is too large.` }];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (!isPlainText(name)) return [{ field, message: `${field === '' ? 'The request' : field} ${NOT_PLAIN} in a name.` }];
+    return unkeepable(item, field === '' ? name : `${field}.${name}`);
+  });
+}
+
+const NOT_PLAIN = 'holds a NUL character or half a character';
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'must be a text',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  record: 'must be an object',
+  object: 'must be an object',
+  strict_object: 'must be an object',
+  integer: 'must be a whole number',
+};
+
+const RULES: Readonly<Record<string, (requirement: unknown) => string>> = {
+  min_length: (least) => (least === 1 ? 'must not be empty' : `must have at least ${String(least)} characters`),
+  max_length: (most) => `must have at most ${String(most)} characters`,
+  min_value: (least) => `must be at least ${String(least)}`,
+  max_value: (most) => `must be at most ${String(most)}`,
+  integer: () => 'must be a whole number',
+};
+
+/** What a schema refused, as sentences for a person: never the value. @param known names that were allowed at the top. */
+export function toInvalid(issues: readonly Issue[], known: readonly string[]): AppError {
+  const errors = issues.slice(0, MOST_ERRORS).map((issue) => toFieldError(issue, known));
+  return refused(errors, issues.length - errors.length);
+}
+
+/** A small body can be wrong in a hundred thousand places; nobody reads more than these. */
+const MOST_ERRORS = 50;
+
+function refused(errors: readonly FieldError[], more: number): AppError {
+  const rest = more > 0 ? [`And ${more} more faults.`] : [];
+  return new AppError('invalid', [...errors.map(({ message }) => message), ...rest].join(' '), { errors });
+}
+
+function toFieldError(issue: Issue, known: readonly string[]): FieldError {
+  const path = (issue.path ?? []).map((item) => String(item.key));
+  const field = path.join('.');
+  const said = sentence(issue, path, known);
+  return { field, message: `${field === '' ? 'The request' : field} ${said}${said.endsWith('?') ? '' : '.'}` };
+}
+
+function sentence(issue: Issue, path: readonly string[], known: readonly string[]): string {
+  if (issue.expected === 'never') {
+    const name = path.at(-1) ?? '';
+    const near = path.length === 1 && known.length > 0 ? `; did you mean ${nearest(name, known)}?` : '';
+    return `is not a known field${near}`;
+  }
+  if (issue.received === 'undefined') return 'is required';
+  if (issue.type === 'picklist') return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' | ', ', ')}`;
+  // A message of our own; those of the library begin with "Invalid".
+  if (!issue.message.startsWith('Invalid ')) return issue.message;
+  if (issue.type === 'regex') return 'has a form that is not allowed';
+  if (issue.received === 'null') return 'must not be null';
+  const size = issue.type.endsWith('_length') && Array.isArray(issue.input);
+  const rule = RULES[issue.type]?.(issue.requirement);
+  if (rule !== undefined) return size ? rule.replace('characters', 'entries') : rule;
+  return TYPES[issue.type] ?? 'is not valid';
+}

@@ -1,0 +1,16 @@
+/** The key-value store that many servers share (Redis) or one process keeps (memory). Nothing in it is the only truth. */
+export interface Kv {
+  get(key: string): Promise<string | null>;
+  set(key: string, value: string, ttl_ms?: number): Promise<void>;
+  delete(key: string): Promise<void>;
+  /** Adds to a counter that ends `window_ms` after its first increment; answers the new count and the time left in ms. */
+  increment(key: string, window_ms: number, by?: number): Promise<{ count: number; resets_in_ms: number }>;
+  /** Prepends to a list and keeps its newest `keep` entries. */
+  append(key: string, value: string, keep: number): Promise<void>;
+  /** Newest first. */
+  range(key: string, skip: number, limit: number): Promise<{ items: string[]; total: number }>;
+  publish(channel: string, message: string): Promise<void>;
+  /** Answers a function that ends the subscription. */
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => void>;
+  close(): Promise<void>;
+}

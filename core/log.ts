@@ -1,0 +1,73 @@
+/** Levels in rising order of weight. */
+export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogSource = 'server' | 'deploy' | 'host' | 'tool' | 'agent' | 'tls';
+
+export interface LogLine {
+  readonly timestamp: string;
+  readonly level: LogLevel;
+  readonly source: LogSource;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Structured log: an event's name as `message` and fields; never SQL values, tokens or secrets. */
+export interface Log {
+  readonly debug: (message: string, fields?: Record<string, unknown>) => void;
+  readonly info: (message: string, fields?: Record<string, unknown>) => void;
+  readonly warning: (message: string, fields?: Record<string, unknown>) => void;
+  readonly error: (message: string, fields?: Record<string, unknown>) => void;
+  /** The same sink under another source. */
+  readonly from: (source: LogSource) => Log;
+  setLevel(level: LogLevel): void;
+  /** Hands every line that is written from now on to one more reader. */
+  tap(listener: (line: LogLine) => void): void;
+}
+
+/** @param sink takes every line at or above the level, e.g. `toStream(process.stdout)`. */
+export function createLog(
+  level: LogLevel,
+  sink: (line: LogLine) => void,
+  source: LogSource = 'server',
+  now = () => new Date(),
+): Log {
+  const state = { level, sinks: [sink] };
+  const make = (from: LogSource): Log => {
+    const write =
+      (at: LogLevel) =>
+      (message: string, fields: Record<string, unknown> = {}) => {
+        if (LOG_LEVELS.indexOf(at) < LOG_LEVELS.indexOf(state.level)) return;
+        const line = { timestamp: now().toISOString(), level: at, source: from, message, fields };
+        for (const each of state.sinks) each(line);
+      };
+    return {
+      debug: write('DEBUG'),
+      info: write('INFO'),
+      warning: write('WARNING'),
+      error: write('ERROR'),
+      from: make,
+      setLevel: (next) => {
+        state.level = next;
+      },
+      tap: (listener) => void state.sinks.push(listener),
+    };
+  };
+  return make(source);
+}
+
+const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };
+
+/** One JSON line each, or a coloured line on a terminal. */
+export function toStream(stream: { write(text: string): unknown; isTTY?: boolean }): (line: LogLine) => void {
+  return (line) => {
+    if (stream.isTTY !== true) {
+      const { fields, ...rest } = line;
+      stream.write(`${JSON.stringify({ ...rest, ...fields })}\n`);
+      return;
+    }
+    const fields = Object.entries(line.fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+    stream.write(
+      `\u001b[${COLOURS[line.level]}m${line.timestamp.slice(11, 19)} ${line.level.padEnd(7)}\u001b[0m ${line.source} ${line.message}${fields.join('')}\n`,
+    );
+  };
+}

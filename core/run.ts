@@ -1,0 +1,108 @@
+import * as v from 'valibot';
+import type { App } from '#core/app.ts';
+import { type Input, type OperationName, operations, type Output, pathVariables, type RawInput } from '#core/contract/index.ts';
+import type { Operation, Scope } from '#core/contract/operation.ts';
+import { AppError } from '#core/errors.ts';
+import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { resolveNames } from '#core/services/agent-names.ts';
+import { recordBlocked } from '#core/services/blocked.ts';
+import { handlers } from '#core/services/index.ts';
+import type { ConnectionRow } from '#core/services/source-pool.ts';
+
+/** Who calls; what history and activity name. */
+export interface Actor {
+  readonly type: 'admin' | 'agent_token' | 'oauth_client' | 'system';
+  readonly id: string | null;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Of an administrator's session. */
+  readonly session_id?: string;
+}
+
+/** One request, whatever edge it came through. */
+export interface Call {
+  readonly actor: Actor | null;
+  readonly ip: string | null;
+  readonly user_agent: string | null;
+  readonly request_id: string;
+  readonly signal?: AbortSignal;
+  /** Gives the session cookie of the answer, or null to clear it. */
+  readonly setSession?: (token: string | null) => void;
+  /** Names stand where ids are wanted: an agent calls. */
+  readonly by_name?: boolean;
+}
+
+/** Several records written as one: an import, a rollback. */
+export interface Change {
+  readonly action: 'import' | 'rollback';
+  readonly batch_id: string;
+  /** Connections that are about to be stored, by id: what belongs to them is checked against these. */
+  readonly connections: ReadonlyMap<string, ConnectionRow>;
+  /** What all of its records need, read once. */
+  readonly memo: { tool_names?: Promise<string[]> };
+}
+
+/** What a handler gets. */
+export interface Context extends Call {
+  readonly app: App;
+  /** What is written belongs to this: history names its action and batch. */
+  readonly change?: Change;
+}
+
+export type Handlers = {
+  readonly [N in OperationName]: (context: Context, input: Input<N>) => Promise<Output<N>> | Output<N>;
+};
+
+/** The product itself acting: the demo, imports at start. */
+export const SYSTEM: Actor = { type: 'system', id: null, name: 'system', scopes: ['read', 'write', 'deploy'] };
+export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
+
+/** The one door: authorise → parse → handler (which guards what it writes) → strip. */
+export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {
+  const definition: Operation = operations[name];
+  authorise(definition, call.actor);
+  const given = parseInput(definition, input);
+  const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
+  const context = { ...call, app };
+  try {
+    return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
+  } catch (error) {
+    if (error instanceof AppError) await recordBlocked(context, name, parsed, error);
+    throw error;
+  }
+}
+
+/** Refuses who may not call an operation. */
+export function authorise({ access }: Operation, actor: Actor | null): void {
+  if (access === 'public') return;
+  if (actor === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session or token.');
+  const administrator = actor.type === 'admin' || actor.type === 'system';
+  if (access === 'admin' && !administrator) {
+    throw new AppError('admin_only', 'Only a signed-in administrator may do this; a token may not.');
+  }
+  if (access !== 'admin' && !administrator && !actor.scopes.includes(access)) {
+    throw new AppError('insufficient_scope', `This token lacks the scope ${access}.`);
+  }
+}
+
+/** Read-only fields that were read with the record and sent back are dropped, so that GET → edit → PATCH works. */
+export function parseInput(definition: Operation, input: Record<string, unknown>): Record<string, unknown> {
+  const allowed = entryNames(definition.input);
+  for (const name of pathVariables(definition.path)) {
+    if (typeof input[name] === 'string' && !isPlainText(input[name]))
+      throw new AppError('not_found', 'There is nothing at this address.');
+  }
+  refuseUnkeepable(input);
+  const readable = new Set(entryNames(definition.output));
+  const kept = Object.fromEntries(
+    Object.entries(input).filter(([name]) => allowed.includes(name) || !isReadOnly(name, readable)),
+  );
+  const result = v.safeParse(definition.input, kept, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, allowed);
+  return result.output;
+}
+
+const isReadOnly = (name: string, readable: ReadonlySet<string>): boolean => readable.has(name) || name.endsWith('_set');
+
+const entryNames = (schema: unknown): string[] =>
+  typeof schema === 'object' && schema !== null && 'entries' in schema ? Object.keys(schema.entries as object) : [];

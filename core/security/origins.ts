@@ -1,0 +1,40 @@
+import type { Env } from '#core/env.ts';
+
+/** Header rules in front of every listener of ours: Host and Origin (contract section 0). */
+
+const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
+const LOOPBACK = /^(?:.+\.)?localhost\.?$/;
+
+/** Name of a Host header without port, in lower case; brackets of IPv6 stay. Null when it is none. */
+export function hostName(header: string): string | null {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::\d{1,5})?$/i.exec(header.trim());
+  return match?.[1]?.toLowerCase() ?? null;
+}
+
+/** Loopback names, IP literals and the allowed names: a name that an attacker points here by DNS is none of them. */
+export function isHostAllowed(header: string, allowed: ReadonlySet<string>): boolean {
+  const name = hostName(header);
+  return name !== null && (name.startsWith('[') || IPV4.test(name) || LOOPBACK.test(name) || allowed.has(name));
+}
+
+/** The origin of a page that this very host served. */
+export function isSameOrigin(origin: string, host: string): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+}
+
+/** Absent, the same host, or listed exactly. `null` and what is no URL are refused even with a wildcard. */
+export function isOriginAllowed(origin: string | null, host: string, cors_origins: readonly string[]): boolean {
+  if (origin === null) return true;
+  if (!URL.canParse(origin)) return false;
+  return isSameOrigin(origin, host) || cors_origins.includes(origin) || cors_origins.includes('*');
+}
+
+/**
+ * Names under which this installation says that it is reached, for the Host header (contract section 0); in lower case.
+ * @param more addresses by which one program is reached by the others.
+ */
+export function acceptedHostNames(env: Env, more: readonly (string | null)[] = []): ReadonlySet<string> {
+  const urls = [env.SVC_PUBLIC_URL, env.SVC_MCP_PUBLIC_URL, ...more].filter((url) => url !== null);
+  const names = [...urls.map((url) => new URL(url).hostname), env.SVC_FASTMCP_HOST, ...env.SVC_ALLOWED_HOSTS];
+  return new Set(names.map((name) => name.toLowerCase()));
+}

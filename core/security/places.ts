@@ -1,0 +1,32 @@
+import type { Sealed } from '#snapshots/format.ts';
+
+/** A sealed value with its place: the associated data that it opens with. */
+export interface PlacedSecret {
+  readonly place: string;
+  readonly sealed: string;
+}
+
+export const isSealed = (value: unknown): value is Sealed =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<Sealed>).$sealed === 'string';
+
+/**
+ * Every sealed value below a record whose place is `prefix` (`connection/<id>`, `admin/<id>`, `server_config`): field names
+ * joined by slashes; an item of a list goes by its `client_id`, `id` or `name`, so that its place survives another order.
+ */
+export function secretsIn(value: unknown, prefix: string): PlacedSecret[] {
+  if (isSealed(value)) return [{ place: prefix, sealed: value.$sealed }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
+    typeof item === 'object' && item !== null
+      ? secretsIn(item, `${prefix}/${Array.isArray(value) ? itemName(item, key) : key}`)
+      : [],
+  );
+}
+
+function itemName(item: object, index: string): string {
+  const { client_id, id, name } = item as { client_id?: unknown; id?: unknown; name?: unknown };
+  return [client_id, id, name].find((candidate) => typeof candidate === 'string') ?? index;
+}
+
+/** The id of the key that sealed a value. */
+export const keyOf = (sealed: string): string => sealed.split('.')[1] ?? 'unknown';

@@ -1,0 +1,201 @@
+import { fold } from './normalise.ts';
+import { isIdeograph, type Hit, type Units } from './units.ts';
+
+/** An entry in units: ideographs one by one, other words whole. */
+const UNIT =
+  /[\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\s\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+/g;
+
+interface Node {
+  readonly next: Map<string, Node>;
+  star: Node | undefined;
+  lists: string[];
+}
+
+export interface Lexicon {
+  /** Hits in order of their start; of two entries of one list that begin together the longer one. */
+  find(text: Units, steps?: { count: number }): Hit[];
+  /** The words of a text written without spaces, as far as entries of four or more letters show them. */
+  segment(run: string): string[];
+}
+
+const node = (): Node => ({ next: new Map(), star: undefined, lists: [] });
+
+/** A list of this name takes nothing but swallows shorter entries that begin at the same word. */
+const HARMLESS = 'HARMLESS';
+
+/** @param entries list name and entry. */
+export function createLexicon(entries: readonly (readonly [list: string, entry: string])[]): Lexicon {
+  const root = node();
+  const solid = node();
+  for (const [list, entry] of entries) {
+    add(root, list, entry);
+    const letters = fold(entry).replaceAll(/[^a-z]/g, '');
+    if (!entry.includes(' ') && letters.length >= 4) add(solid, list, letters);
+  }
+  return {
+    find: (text, steps = { count: 0 }) => find(root, text, steps),
+    segment: (run) => segment(solid, run),
+  };
+}
+
+function add(root: Node, list: string, entry: string): void {
+  let here = root;
+  let after_ideograph = true;
+  for (const unit of fold(entry).match(UNIT) ?? []) {
+    const ideograph = isIdeograph(unit.charCodeAt(0));
+    if (here !== root && !(after_ideograph && ideograph)) here = child(here, ' ');
+    for (const letter of unit.split('')) {
+      if (letter === '*') here = here.star ??= node();
+      else here = child(here, letter);
+    }
+    after_ideograph = ideograph;
+  }
+  if (!here.lists.includes(list)) here.lists.push(list);
+}
+
+function child(parent: Node, key: string): Node {
+  const found = parent.next.get(key);
+  if (found !== undefined) return found;
+  const made = node();
+  parent.next.set(key, made);
+  return made;
+}
+
+function find(root: Node, text: Units, steps: { count: number }): Hit[] {
+  const hits: Hit[] = [];
+  const marks = new Map<number, Hit[]>();
+  for (const mark of text.marks) {
+    const found = marks.get(mark.start);
+    if (found === undefined) marks.set(mark.start, [mark]);
+    else found.push(mark);
+  }
+  for (let start = 0; start < text.units.length; start += 1) {
+    steps.count += 1;
+    const marked = marks.get(start);
+    if (marked !== undefined) hits.push(...marked);
+    if (!root.next.has(text.units[start]?.charAt(0) ?? '')) continue;
+    const longest = new Map<string, number>();
+    walk(root, text, start, longest, steps);
+    if (longest.size === 0) continue;
+    const harmless = longest.get(HARMLESS) ?? 0;
+    for (const [list, end] of longest) if (end > harmless) hits.push({ list, start, end });
+  }
+  return hits;
+}
+
+/** Follows one word after another; entries have at most seven words, so a start costs a bounded number of steps. */
+function walk(root: Node, text: Units, start: number, longest: Map<string, number>, steps: { count: number }): void {
+  let heads: Node[] = [root];
+  for (let index = start; heads.length > 0 && index < text.units.length; index += 1) {
+    if (text.sentence[index] !== text.sentence[start]) return;
+    const word = text.units[index] ?? '';
+    const ideograph = isIdeograph(word.charCodeAt(0));
+    const ended: Node[] = [];
+    for (const head of heads) {
+      let here: Node | undefined = head;
+      for (let offset = 0; here !== undefined; offset += 1) {
+        steps.count += 1;
+        if (here.star !== undefined && offset > 0) ended.push(here.star);
+        if (offset >= word.length) {
+          ended.push(here);
+          break;
+        }
+        here = here.next.get(word[offset] ?? '');
+      }
+    }
+    const next: Node[] = [];
+    for (const end of ended) {
+      for (const list of end.lists) longest.set(list, index + 1);
+      if (ideograph && end.next.size > 0) next.push(end);
+      const spaced = end.next.get(' ');
+      if (spaced !== undefined) next.push(spaced);
+    }
+    heads = next;
+  }
+}
+
+function segment(solid: Node, run: string): string[] {
+  const words: string[] = [];
+  let rest = '';
+  for (let start = 0; start < run.length;) {
+    let here: Node | undefined = solid;
+    let end = 0;
+    for (let offset = start; here !== undefined && offset <= run.length; offset += 1) {
+      if (here.lists.length > 0) end = offset;
+      here = offset < run.length ? here.next.get(run[offset] ?? '') : undefined;
+    }
+    if (end === 0) {
+      rest += run[start] ?? '';
+      start += 1;
+      continue;
+    }
+    if (rest !== '') words.push(rest);
+    rest = '';
+    words.push(run.slice(start, end));
+    start = end;
+  }
+  if (rest !== '') words.push(rest);
+  return words;
+}
+
+interface Slot {
+  readonly previous: number;
+  readonly gap: number;
+  /** Index of the rule when this slot ends a phrase. */
+  readonly rule: number;
+}
+
+export interface Phrases {
+  /** Indexes of the rules whose phrase occurs. One pass over the hits, whatever their number. */
+  match(text: Units, hits: readonly Hit[], steps?: { count: number }): Set<number>;
+}
+
+/** @param rules the phrases of each rule, in the order of the indexes that `match` gives. */
+export function createPhrases(rules: readonly (readonly string[])[]): Phrases {
+  const slots: Slot[] = [];
+  const waiting = new Map<string, number[]>();
+  rules.forEach((phrases, rule) => {
+    for (const phrase of phrases) {
+      const parts = phrase.split(' ');
+      for (let index = 0; index < parts.length; index += 2) {
+        const id = slots.length;
+        slots.push({
+          previous: index === 0 ? -1 : id - 1,
+          gap: index === 0 ? 0 : Number(parts[index - 1]),
+          rule: index === parts.length - 1 ? rule : -1,
+        });
+        for (const list of (parts[index] ?? '').split('|')) {
+          waiting.set(list, [...(waiting.get(list) ?? []), id]);
+        }
+      }
+    }
+  });
+  return {
+    match(text, hits, steps = { count: 0 }) {
+      const found = new Set<number>();
+      // The two latest ends of each slot: the latest may overlap the hit in hand.
+      const latest = new Int32Array(slots.length).fill(-1);
+      const before = new Int32Array(slots.length).fill(-1);
+      const near = (end: number, start: number, gap: number) =>
+        end > 0 &&
+        end <= start &&
+        text.sentence[end - 1] === text.sentence[start] &&
+        (text.position[start] ?? 0) - (text.position[end] ?? 0) <= gap;
+      for (const hit of hits) {
+        for (const id of waiting.get(hit.list) ?? []) {
+          steps.count += 1;
+          const slot = slots[id];
+          if (slot === undefined) continue;
+          const { previous, gap, rule } = slot;
+          const follows =
+            previous < 0 || near(latest[previous] ?? -1, hit.start, gap) || near(before[previous] ?? -1, hit.start, gap);
+          if (!follows) continue;
+          if (rule >= 0) found.add(rule);
+          before[id] = latest[id] ?? -1;
+          latest[id] = hit.end;
+        }
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash, createHmac, createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { AppError } from '#core/errors.ts';
+
+/**
+ * AES-256-GCM under a ring of keys (`SVC_ENCRYPTION_KEY`, comma list, newest first). A sealed value is
+ * `v1.<key id>.<fingerprint>.<nonce, tag and ciphertext>` in base64url; the associated data bind it to its place
+ * (`connection/<id>/password`), so a ciphertext moved to another row does not open. The fingerprint is a keyed hash of the
+ * plain text that survives rotation: equal secrets of one place have equal fingerprints.
+ */
+export interface Keyring {
+  readonly current_key_id: string;
+  readonly key_ids: readonly string[];
+  seal(plain: string, place: string): string;
+  /** Throws `secrets_unavailable`, naming the key id, when no key opens it. */
+  open(sealed: string, place: string): string;
+  /** Sealed with an older key: to be sealed again when its entity is next written. */
+  stale(sealed: string): boolean;
+}
+
+const NONCE = 12;
+const TAG = 16;
+
+/** @param keys texts from the environment, the first one writes. @param fingerprint_key 32 bytes kept across rotations. */
+export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Array): Keyring {
+  const ring = keys.map(toKey);
+  const current = ring[0];
+  if (current === undefined) throw new AppError('internal', 'The encryption key ring is empty.');
+  const by_id = new Map(ring.map((entry) => [entry.id, entry.key]));
+  return {
+    current_key_id: current.id,
+    key_ids: ring.map((entry) => entry.id),
+    seal(plain, place) {
+      const nonce = randomBytes(NONCE);
+      const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(place));
+      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      const fingerprint = createHmac('sha256', fingerprint_key).update(`${place}\0${plain}`).digest('base64url').slice(0, 22);
+      return `v1.${current.id}.${fingerprint}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')}`;
+    },
+    open(sealed, place) {
+      const [scheme, key_id, , body] = sealed.split('.');
+      const key = key_id === undefined ? undefined : by_id.get(key_id);
+      if (scheme !== 'v1' || body === undefined || key === undefined) {
+        throw new AppError(
+          'secrets_unavailable',
+          `A stored secret was sealed with the key ${key_id ?? 'unknown'}, which is not in SVC_ENCRYPTION_KEY. Add that key to the end of the list.`,
+        );
+      }
+      const bytes = Buffer.from(body, 'base64url');
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE))
+          .setAAD(Buffer.from(place))
+          .setAuthTag(bytes.subarray(NONCE, NONCE + TAG));
+        return Buffer.concat([decipher.update(bytes.subarray(NONCE + TAG)), decipher.final()]).toString('utf8');
+      } catch (cause) {
+        throw new AppError(
+          'secrets_unavailable',
+          `A stored secret could not be opened with the key ${key_id}: it was changed, or belongs to another record.`,
+          { cause },
+        );
+      }
+    },
+    stale: (sealed) => sealed.split('.')[1] !== current.id,
+  };
+}
+
+/** The part of a sealed value that is equal for equal secrets. */
+export const fingerprintOf = (sealed: string): string => sealed.split('.')[2] ?? '';
+
+/** The id of a key as it stands in sealed values: 8 hex digits of its SHA-256. */
+export const keyIdOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
+
+function toKey(text: string): { id: string; key: Buffer } {
+  return { id: keyIdOf(text), key: Buffer.from(hkdfSync('sha256', text, 'sluice', 'secrets/1', 32)) };
+}

@@ -1,0 +1,41 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { renderSVG } from 'uqr';
+
+const PERIOD_S = 30;
+/** Clocks of phones differ: a code of the step before or after is good too (RFC 6238, section 5.2). */
+const WINDOW = 1;
+export const RECOVERY_CODES = 10;
+
+const totp = (secret: string, label = '', issuer = '') =>
+  new TOTP({ secret: Secret.fromBase32(secret), label, issuer, algorithm: 'SHA1', digits: 6, period: PERIOD_S });
+
+/** @returns 160 random bits in Base32. */
+export const newTotpSecret = (): string => new Secret({ size: 20 }).base32;
+
+/** What an authenticator reads: `otpauth://totp/…`. */
+export const otpauthUri = (secret: string, username: string, issuer: string): string => totp(secret, username, issuer).toString();
+
+export const qrSvg = (text: string): string => renderSVG(text, { ecc: 'M', border: 2 });
+
+/** The time step that a code belongs to, or null when it is wrong. */
+export function stepOf(secret: string, code: string, now: Date): number | null {
+  const timestamp = now.getTime();
+  const delta = totp(secret).validate({ token: code.replaceAll(/\s/g, ''), timestamp, window: WINDOW });
+  return delta === null ? null : Math.floor(timestamp / 1_000 / PERIOD_S) + delta;
+}
+
+/** Crockford's Base32: no I, L, O and U, so that a code on paper is read back right. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** @returns 80 random bits as `XXXX-XXXX-XXXX-XXXX`. */
+export function newRecoveryCode(): string {
+  const letters = [...randomBytes(16)].map((byte) => ALPHABET[byte % 32]).join('');
+  return letters.replace(/(.{4})(?=.)/g, '$1-');
+}
+
+/** What is stored of a recovery code: 80 random bits need no slow hash. Case, hyphens and spaces do not count. */
+export function recoveryHash(admin_id: string, code: string): string {
+  const typed = code.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+  return createHash('sha256').update(`${admin_id}\0${typed}`).digest('hex');
+}

@@ -1,0 +1,118 @@
+import type { App } from '#core/app.ts';
+import { AuthType } from '#core/contract/config.ts';
+import { AppError, type FieldError, nearest } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { openDnsCredentials } from './config-secrets.ts';
+import type { Settings } from './config-settings.ts';
+
+/** What only an administrator changes, whichever way a change comes (contract section 2). */
+const ADMIN_ONLY: readonly (keyof Settings)[] = [
+  'introspection_url',
+  'introspection_client_id',
+  'introspection_client_secret',
+  'introspection_cache_ttl_seconds',
+  'oauth_clients',
+  'cors_origins',
+  'host',
+  'ssl_enabled',
+  'ui_domain',
+  'mcp_domain',
+  'mcp_proxy',
+  'acme_email',
+  'acme_challenge',
+  'dns_provider',
+  'dns_credentials',
+  'auto_renew',
+  'prompt_guard_enabled',
+  'prompt_guard_threshold',
+  'prompt_guard_allow',
+  'agent_enabled',
+  'agent_rate_limit',
+];
+
+/** Whether a field differs. A secret that was sent differs always: equality must not tell what is stored. */
+export const differs = (field: keyof Settings, before: Settings, after: Settings): boolean =>
+  canonical(before[field]) !== canonical(after[field]);
+
+/** Refuses what a bearer may never do; the sentence names the field. */
+export function refuseForBearer(actor: Actor | null, before: Settings, after: Settings): void {
+  const field = ADMIN_ONLY.find((name) => differs(name, before, after));
+  refuseField(actor, field ?? (isLower(after, before) ? 'auth_type' : undefined));
+}
+
+/** The same for a snapshot that is activated; a secret that was only sealed again is the same. */
+export function refuseServerForBearer(actor: Actor | null, before: FrozenServer, after: FrozenServer): void {
+  const same = (name: keyof FrozenServer) => checksum(canonical(before[name])) === checksum(canonical(after[name]));
+  const field = ADMIN_ONLY.find((name) => name in after && !same(name as keyof FrozenServer));
+  refuseField(actor, field ?? (isLower(after, before) ? 'auth_type' : undefined));
+}
+
+function refuseField(actor: Actor | null, field: string | undefined): void {
+  if (actor?.type === 'admin' || actor?.type === 'system') return;
+  if (field === undefined) return;
+  const message =
+    field === 'auth_type'
+      ? 'auth_type may be lowered only by a signed-in administrator; a token may not.'
+      : `${field} may be changed only by a signed-in administrator; a token may not.`;
+  throw new AppError('admin_only', message, { errors: [{ field, message }] });
+}
+
+const isLower = (a: Pick<Settings, 'auth_type'>, b: Pick<Settings, 'auth_type'>): boolean =>
+  AuthType.options.indexOf(a.auth_type) < AuthType.options.indexOf(b.auth_type);
+
+/** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */
+export async function checkSettings(app: App, before: Settings, after: Settings): Promise<void> {
+  const changed = (field: keyof Settings): boolean => differs(field, before, after);
+  const errors: FieldError[] = [];
+  if (changed('cors_origins') && after.cors_origins.includes('*') && app.env.SVC_ENV === 'production') {
+    const message = 'cors_origins must name every origin in production; * is not allowed there.';
+    errors.push({ field: 'cors_origins', message });
+  }
+  if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(after.prompt_guard_allow)));
+  if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  if (changed('introspection_url') && after.introspection_url !== null) {
+    await checkAddress(app, 'introspection_url', after.introspection_url);
+  }
+}
+
+async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
+  const { collectRules } = await import('#core/security/prompt-guard/rule-book.ts');
+  const { MODEL_RULE } = await import('#core/security/prompt-guard/model.ts');
+  const known = [...collectRules().rules.keys(), MODEL_RULE];
+  return allowed.flatMap((id, index) => {
+    const field = `prompt_guard_allow.${index}`;
+    return known.includes(id)
+      ? []
+      : [{ field, message: `${field} is no rule of the guard; did you mean ${nearest(id, known)}?` }];
+  });
+}
+
+/** Credentials are those of the provider, also when only one of the two was sent. */
+function misfitCredentials({ keyring }: App, before: Settings, after: Settings): FieldError[] {
+  const { dns_provider, dns_credentials } = after;
+  if (dns_credentials === null) return [];
+  if (dns_provider === null) {
+    if (!differs('dns_credentials', before, after)) return [];
+    return [{ field: 'dns_provider', message: 'dns_provider is required: it says whose dns_credentials these are.' }];
+  }
+  const credentials = openDnsCredentials(keyring, dns_credentials);
+  const fits = credentials !== null && 'api_token' in credentials === (dns_provider === 'cloudflare');
+  const wanted = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
+  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must hold ${wanted} for ${dns_provider}.` }];
+}
+
+/** An address that this server or a host will dial. A name that does not resolve now is no refusal; every dial checks again. */
+async function checkAddress(app: App, field: string, text: string): Promise<void> {
+  const { protocol, hostname, port } = new URL(text);
+  const { resolveTarget } = await import('#core/sources/dial.ts');
+  try {
+    await resolveTarget(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), app.policy);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === 'database_unreachable') return;
+    throw new AppError(error.code, error.detail, { cause: error, errors: [{ field, message: error.detail }] });
+  }
+}

@@ -1,0 +1,121 @@
+import { and, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { ServerConfigPatch } from '#core/contract/config.ts';
+import type { Db } from '#core/db/open.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { checkSettings, differs, refuseForBearer } from './config-rules.ts';
+import { mergeSecrets, sealAgain } from './config-secrets.ts';
+import { defaultSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './config-settings.ts';
+import { checkVersion, overtaking } from './entity.ts';
+import { recordHistory } from './history.ts';
+
+/** The one row, and the id under which history knows it. */
+const ROW = 1;
+export const CONFIG_ID = 'server_config';
+
+export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
+  'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
+  'config.update': async (context, { version, ...patch }) => {
+    const { app } = context;
+    return overtaking(version, async () => toConfig(app, await update(context, version, patch)));
+  },
+};
+
+type Patch = Omit<ServerConfigPatch, 'version'>;
+
+async function update(context: Context, version: number | undefined, patch: Patch): Promise<StoredSettings> {
+  const { app, actor } = context;
+  const stored = await readSettings(app);
+  checkVersion(CONFIG_ID, stored, version);
+  const after = mergePatch(app, stored, patch);
+  refuseForBearer(actor, stored.settings, after);
+  await checkSettings(app, stored.settings, after);
+  return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
+}
+
+/** What is stored over the defaults. Nothing stored is version 1. */
+export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
+  const { server_config } = app.store.tables;
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, ROW));
+  const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};
+  return { settings: { ...defaultSettings(app.env), ...settings }, version, updated_at };
+}
+
+/** The part of the server configuration that a snapshot holds. */
+export const readServerConfig = async (app: App, tx?: Db): Promise<FrozenServer> =>
+  toFrozen((await readSettings(app, tx)).settings);
+
+/** Omitted is kept. What is sent as it was read changes nothing, so that a default goes on following its variable. */
+function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
+  const { oauth_clients, introspection_client_secret, dns_credentials, global_variables, ...rest } = patch;
+  if (rest.prompt_guard_enabled === true && !app.env.SVC_PROMPT_GUARD_ENABLED) {
+    const message = 'prompt_guard_enabled cannot be turned on here: SVC_PROMPT_GUARD_ENABLED turned the guard off.';
+    throw invalidField('prompt_guard_enabled', message);
+  }
+  const shown: Readonly<Record<string, unknown>> = toConfig(app, stored);
+  const sent = Object.entries(rest).filter(
+    ([field, value]) => value !== undefined && canonical(value) !== canonical(shown[field]),
+  );
+  return {
+    ...stored.settings,
+    ...(Object.fromEntries(sent) as Partial<Settings>),
+    ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }),
+    ...mergeSecrets(app.keyring, stored.settings, { oauth_clients, introspection_client_secret, dns_credentials }),
+  };
+}
+
+/** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
+async function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+  const { app } = context;
+  const { server_config } = app.store.tables;
+  await tx.insert(server_config).values({ id: ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, ROW));
+  const before = await readSettings(app, tx);
+  checkVersion(CONFIG_ID, before, expected);
+  const fields = Object.keys(after) as (keyof Settings)[];
+  const change = Object.fromEntries(
+    fields.filter((field) => differs(field, before.settings, after)).map((field) => [field, after[field]]),
+  );
+  const stored = await tx
+    .update(server_config)
+    .set({
+      settings: { ...sealAgain(app.keyring, { ...rows[0]?.settings, ...change }) },
+      version: expected + 1,
+      updated_at: app.clock().toISOString(),
+    })
+    .where(and(eq(server_config.id, ROW), eq(server_config.version, expected)))
+    .returning({ id: server_config.id });
+  if (stored.length === 0)
+    throw new AppError('conflict', 'Someone changed the server configuration meanwhile. Read it again and repeat the change.');
+  const now = await readSettings(app, tx);
+  await recordHistory(tx, context, {
+    entity_type: CONFIG_ID,
+    entity_id: CONFIG_ID,
+    entity_name: now.settings.server_name,
+    action: 'update',
+    before: toRecord(before),
+    after: toRecord(now),
+  });
+  return now;
+}
+
+const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
+
+/** Every check of a write for a state that history recorded; answers the settings to be stored. */
+export async function prepareEarlierSettings(
+  { app, actor }: Context,
+  earlier: Readonly<Record<string, unknown>>,
+): Promise<Settings> {
+  const { settings } = await readSettings(app);
+  const known = Object.entries(earlier).filter(([field]) => field in settings);
+  const after = { ...settings, ...(Object.fromEntries(known) as Partial<Settings>) };
+  refuseForBearer(actor, settings, after);
+  await checkSettings(app, settings, after);
+  return after;
+}
+
+/** Stores prepared settings over the expected version. */
+export const restoreSettings = writeSettings;

@@ -1,0 +1,137 @@
+import { and, desc, eq, ne } from 'drizzle-orm';
+import { type ConnectionDraft, MASK, type SslMode } from '#core/contract/connections.ts';
+import { AppError, type FieldError, invalidField } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { checkTarget } from '#core/sources/check.ts';
+import { CONNECTION_TYPES } from '#core/sources/types.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import { guardDraft } from './guard.ts';
+import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
+
+/** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */
+export type Draft = {
+  [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? Sealed | null : never);
+};
+
+/** Passwords, keys, tokens, and addresses that may carry one of them. Better a harmless entry masked than a secret shown. */
+const SECRET_ENTRY =
+  /pass|pwd|secret|token|credential|private|key|pem|pfx|jks|cert|auth|bearer|jwt|signature|sas_|cookie|session|service_account|dsn|ur[il]$|connection_?str/i;
+/** Whether an entry of `extra_params` is sealed: its name says that it is, or holds, a secret. */
+export const isSecretEntry = (key: string): boolean => SECRET_ENTRY.test(key);
+
+export function mergeDraft(
+  before: ConnectionRow,
+  patch: { [K in keyof ConnectionDraft]?: ConnectionDraft[K] | undefined },
+): Draft {
+  const { id: _, version: _version, created_at: _created, updated_at: _updated, ...kept } = before;
+  const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  return { ...kept, ...sent };
+}
+
+/**
+ * Everything that must hold before a connection is stored, and its secrets sealed; nothing is stored here.
+ * @param before what is stored now.
+ */
+export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
+  refuseForeignSecrets(draft.extra_params, before);
+  await checkDraft(context, draft, before);
+  return sealDraft(context, id, draft, before);
+}
+
+/** The same for an earlier state of the connection. */
+export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
+  const draft = mergeDraft(earlier, {});
+  // Deleting first must not be a way round: what was stored last counts for a record that is gone.
+  await checkDraft(context, draft, before ?? (await lastState(context, earlier.id)));
+  return sealDraft(context, earlier.id, draft, before);
+}
+
+/** The connection as it was when it went. */
+async function lastState({ app }: Context, id: string): Promise<ConnectionRow | null> {
+  const { history } = app.store.tables;
+  const [entry] = await app.store.db
+    .select({ before: history.before, after: history.after })
+    .from(history)
+    .where(and(eq(history.entity_type, 'connection'), eq(history.entity_id, id), ne(history.action, 'blocked')))
+    .orderBy(desc(history.id))
+    .limit(1);
+  return (entry?.after ?? entry?.before ?? null) as ConnectionRow | null;
+}
+
+async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
+  const errors = requiredFields(draft);
+  if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
+  refuseNewAddress(context, draft, before);
+  await checkTarget(draft, context.app.policy);
+  await guardDraft(context, 'connection', { ...draft });
+}
+
+/** Fields that this type of database needs and the draft lacks. */
+export function requiredFields(draft: Draft): FieldError[] {
+  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === draft.db_type);
+  if (type === undefined || !type.supported) {
+    return [{ field: 'db_type', message: 'db_type names a kind of database that has no driver yet.' }];
+  }
+  return type.required_fields
+    .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
+    .map((field) => ({ field, message: `${field} is required for ${type.label}.` }));
+}
+
+/** A mask stands for a secret that is kept, and nobody but us seals. */
+function refuseForeignSecrets(extra_params: Draft['extra_params'], before: ConnectionRow | null): void {
+  for (const [key, value] of Object.entries(extra_params)) {
+    const kept = before?.extra_params[key];
+    const field = `extra_params.${key}`;
+    if (value === MASK && isSecretEntry(key) && !isSealed(kept)) {
+      throw invalidField(field, `${field} is the mask of a secret, and none is stored: send the secret itself.`);
+    }
+    if (isSealed(value) && !(isSealed(kept) && kept.$sealed === value.$sealed)) {
+      throw invalidField(field, `${field} has a form that is not allowed.`);
+    }
+  }
+}
+
+const ADDRESS = ['db_type', 'host', 'port', 'username', 'ssl_ca'] as const;
+/** How sure the client is of whom it talks to; null takes TLS where it can. */
+const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
+
+/** A token may not send a kept secret to another address (contract section 2): it has to know the secret. */
+function refuseNewAddress({ actor }: Context, draft: Draft, before: ConnectionRow | null): void {
+  if (actor?.type === 'admin' || actor?.type === 'system' || before === null) return;
+  const moved: string[] = ADDRESS.filter((field) => draft[field] !== before[field]);
+  if (TRUST.indexOf(draft.ssl_mode) < TRUST.indexOf(before.ssl_mode)) moved.push('ssl_mode');
+  if (moved.length === 0) return;
+  const kept = [
+    ...(isSealed(draft.password) ? ['password'] : []),
+    ...(isSealed(draft.ssl_key) ? ['ssl_key'] : []),
+    ...Object.entries(draft.extra_params)
+      .filter(([key, value]) => isSealed(value) || (value === MASK && isSealed(before.extra_params[key])))
+      .map(([key]) => `extra_params.${key}`),
+  ];
+  if (kept.length === 0) return;
+  const message = `${moved.join(', ')} changes where a stored secret is sent: send ${kept.join(', ')} again with the change.`;
+  throw new AppError('secret_required', message, { errors: kept.map((field) => ({ field, message })) });
+}
+
+/** Plain secrets become ciphertext bound to this row; what is sealed already, or masked, is kept. */
+function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
+  const seal = (field: string, value: string | Sealed | null): Sealed | null => {
+    if (value === null) return null;
+    const plain = isSealed(value)
+      ? keyring.stale(value.$sealed)
+        ? keyring.open(value.$sealed, secretPlace(id, field))
+        : null
+      : value;
+    return plain === null ? (value as Sealed) : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+  };
+  const extra_params = Object.fromEntries(
+    Object.entries(draft.extra_params).map(([key, value]) => {
+      const kept = before?.extra_params[key];
+      if (value === MASK && isSealed(kept)) return [key, seal(`extra_params/${key}`, kept)];
+      if (isSealed(value)) return [key, seal(`extra_params/${key}`, value)];
+      if (!isSecretEntry(key) || value === null) return [key, value];
+      return [key, seal(`extra_params/${key}`, typeof value === 'string' ? value : JSON.stringify(value))];
+    }),
+  );
+  return { ...draft, extra_params, password: seal('password', draft.password), ssl_key: seal('ssl_key', draft.ssl_key) };
+}

@@ -1,0 +1,23 @@
+import type { App } from '#core/app.ts';
+import { repeat } from './chores.ts';
+import { activeSnapshot, readDeployment, snapshotEvent } from './deployment.ts';
+
+/** Contract section 0: a deploy reaches every host without Redis. */
+const FOLLOW_MS = 2_000;
+
+/** Brings the hosts of this server to what another server deployed or stopped. @returns a function that ends it. */
+export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
+  // An embedded database has one server.
+  if (app.store.dialect === 'sqlite') return () => undefined;
+  let known: string | null = null;
+  const look = async (): Promise<void> => {
+    const { desired, active_version } = await readDeployment(app);
+    const now = `${desired}:${active_version}`;
+    const changed = known !== null && known !== now;
+    known = now;
+    if (!changed) return;
+    const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
+    app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
+  };
+  return repeat(app, every_ms, 'reading the deployment', look);
+}

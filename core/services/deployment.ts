@@ -1,0 +1,85 @@
+import { desc, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { DeployStatus } from '#core/contract/deploy.ts';
+import type { Db } from '#core/db/open.ts';
+import type { HostEvent } from '#core/host-board.ts';
+import type { Snapshot, SnapshotContent } from '#snapshots/format.ts';
+
+/** Hosts gone for longer than this are an error (contract section 9). */
+const ABSENT_MS = 10_000;
+
+export interface Deployment {
+  readonly desired: 'running' | 'stopped';
+  readonly active_version: number | null;
+  readonly last_error: string | null;
+  readonly deployed_at: string | null;
+}
+
+const NEVER: Deployment = { desired: 'stopped', active_version: null, last_error: null, deployed_at: null };
+
+export async function readDeployment(app: App, tx: Db = app.store.db): Promise<Deployment> {
+  const { deployment } = app.store.tables;
+  const rows = await tx.select().from(deployment).where(eq(deployment.id, 1));
+  return rows[0] ?? NEVER;
+}
+
+export async function writeDeployment(app: App, tx: Db, change: Partial<Deployment>): Promise<void> {
+  const { deployment } = app.store.tables;
+  const values = { ...NEVER, ...(await readDeployment(app, tx)), ...change };
+  const { desired, active_version, last_error, deployed_at } = values;
+  const row = { desired, active_version, last_error, deployed_at };
+  await tx
+    .insert(deployment)
+    .values({ id: 1, ...row })
+    .onConflictDoUpdate({ target: deployment.id, set: row });
+}
+
+export function statusOf(app: App, state: Deployment): DeployStatus {
+  if (app.deploy_lock.busy()) return 'deploying';
+  if (state.desired === 'stopped') return state.last_error !== null && state.active_version === null ? 'error' : 'stopped';
+  return app.hosts.absent_ms() > ABSENT_MS ? 'error' : 'running';
+}
+
+/** The snapshot that runs, as its canonical text; null when none was ever deployed. */
+export async function activeSnapshot(app: App): Promise<StoredSnapshot | null> {
+  const { active_version } = await readDeployment(app);
+  return active_version === null ? null : readSnapshot(app, active_version);
+}
+
+/** A stored snapshot with its content as text: sent on without being parsed. */
+export type StoredSnapshot = Omit<Snapshot, 'content'> & { readonly text: string };
+
+export async function readSnapshot(app: App, version: number): Promise<StoredSnapshot | null> {
+  const cached = app.snapshot_cache.get(version);
+  if (cached !== undefined) return cached;
+  const { snapshots } = app.store.tables;
+  const rows = await app.store.db.select().from(snapshots).where(eq(snapshots.version, version));
+  const row = rows[0];
+  if (row === undefined) return null;
+  const stored = { version, checksum: row.checksum, created_at: row.created_at, text: row.content };
+  app.snapshot_cache.clear();
+  app.snapshot_cache.set(version, stored);
+  return stored;
+}
+
+export async function newestVersion(app: App, tx: Db): Promise<number> {
+  const { snapshots } = app.store.tables;
+  const rows = await tx.select({ version: snapshots.version }).from(snapshots).orderBy(desc(snapshots.version)).limit(1);
+  return rows[0]?.version ?? 0;
+}
+
+export const contentOf = (stored: StoredSnapshot): SnapshotContent => JSON.parse(stored.text) as SnapshotContent;
+
+/** The event that brings a host to a snapshot; without content when it has it already. */
+export function snapshotEvent({ version, checksum, created_at, text }: StoredSnapshot, have: string | null): HostEvent {
+  const head = JSON.stringify({ version, checksum, created_at });
+  const has = have === `${version}:${checksum}`;
+  return { event: 'snapshot', data: has ? head : `${head.slice(0, -1)},"content":${text}}` };
+}
+
+/** What a host that connects now is to do. */
+export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
+  const { desired } = await readDeployment(app);
+  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  return active === null ? { event: 'stop', data: {} } : snapshotEvent(active, have);
+}

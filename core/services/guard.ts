@@ -1,0 +1,138 @@
+import type { App } from '#core/app.ts';
+import type { GuardFinding } from '#core/contract/guard.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Finding, Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
+import { readSettings } from './config.ts';
+import { guardEnabled } from './config-settings.ts';
+
+type Guarded = 'connection' | 'tool' | 'resource' | 'prompt';
+
+export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
+  'guard.rules': async () => {
+    const { listRules } = await import('#core/security/prompt-guard/guard.ts');
+    const items = listRules().map((rule) => ({ ...rule, languages: [...rule.languages], kinds: [...rule.kinds] }));
+    return { items, total: items.length };
+  },
+  'guard.test': async ({ app }, { text, kind }) => {
+    const guard = await guardOf(app);
+    const findings = judged(guard, await scan(app, guard, [{ field: 'text', text, kind }], await toolNames(app)));
+    return { blocked: findings.some(({ blocked }) => blocked), findings };
+  },
+  'guard.scan': async ({ app }) => {
+    const guard = await guardOf(app);
+    const { connections, tools, resources, prompts } = app.store.tables;
+    const stored = [
+      ...(await app.store.db.select().from(connections)).map((row) => ({ entity_type: 'connection' as const, row })),
+      ...(await app.store.db.select().from(tools)).map((row) => ({ entity_type: 'tool' as const, row })),
+      ...(await app.store.db.select().from(resources)).map((row) => ({ entity_type: 'resource' as const, row })),
+      ...(await app.store.db.select().from(prompts)).map((row) => ({ entity_type: 'prompt' as const, row })),
+    ];
+    const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ row }) => row.name);
+    const items = [];
+    for (const { entity_type, row } of stored) {
+      const tool_names = names.filter((name) => name !== row.name);
+      const findings = judged(guard, await scan(app, guard, fieldsOf({ ...row }), tool_names));
+      if (findings.length > 0) items.push({ entity_type, id: row.id, name: row.name, findings });
+    }
+    return { scanned: stored.length, items };
+  },
+};
+
+/**
+ * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
+ * text. @param draft what is to be stored; secrets in it are not read.
+ */
+export async function guardDraft(
+  { app, change }: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { settings } = await readSettings(app);
+  if (!guardEnabled(app.env, settings)) return;
+  const guard = await guardOf(app);
+  const own = entity_type === 'tool' ? String(draft['name']) : null;
+  // An import or a rollback guards many: it reads the names once.
+  const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
+  const tool_names = (await read).filter((name) => name !== own);
+  const found = guard.blocked(await scan(app, guard, fieldsOf(draft), tool_names));
+  if (found.length === 0) return;
+  const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
+    field,
+    message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
+  }));
+  const detail = `This ${entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
+}
+
+/** What the rules find, and the model when there is one. */
+async function scan(app: App, guard: Guard, fields: readonly GuardField[], tool_names: readonly string[]): Promise<Finding[]> {
+  const found = guard.scan(fields, { tool_names });
+  const model = await app.guard_model();
+  if (model === undefined) return found;
+  const { scanWithModel } = await import('#core/security/prompt-guard/model.ts');
+  const { settings } = await readSettings(app);
+  return [...found, ...(await scanWithModel(model, fields, settings.prompt_guard_allow))];
+}
+
+const rulesOf = (findings: readonly Finding[]): string => [...new Set(findings.map(({ rule }) => rule))].join(', ');
+
+function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
+  const blocked = new Set(guard.blocked([...findings]));
+  return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
+}
+
+/** The guard of the present settings; making one takes some 25 ms, so it is kept until they change. */
+async function guardOf(app: App): Promise<Guard> {
+  const { prompt_guard_threshold: threshold, prompt_guard_allow: allow } = (await readSettings(app)).settings;
+  const key = JSON.stringify([threshold, allow]);
+  const kept = app.guards.get(key);
+  if (kept !== undefined) return kept;
+  const { createGuard } = await import('#core/security/prompt-guard/guard.ts');
+  const guard = createGuard({ threshold, allow });
+  app.guards.clear();
+  app.guards.set(key, guard);
+  return guard;
+}
+
+async function toolNames({ store }: App): Promise<string[]> {
+  const { tools } = store.tables;
+  const rows = await store.db.select({ name: tools.name }).from(tools);
+  return rows.map(({ name }) => name);
+}
+
+/** What is no text for a model: ids, addresses, secrets, certificates, words of closed lists. */
+const UNREAD = new Set([
+  'id',
+  'connection_id',
+  'db_type',
+  'host',
+  'username',
+  'password',
+  'ssl_mode',
+  'ssl_ca',
+  'ssl_cert',
+  'ssl_key',
+  'extra_params',
+  'type',
+  'items',
+  'role',
+  'return_type',
+  'created_at',
+  'updated_at',
+]);
+const KIND_OF: Readonly<Record<string, GuardField['kind']>> = {
+  sql_query: 'sql',
+  template: 'template',
+  transform_template: 'template',
+};
+
+/** Every text of a definition with its path and what it is for. */
+function fieldsOf(value: Readonly<Record<string, unknown>>, path = ''): GuardField[] {
+  return Object.entries(value).flatMap(([key, item]) => {
+    if (UNREAD.has(key)) return [];
+    const field = path === '' ? key : `${path}.${key}`;
+    if (typeof item === 'string') return [{ field, text: item, kind: KIND_OF[key] ?? 'text' }];
+    return typeof item === 'object' && item !== null ? fieldsOf({ ...item }, field) : [];
+  });
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import type { App } from '#core/app.ts';
+import type { RawInput } from '#core/contract/index.ts';
+import { EnvError } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import { run, systemCall } from '#core/run.ts';
+
+/** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */
+export async function importFile(app: App): Promise<void> {
+  const { SVC_IMPORT_FILE: file } = app.env;
+  if (file === null) return;
+  const input = await readExport(file);
+  // Servers that start together may write the same names: what the other one wrote is there at the second attempt.
+  const { created, skipped, warnings, needs_secrets } = await importOnce(app, input)
+    .catch((error: unknown) => {
+      if (error instanceof AppError && error.reason === 'conflict') return importOnce(app, input);
+      throw error;
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      const faults = error.errors.map(({ field, message }) => `${field}: ${message}`);
+      throw new EnvError((faults.length === 0 ? [error.detail] : faults).map((fault) => `SVC_IMPORT_FILE, ${fault}`));
+    });
+  app.log.info('import file applied', { created, skipped });
+  for (const { entity_type, name, message } of warnings) app.log.warning('import file', { entity_type, name, reason: message });
+  for (const { connection, fields } of needs_secrets) app.log.warning('connection lacks its secrets', { connection, fields });
+}
+
+const importOnce = (app: App, input: RawInput<'transfer.import'>) =>
+  run(app, 'transfer.import', { ...input, mode: 'merge', dry_run: false, include_server_config: false }, systemCall('start'));
+
+async function readExport(file: string): Promise<RawInput<'transfer.import'>> {
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new EnvError(['SVC_IMPORT_FILE names a file that cannot be read.']);
+  });
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RawInput<'transfer.import'>;
+  } catch {
+    // Said below.
+  }
+  throw new EnvError(['SVC_IMPORT_FILE names a file that holds no JSON object.']);
+}

@@ -1,0 +1,172 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Db } from '#core/db/open.ts';
+import { sourceOffset, type Variant, variants } from '#core/engine/sql/bind.ts';
+import type { Statement } from '#core/engine/sql/statement.ts';
+import { AppError, type ErrorCode } from '#core/errors.ts';
+import type { BoundStatement, Description, Source } from '#core/sources/source.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import { type Compiled, compileQuery, describeCompiled, type QueryDefinition } from '#snapshots/compile.ts';
+import type { ConnectionRow } from './source-pool.ts';
+
+/** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */
+const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', 'timeout', 'unavailable'];
+const DESCRIBE_TIMEOUT_MS = 5_000;
+
+export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);
+
+/** Compiles a definition and asks its database to prepare every form of it. A database that is down is a warning. */
+export async function prepareDefinition(app: App, connection: ConnectionRow, definition: QueryDefinition): Promise<Compiled> {
+  const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
+  if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
+  const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
+  if (typeof described !== 'string') return describeCompiled(compiled, definition, described);
+  return { ...compiled, warnings: [...compiled.warnings, `The statement was ${described}`] };
+}
+
+/**
+ * @returns what the database says of every form of the statement, or a warning when it could not be asked.
+ * Rejects with the database's own message when it refuses the statement.
+ */
+async function describeOn(
+  app: App,
+  connection: ConnectionRow,
+  { statement }: Compiled,
+  sql: string,
+): Promise<Description | string> {
+  const forms = variants(statement);
+  const described = await askDatabase(app, connection, forms);
+  if (typeof described === 'string') return described;
+  const [whole] = described;
+  for (const [n, form] of described.entries()) if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
+  if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
+  return { columns: whole.columns, typed: described.some((form) => !(form instanceof AppError) && form.typed) };
+}
+
+/** A database's complaint about a form of a statement, with the place in the text that its author wrote. */
+export function pointAt(error: AppError, sql: string, statement: Statement, form: Variant | undefined): AppError {
+  if (error.position === undefined || form === undefined) return error;
+  const position = sourceOffset(sql, statement, form, error.position);
+  const before = sql.slice(0, position).split('\n');
+  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  return new AppError(error.code, `${error.detail.replace(/\.$/, '')} (${place}).`, {
+    cause: error.cause,
+    errors: error.errors,
+    position,
+  });
+}
+
+/**
+ * What a database says now of many statements whole: their optional blocks kept, which name everything that their other forms
+ * do. A refusal stands in the place of its statement; a warning comes instead of everything when it could not be asked.
+ */
+export function describeWhole(
+  app: App,
+  connection: ConnectionRow,
+  compiled: readonly Compiled[],
+): Promise<(Description | AppError)[] | string> {
+  return askDatabase(
+    app,
+    connection,
+    compiled.flatMap(({ statement }) => variants(statement).slice(0, 1)),
+  );
+}
+
+async function askDatabase(
+  app: App,
+  connection: ConnectionRow,
+  statements: readonly BoundStatement[],
+): Promise<(Description | AppError)[] | string> {
+  const ask = async (source: Source): Promise<(Description | AppError)[]> => {
+    if (source.describeAll !== undefined) return source.describeAll(statements);
+    return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));
+  };
+  try {
+    const described = await withTimeout(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
+    const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
+    return unreachable instanceof AppError ? unchecked(unreachable) : described;
+  } catch (error) {
+    if (!(error instanceof AppError) || !UNREACHABLE.includes(error.code)) throw error;
+    return unchecked(error);
+  }
+}
+
+const unchecked = ({ detail }: AppError): string => `not checked: ${detail}`;
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new AppError('timeout', `The database did not answer within ${timeout_ms / 1_000} seconds.`)),
+      timeout_ms,
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Keeps a newer artifact in the place of the one it was made from; one that was written meanwhile stays. */
+export async function replaceCompiled(
+  app: App,
+  tx: Db,
+  entity_id: string,
+  before: Compiled | undefined,
+  after: Compiled,
+): Promise<void> {
+  if (before === undefined) return;
+  const { compiled: table } = app.store.tables;
+  const digest = checksum(canonical(before));
+  await tx
+    .update(table)
+    .set({ key: after.key, digest: checksum(canonical(after)), artifact: after })
+    .where(and(eq(table.entity_id, entity_id), eq(table.digest, digest)));
+}
+
+/** Keeps an artifact beside its entity. */
+export async function storeCompiled(app: App, tx: Db, entity_id: string, compiled: Compiled): Promise<void> {
+  const { compiled: table } = app.store.tables;
+  const values = { key: compiled.key, digest: checksum(canonical(compiled)), artifact: compiled };
+  await tx
+    .insert(table)
+    .values({ entity_id, ...values })
+    .onConflictDoUpdate({ target: table.entity_id, set: values });
+}
+
+/** A fault that names no field belongs to this one. */
+export function atField<T>(field: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    return namingField(field)(error);
+  }
+}
+
+const namingField =
+  (field: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof AppError) || error.errors.length > 0) throw error;
+    throw new AppError(error.code, error.detail, {
+      cause: error.cause,
+      errors: [{ field, message: error.detail }],
+      ...(error.position === undefined ? {} : { position: error.position }),
+    });
+  };
+
+/** The stored artifacts of some entities, by id. */
+export async function readCompiled(app: App, ids: readonly string[]): Promise<Map<string, Compiled>> {
+  const { compiled: table } = app.store.tables;
+  if (ids.length === 0) return new Map();
+  const rows = await app.store.db
+    .select()
+    .from(table)
+    .where(inArray(table.entity_id, [...ids]));
+  return new Map(rows.map((row) => [row.entity_id, row.artifact as Compiled]));
+}

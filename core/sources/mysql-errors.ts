@@ -1,0 +1,97 @@
+import { AppError } from '#core/errors.ts';
+
+/** What the driver's errors carry: the server's number and sentence, or a code of the network. */
+interface MysqlError {
+  readonly code?: string;
+  readonly errno?: number;
+  readonly sqlState?: string;
+  readonly sqlMessage?: string;
+  readonly message: string;
+}
+
+const READ_ONLY = 1792;
+const TIMEOUTS: ReadonlySet<number> = new Set([1969, 3024]);
+const NEAR = / near '([\s\S]*)' at line (\d+)$/;
+
+const CONNECT_REASONS: Readonly<Record<number, readonly [string, string]>> = {
+  1044: ['auth_failed', 'The account may not use this database; grant it the database or enter another account.'],
+  1045: ['auth_failed', 'The user name or the password is wrong, or the account may not connect from here.'],
+  1049: ['database_missing', 'There is no database of this name on the server.'],
+  1130: ['auth_failed', 'The server lets no account connect from this address.'],
+  1698: ['auth_failed', 'The account cannot log in with a password; enter another account.'],
+  1040: ['failed', 'The server has no free connection left.'],
+  1203: ['failed', 'The account has no free connection left.'],
+  1226: ['failed', 'The account has used up its connections for now.'],
+};
+
+/** Why a session could not be opened, as `database_unreachable` with its reason. */
+export function toConnectError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { code = '', errno = 0, message } = asMysqlError(error);
+  const known = CONNECT_REASONS[errno];
+  if (known) return new AppError('database_unreachable', known[1], { reason: known[0], cause: error });
+  if (code === 'HANDSHAKE_NO_SSL_SUPPORT') {
+    const detail = 'The server does not offer TLS; switch TLS on there, or set ssl_mode to disable for a network you trust.';
+    return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause: error });
+  }
+  if (code === 'HANDSHAKE_SSL_ERROR' || /CERT|TLS|SSL|SIGNATURE/.test(`${code} ${message}`)) {
+    const detail = 'The TLS connection failed; check ssl_mode, the certificate of the server and the one of the authority.';
+    return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause: error });
+  }
+  if (code === 'ETIMEDOUT') {
+    const detail = 'The server took the connection but did not say anything; check that it is a MySQL or MariaDB server.';
+    return new AppError('database_unreachable', detail, { reason: 'timeout', cause: error });
+  }
+  return new AppError('database_unreachable', 'The server refused the connection or is no MySQL or MariaDB server.', {
+    reason: 'failed',
+    cause: error,
+  });
+}
+
+/** What the server said of a statement, in its own words where they help. */
+export function toStatementError(error: unknown, text: string): AppError {
+  if (error instanceof AppError) return error;
+  const { errno = 0, sqlMessage, sqlState } = asMysqlError(error);
+  if (sqlMessage === undefined) return lost(error);
+  if (errno === READ_ONLY)
+    return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause: error });
+  if (TIMEOUTS.has(errno)) {
+    return new AppError('timeout', 'The statement did not finish within its time limit and was stopped.', { cause: error });
+  }
+  const position = positionOf(sqlMessage, text);
+  const reason = `${errno}/${sqlState ?? ''}`;
+  return new AppError('sql_error', sqlMessage, { cause: error, reason, ...(position === undefined ? {} : { position }) });
+}
+
+export function isReadOnlyRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'not_read_only';
+}
+
+function lost(cause: unknown): AppError {
+  return new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; call again.', {
+    reason: 'failed',
+    cause,
+  });
+}
+
+function asMysqlError(error: unknown): MysqlError {
+  return error instanceof Error ? error : { message: String(error) };
+}
+
+/** The server quotes up to 80 characters from the fault on; for an unknown name, the name. */
+function positionOf(message: string, text: string): number | undefined {
+  const near = NEAR.exec(message);
+  if (near) {
+    const rest = near[1] ?? '';
+    if (text.endsWith(rest)) return text.length - rest.length;
+    return onlyPlace(rest, text);
+  }
+  const name = /^Unknown (?:column|table|database) '([^']+)'|^Table '(?:[^']*\.)?([^']+)' doesn't exist/i.exec(message);
+  const word = (name?.[1] ?? name?.[2])?.split('.').at(-1);
+  return word ? onlyPlace(word, text) : undefined;
+}
+
+function onlyPlace(word: string, text: string): number | undefined {
+  const place = text.indexOf(word);
+  return place >= 0 && text.indexOf(word, place + 1) < 0 ? place : undefined;
+}

@@ -1,0 +1,108 @@
+import { AppError } from '#core/errors.ts';
+
+export interface ErrorContext {
+  readonly database: string;
+  /** The statement in question, when there is one: its position is counted in it. */
+  readonly text?: string;
+}
+
+/** Reason of an error after which nothing is known about a session but that it is gone. */
+export const LOST = 'connection_lost';
+
+interface ServerError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly position?: string;
+  readonly severity_local?: string;
+}
+
+type Translate = (error: ServerError, context: ErrorContext) => AppError;
+
+const lost: Translate = () =>
+  unreachable('The database ended the connection while it worked (it may be restarting); call again.', LOST);
+
+const refusedAccount: Translate = (error) =>
+  /pg_hba\.conf/.test(error.message)
+    ? unreachable(
+        'The database allows no login of this account from here (pg_hba.conf), perhaps because of ssl_mode; ask its administrator.',
+        'auth_failed',
+      )
+    : unreachable('The database refused the user name or the password; check both.', 'auth_failed');
+
+/** SQLSTATEs that are not simply a fault of the statement. */
+const TRANSLATIONS: Readonly<Record<string, Translate>> = {
+  '28P01': refusedAccount,
+  '28000': refusedAccount,
+  '3D000': (_, { database }) =>
+    unreachable(`There is no database named ${database} on this server; check the name of the database.`, 'database_missing'),
+  '53300': () => unreachable('The database has no free connection; raise its limit or lower pool_size.', 'failed'),
+  '57P01': lost,
+  '57P02': lost,
+  '57P03': () => unreachable('The database is starting up or shutting down; try again in a moment.', 'failed'),
+  '57P05': lost,
+  '25006': (error) =>
+    new AppError('not_read_only', `Only reading is allowed here, and the database refused the statement: ${error.message}`, {
+      reason: '25006',
+    }),
+};
+
+/** Errors of the driver or of the socket below it, not of the server. */
+const LOST_CODES = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_SOCKET_CLOSED',
+]);
+
+/** Translates an error of the driver, once: the database's own words for a faulty statement, a sentence for all others. */
+export function translateError(error: unknown, context: ErrorContext): AppError {
+  if (error instanceof AppError) return error;
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
+    return new AppError('internal', 'The driver of the database failed; the log has the details.', { cause: error });
+  }
+  if (isServerError(error)) return TRANSLATIONS[error.code]?.(error, context) ?? sqlError(error, context.text);
+  if (LOST_CODES.has(error.code)) return lost({ code: error.code, message: '' }, context);
+  if (error.code === 'CONNECT_TIMEOUT') {
+    return unreachable('The database did not finish the login in time; check the host and the port.', 'timeout');
+  }
+  if (/SSL|TLS/.test(error.code)) {
+    return unreachable(
+      'The server broke off the encrypted connection; it may want another certificate from us: check ssl_cert and ssl_key.',
+      'tls_failed',
+    );
+  }
+  if (error.code === 'MAX_PARAMETERS_EXCEEDED') return new AppError('sql_error', 'A statement has at most 65533 bound values');
+  return unreachable('The connection to the database failed; check the host and the port.', 'failed');
+}
+
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
+}
+
+function isServerError(error: Error): error is Error & ServerError {
+  return 'severity_local' in error;
+}
+
+function sqlError(error: ServerError, text: string | undefined): AppError {
+  const hint = error.hint === undefined ? '' : ` Hint: ${error.hint}`;
+  const message = hint === '' || /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
+  const position = error.position === undefined || text === undefined ? undefined : offsetOf(Number(error.position), text);
+  return new AppError('sql_error', message + hint, { reason: error.code, ...(position === undefined ? {} : { position }) });
+}
+
+/** PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. */
+function offsetOf(position: number, text: string): number {
+  let offset = 0;
+  for (let i = 1; i < position && offset < text.length; i++) offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
+  return offset;
+}
+
+function unreachable(detail: string, reason: string): AppError {
+  return new AppError('database_unreachable', detail, { reason });
+}

@@ -1,0 +1,170 @@
+import { AppError } from '#core/errors.ts';
+
+export interface PooledSession {
+  /** False once it is closed or in an unknown state: the pool forgets it instead of handing it out again. */
+  readonly usable: boolean;
+  close(): Promise<void>;
+}
+
+export interface SessionPool<Kind extends string, Session extends PooledSession> {
+  /** Runs `work` with a session of its own. `signal` ends the waiting and the opening, with its reason as the error. */
+  use<Result>(kind: Kind, signal: AbortSignal, work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** Sessions open now, those being opened or closed included. */
+  sessions(): number;
+  /** Serves whoever already waits, then closes every session. */
+  close(): Promise<void>;
+}
+
+export interface SessionPoolOptions<Kind extends string, Session extends PooledSession> {
+  readonly limit: number;
+  readonly idle_ms: number;
+  readonly open: (kind: Kind, signal: AbortSignal) => Promise<Session>;
+}
+
+interface Waiter<Kind, Session> {
+  readonly kind: Kind;
+  readonly signal: AbortSignal;
+  readonly take: (session: Session) => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+/**
+ * Sessions opened on demand, first come first served, at most `limit` of all kinds together. A session never changes its
+ * kind: when the limit is reached and only another kind is idle, that one is closed first.
+ */
+export function createSessionPool<Kind extends string, Session extends PooledSession>(
+  options: SessionPoolOptions<Kind, Session>,
+): SessionPool<Kind, Session> {
+  const idle: { kind: Kind; session: Session; since: number }[] = [];
+  const waiting: Waiter<Kind, Session>[] = [];
+  let open = 0;
+  let closing = 0;
+  let sweeper: ReturnType<typeof setTimeout> | undefined;
+  let ended: PromiseWithResolvers<void> | undefined;
+
+  async function use<Result>(kind: Kind, signal: AbortSignal, work: (session: Session) => Promise<Result>) {
+    if (ended) throw new AppError('unavailable', 'This connection is being closed; call again.');
+    signal.throwIfAborted();
+    const session = await wait(kind, signal);
+    try {
+      return await work(session);
+    } finally {
+      giveBack(kind, session);
+    }
+  }
+
+  function wait(kind: Kind, signal: AbortSignal): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        const place = waiting.indexOf(waiter);
+        if (place >= 0) waiting.splice(place, 1);
+        reject(signal.reason);
+      };
+      const settled = () => signal.removeEventListener('abort', leave);
+      const waiter: Waiter<Kind, Session> = {
+        kind,
+        signal,
+        take(session) {
+          settled();
+          resolve(session);
+        },
+        refuse(error) {
+          settled();
+          reject(error);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      waiting.push(waiter);
+      serve();
+    });
+  }
+
+  function serve(): void {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const held = takeIdle(next.kind);
+      if (held) {
+        waiting.shift();
+        next.take(held);
+        continue;
+      }
+      if (open >= options.limit) {
+        const other = closing < waiting.length ? idle.shift() : undefined;
+        if (other) void shut(other.session);
+        return;
+      }
+      waiting.shift();
+      void openFor(next);
+    }
+    if (ended && open === 0) ended.resolve();
+  }
+
+  function takeIdle(kind: Kind): Session | undefined {
+    for (let place = idle.length - 1; place >= 0; place--) {
+      const entry = idle[place]!;
+      if (entry.session.usable && entry.kind !== kind) continue;
+      idle.splice(place, 1);
+      if (entry.session.usable) return entry.session;
+      void shut(entry.session);
+    }
+    return undefined;
+  }
+
+  async function openFor(waiter: Waiter<Kind, Session>): Promise<void> {
+    open++;
+    try {
+      const session = await options.open(waiter.kind, waiter.signal);
+      if (waiter.signal.aborted) giveBack(waiter.kind, session);
+      else waiter.take(session);
+    } catch (error) {
+      open--;
+      waiter.refuse(error);
+      serve();
+    }
+  }
+
+  function giveBack(kind: Kind, session: Session): void {
+    if (!session.usable || (ended && waiting.length === 0)) {
+      void shut(session);
+      return;
+    }
+    idle.push({ kind, session, since: performance.now() });
+    sweeper ??= sweepLater();
+    serve();
+  }
+
+  async function shut(session: Session): Promise<void> {
+    closing++;
+    try {
+      await session.close();
+    } catch {
+      // A session that cannot say goodbye is gone all the same.
+    } finally {
+      closing--;
+      open--;
+      serve();
+    }
+  }
+
+  function sweepLater(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(sweep, options.idle_ms);
+    timer.unref();
+    return timer;
+  }
+
+  function sweep(): void {
+    const oldest = performance.now() - options.idle_ms;
+    while (idle[0] && idle[0].since <= oldest) void shut(idle.shift()!.session);
+    sweeper = idle.length > 0 ? sweepLater() : undefined;
+  }
+
+  function close(): Promise<void> {
+    if (ended) return ended.promise;
+    ended = Promise.withResolvers();
+    clearTimeout(sweeper);
+    for (const { session } of idle.splice(0)) void shut(session);
+    serve();
+    return ended.promise;
+  }
+
+  return { use, sessions: () => open, close };
+}

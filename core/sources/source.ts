@@ -1,0 +1,124 @@
+import type { DbType, SslMode } from '#core/contract/connections.ts';
+import type { ScalarType } from '#core/contract/parameters.ts';
+import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { AppError } from '#core/errors.ts';
+
+/** A connection with its secrets opened: all that a driver needs to dial. */
+export interface ConnectionSettings {
+  readonly db_type: DbType;
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly database: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly ssl_mode: SslMode | null;
+  readonly ssl_ca: string | null;
+  readonly ssl_cert: string | null;
+  readonly ssl_key: string | null;
+  readonly extra_params: Readonly<Record<string, unknown>>;
+  /** All sessions of this source together, opened on demand, closed after 60 s idle. */
+  readonly pool_size: number;
+}
+
+/** What the process that dials allows; the same for every source in it. */
+export interface DialPolicy {
+  readonly allow_private_networks: boolean;
+  /** Refused always, whatever is allowed: our own ports, Redis and metadata database. */
+  readonly forbidden: readonly { readonly host: string; readonly port: number; readonly database?: string }[];
+  /** Folder that holds every file database, absolute. */
+  readonly sqlite_dir: string;
+  /** Files of our own that no connection may open, absolute: the metadata database and what lies beside it. */
+  readonly forbidden_files?: readonly string[];
+}
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Row = Record<string, Json>;
+
+/** What a column's values look like in JSON; every column may also be null. */
+export type ValueKind = 'boolean' | 'integer' | 'bigint' | 'number' | 'string' | 'bytes' | 'json' | 'array';
+
+export interface Column {
+  readonly name: string;
+  /** The database's own name of the type, for people. */
+  readonly type: string;
+  readonly kind: ValueKind;
+}
+
+/** Type of a bound value: declared by the tool, never guessed from the value. */
+export type BoundType = ScalarType | { readonly array: ScalarType };
+
+/** A statement as it goes to the driver: text with the dialect's placeholders and the values in their order. */
+export interface BoundStatement {
+  readonly text: string;
+  readonly values: readonly Json[];
+  readonly types: readonly BoundType[];
+  /** True: send the declared types too, because the database could not infer them (PostgreSQL only). */
+  readonly typed: boolean;
+}
+
+export interface Description {
+  readonly columns: readonly Column[];
+  /** True when the database could only describe the statement with the declared types. */
+  readonly typed: boolean;
+}
+
+/**
+ * `fixed`: a session opened read-only, no transaction; only for text of the snapshot that the classifier calls fixed.
+ * `read`: the full read-only recipe, always rolled back. `write`: own session, committed.
+ */
+export type SessionMode = 'fixed' | 'read' | 'write';
+
+export interface RunOptions {
+  readonly mode: SessionMode;
+  readonly timeout_ms: number;
+  /** Rows and bytes (of JSON text, about) after which fetching stops and `truncated` is set. */
+  readonly max_rows: number;
+  readonly max_bytes: number;
+  /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface QueryResult {
+  readonly columns: readonly Column[];
+  /** JSON-ready values in the encoding of contract section 4; a repeated column name gets `_2`, `_3` … */
+  readonly rows: Row[];
+  readonly truncated: boolean;
+  /** Rows changed by a writing statement that returns none; null for a statement that returns rows. */
+  readonly affected_rows: number | null;
+}
+
+export interface TestReport {
+  readonly server_version: string;
+  /** Dangerous rights of the account, in sentences. */
+  readonly warnings: readonly string[];
+}
+
+export interface TableFilter {
+  readonly schema?: string;
+  readonly search?: string;
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/**
+ * One connected database. Every method rejects with an AppError whose detail a person can act on:
+ * `database_unreachable` (with `reason`), `sql_error` (the database's own message and position), `timeout`, `cancelled`,
+ * `private_network_blocked`.
+ */
+export interface Source {
+  /** Asks the database about a statement without running it. `types` are the declared types of its placeholders. */
+  describe(text: string, types: readonly BoundType[]): Promise<Description>;
+  /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
+  describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
+  query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
+  tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;
+  /** Rejects with `not_found` when the table is not there. */
+  columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
+  test(): Promise<TestReport>;
+  /** Sessions open now, for leak tests and gauges. */
+  sessions(): number;
+  /** Waits for running statements, then closes every session. */
+  close(): Promise<void>;
+}
+
+export type OpenSource = (settings: ConnectionSettings, policy: DialPolicy) => Source;

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { LiveToken } from '#core/host-board.ts';
+import type { Log } from '#core/log.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { createAccessTokens, SCOPE } from './access-tokens.ts';
+import { createAttempts } from './attempts.ts';
+import { createBearer, type TokenUse } from './bearer.ts';
+import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
+import { metadataAt, resourceMetadataUrl } from './metadata.ts';
+import { type Caller, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+import { createTokenEndpoint } from './token-endpoint.ts';
+import type { TokenFile } from './token-file.ts';
+
+/** What authorising needs of the installation. */
+export interface AuthSettings {
+  readonly tokens: TokenFile;
+  /** `SVC_ENCRYPTION_KEY`: signs and verifies access tokens. */
+  readonly keys: readonly string[];
+  /** Origin of the host as clients see it (`SVC_MCP_PUBLIC_URL`). */
+  readonly public_url: string | null;
+  readonly ask: IntrospectionOptions['ask'];
+  /** Failed attempts of one address a minute. */
+  readonly attempts?: number;
+}
+
+export interface AuthOptions extends AuthSettings {
+  readonly openSecret: (sealed: string, place: string) => string;
+  /** Origin of the host on its own machine, for want of a public one. */
+  readonly local_url: () => string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** Says who may call: every `auth_type`, and the documents around it. */
+export interface Auth {
+  /** The caller of one exchange; a Response is the refusal. @param address asked for only when a credential fails. */
+  authorise(request: Request, server: FrozenServer, address: () => string): Caller | Response | Promise<Caller | Response>;
+  /** The answer of a path that needs no credential: metadata and the token endpoint. */
+  answer(path: string, request: Request, server: FrozenServer, address: () => string): Response | Promise<Response>;
+  /** Whether a caller that was let in would be let in now. */
+  holds(owner: string, server: FrozenServer): boolean;
+  useTokens(tokens: readonly LiveToken[]): Promise<void>;
+  /** Takes the list that is on disk. */
+  load(): Promise<void>;
+  /** Keeps on disk what is not there yet. */
+  keep(): Promise<void>;
+  takeUses(): TokenUse[];
+  /** When the server told the list of access tokens. */
+  tokens_as_of(): string | null;
+}
+
+const NOBODY: Caller = { owner: '', token_prefix: null };
+const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server accepts no calls without a valid access token.' };
+const tooMany = (seconds: number): Refusal => ({
+  status: 429,
+  message: 'Too many failed attempts came from this address. Try again later.',
+  retry_after: seconds,
+});
+
+/** Paths that `answer` knows, beside those of the metadata. */
+const TOKEN_PATHS: ReadonlySet<string> = new Set(['/oauth/token', '/mcp/oauth/token']);
+const AUTHORIZE_PATH = '/mcp/oauth/authorize';
+export const isAuthPath = (path: string): boolean =>
+  TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path.startsWith('/.well-known/oauth-');
+
+export function createAuth(options: AuthOptions): Auth {
+  const { openSecret, log, now, public_url, local_url } = options;
+  const resource = () => `${public_url ?? local_url()}/mcp`;
+  const attempts = createAttempts(now, options.attempts);
+  const bearer = createBearer({ file: options.tokens, openSecret, log, now });
+  const access_tokens = createAccessTokens({ keys: options.keys, resource, now });
+  const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
+    bearer,
+    oauth_credentials: access_tokens,
+    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, resource, log, now }),
+  };
+  const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, resource, log });
+
+  /** A credential that nothing is remembered of. */
+  const check = async (scheme: Scheme, token: string, digest: string, server: FrozenServer, address: string) => {
+    const blocked = attempts.blocked(address);
+    if (scheme.costly && blocked > 0) return tooMany(blocked);
+    // Counted before the answer is there: a flood does not wait for it.
+    attempts.note(address);
+    const verdict = await scheme.check({ token, digest }, server);
+    if (isCaller(verdict) || verdict.status !== 401) attempts.forgive(address);
+    else if (blocked > 0) return tooMany(blocked);
+    return verdict;
+  };
+
+  const toResponse = ({ status, message, retry_after }: Refusal, is_missing: boolean, server: FrozenServer): Response => {
+    const headers = new Headers({ 'content-type': 'application/json' });
+    if (retry_after !== undefined) headers.set('retry-after', String(retry_after));
+    if (status === 401) {
+      // RFC 6750 section 3.1: no error code for a request without any credential.
+      const error = is_missing ? '' : ', error="invalid_token"';
+      const scope = server.auth_type === 'oauth_credentials' ? `, scope="${SCOPE}"` : '';
+      headers.set('www-authenticate', `Bearer resource_metadata="${resourceMetadataUrl(resource())}"${scope}${error}`);
+    }
+    return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }), { status, headers });
+  };
+
+  return {
+    authorise(request, server, address) {
+      if (server.auth_type === 'none') return NOBODY;
+      const header = request.headers.get('authorization');
+      if (header === null) return toResponse(MISSING, true, server);
+      const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(header.trim())?.[1];
+      if (token === undefined) return toResponse(INVALID, false, server);
+      const scheme = schemes[server.auth_type];
+      const digest = createHash('sha256').update(token).digest('hex');
+      const remembered = scheme.recall({ token, digest }, server);
+      if (remembered !== null) return remembered;
+      return check(scheme, token, digest, server, address()).then((verdict) =>
+        isCaller(verdict) ? verdict : toResponse(verdict, false, server),
+      );
+    },
+    answer(path, request, server, address) {
+      if (TOKEN_PATHS.has(path)) return tokenEndpoint(request, server, address());
+      if (path === AUTHORIZE_PATH) {
+        const detail = 'Nobody signs in here: a client gets its token at the token endpoint, with its id and secret.';
+        return Response.json({ error: 'unsupported_response_type', error_description: detail, detail }, { status: 400 });
+      }
+      const document = metadataAt(path, server, resource());
+      if (document === null) return Response.json({ detail: 'There is no such document here.' }, { status: 404 });
+      if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
+      return Response.json(document, { headers: { 'cache-control': 'no-cache' } });
+    },
+    holds: (owner, server) => (server.auth_type === 'none' ? owner === '' : schemes[server.auth_type].holds(owner, server)),
+    useTokens: (tokens) => bearer.use(tokens),
+    load: () => bearer.load(),
+    keep: () => bearer.keepUses(),
+    takeUses: () => bearer.takeUses(),
+    tokens_as_of: () => bearer.as_of(),
+  };
+}

@@ -1,0 +1,173 @@
+import type { LiveToken } from '#core/host-board.ts';
+import type { Log } from '#core/log.ts';
+import { createExpiring } from './expiring.ts';
+import { type Caller, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
+import type { TokenFile, TokenList } from './token-file.ts';
+
+/** A use of a token on its way to the server. */
+export interface TokenUse {
+  readonly id: string;
+  readonly last_used_at: string;
+}
+
+/** Access tokens of `auth_type` bearer (contract section 8): the server's live list, kept on disk, checked here alone. */
+export interface Bearer extends Scheme {
+  /** Takes what is on disk. */
+  load(): Promise<void>;
+  /** The list from now on. */
+  use(tokens: readonly LiveToken[]): Promise<void>;
+  /** Uses to report now: the first of a token at once, then every 10 s at most. */
+  takeUses(): TokenUse[];
+  /** Keeps uses on disk, so that a host that starts without its server does not think tokens idle. */
+  keepUses(): Promise<void>;
+  /** When the server told the list; null before the first one. */
+  as_of(): string | null;
+}
+
+export interface BearerOptions {
+  readonly file: TokenFile;
+  /** Opens a bcrypt hash sealed at `mcp_token/<id>/secret_hash`. */
+  readonly openSecret: (sealed: string, place: string) => string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+interface Entry {
+  readonly token: LiveToken;
+  /** ms; on this host or, as far as the server told, on another. */
+  used_at: number;
+  reported_at: number;
+  unreported: boolean;
+}
+
+/** A hash that was verified counts for so long. */
+const VERIFIED_MS = 60_000;
+const VERIFIED = 10_000;
+const REPORT_MS = 10_000;
+/** Of one batch (contract of the usage report). */
+const USES_AT_ONCE = 1_000;
+const OWNER = 'token:';
+
+export function createBearer({ file, openSecret, log, now }: BearerOptions): Bearer {
+  let list: TokenList | null = null;
+  let by_digest = new Map<string, Entry>();
+  let by_id = new Map<string, Entry>();
+  let unsaved = false;
+  /** Digest to the sealed hash that it was verified against. */
+  const verified = createExpiring<string>(now, VERIFIED);
+  const verifying = new Map<string, Promise<boolean>>();
+
+  const isLive = ({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean =>
+    !revoked && (idle_timeout_minutes === null || now() - used_at <= idle_timeout_minutes * 60_000);
+
+  const take = (next: TokenList) => {
+    const before = by_id;
+    list = next;
+    by_digest = new Map();
+    by_id = new Map();
+    for (const token of next.tokens) {
+      const known = before.get(token.id);
+      const used_at = Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0);
+      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, used_at };
+      by_id.set(token.id, entry);
+      if (!token.revoked) by_digest.set(token.digest, entry);
+    }
+  };
+
+  const liveEntry = ({ digest }: Credential): Entry | null => {
+    const entry = by_digest.get(digest);
+    return entry !== undefined && isLive(entry) ? entry : null;
+  };
+  const admit = (entry: Entry): Caller => {
+    entry.used_at = now();
+    entry.unreported = true;
+    unsaved = true;
+    return { owner: `${OWNER}${entry.token.id}`, token_prefix: entry.token.token_prefix };
+  };
+  const isVerified = ({ digest }: Credential, { token }: Entry): boolean => verified.get(digest) === token.secret_hash.$sealed;
+
+  /** One bcrypt for all that ask at the same time. */
+  const verify = ({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> => {
+    const running = verifying.get(digest);
+    if (running !== undefined) return running;
+    const verdict = (async () => {
+      const fits = await Bun.password.verify(token, openSecret($sealed, `mcp_token/${id}/secret_hash`));
+      if (fits) verified.set(digest, $sealed, now() + VERIFIED_MS);
+      return fits;
+    })().finally(() => verifying.delete(digest));
+    verifying.set(digest, verdict);
+    return verdict;
+  };
+
+  const check = async (credential: Credential): Promise<Caller | Refusal> => {
+    const entry = liveEntry(credential);
+    if (entry === null) return INVALID;
+    if (isVerified(credential, entry)) return admit(entry);
+    try {
+      if (!(await verify(credential, entry.token))) return INVALID;
+    } catch (error) {
+      log.error('token_not_checked', { id: entry.token.id, error: String(error) });
+      return {
+        status: 503,
+        message: 'The access token cannot be checked right now. The log of the host says why.',
+        retry_after: 5,
+      };
+    }
+    // It may have been revoked in the meantime.
+    const current = liveEntry(credential);
+    return current === null ? INVALID : admit(current);
+  };
+
+  /** The list with what this host knows of uses. */
+  const toFile = ({ as_of, tokens }: TokenList): TokenList => ({
+    as_of,
+    tokens: tokens.map((token) => {
+      const used_at = by_id.get(token.id)?.used_at ?? 0;
+      const is_newer = used_at > Date.parse(token.last_used_at ?? token.created_at);
+      return is_newer ? { ...token, last_used_at: new Date(used_at).toISOString() } : token;
+    }),
+  });
+  const save = async () => {
+    if (list === null) return;
+    unsaved = false;
+    await file.write(toFile(list)).catch((error: unknown) => log.error('tokens_not_kept', { error: String(error) }));
+  };
+
+  return {
+    costly: false,
+    recall(credential) {
+      const entry = liveEntry(credential);
+      return entry !== null && isVerified(credential, entry) ? admit(entry) : null;
+    },
+    check,
+    holds(owner) {
+      const entry = owner.startsWith(OWNER) ? by_id.get(owner.slice(OWNER.length)) : undefined;
+      return entry !== undefined && isLive(entry);
+    },
+    async load() {
+      try {
+        const kept = await file.read();
+        if (kept !== null && list === null) take(kept);
+      } catch (error) {
+        log.error('token_file_damaged', { error: String(error) });
+      }
+    },
+    async use(tokens) {
+      take({ as_of: new Date(now()).toISOString(), tokens });
+      await save();
+    },
+    takeUses() {
+      const due: TokenUse[] = [];
+      for (const entry of by_id.values()) {
+        if (!entry.unreported || now() - entry.reported_at < REPORT_MS) continue;
+        if (due.length === USES_AT_ONCE) break;
+        entry.unreported = false;
+        entry.reported_at = now();
+        due.push({ id: entry.token.id, last_used_at: new Date(entry.used_at).toISOString() });
+      }
+      return due;
+    },
+    keepUses: () => (unsaved ? save() : Promise.resolve()),
+    as_of: () => list?.as_of ?? null,
+  };
+}

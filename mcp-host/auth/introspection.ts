@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
+import { fingerprintOf } from '#core/security/secrets.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { isMembers, type Members } from '../protocol.ts';
+import { createExpiring } from './expiring.ts';
+import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+
+export interface IntrospectionOptions {
+  /** Through the address guard; follows no redirect. */
+  readonly ask: (
+    url: string,
+    init: { method: 'POST'; headers: Record<string, string>; body: string; signal: AbortSignal },
+  ) => Promise<Response>;
+  readonly openSecret: (sealed: string, place: string) => string;
+  readonly resource: () => string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+const TIMEOUT_MS = 5_000;
+const ANSWER_LIMIT = 64 * 1024;
+const TOKENS = 10_000;
+/** A token that is not active is asked about again after so long at the earliest. */
+const NEGATIVE_MS = 5_000;
+/** Questions on their way at once. */
+const ASKING = 64;
+const OWNER = 'introspected:';
+const UNANSWERED: Refusal = {
+  status: 503,
+  message: 'The access token cannot be checked: the authorization server does not answer as it should. Try again in a moment.',
+  retry_after: 5,
+};
+
+/** `auth_type` oauth_introspection: another server says whether a token is active (RFC 7662). Without its word nobody comes in. */
+export function createIntrospection({ ask, openSecret, resource, log, now }: IntrospectionOptions): Scheme {
+  const known = createExpiring<Caller | Refusal>(now, TOKENS);
+  /** Owners that were let in, until their token ends: for sessions and streams, which outlive the cache of tokens. */
+  const owners = createExpiring<true>(now, TOKENS);
+  const asking = new Map<string, Promise<Caller | Refusal>>();
+  /** Whom the answers are from. */
+  let source = '';
+
+  const question = (token: string, server: FrozenServer, url: string): Promise<Response> => {
+    const { introspection_client_id: id, introspection_client_secret: secret } = server;
+    const plain = secret === null ? '' : openSecret(secret.$sealed, 'server_config/introspection_client_secret');
+    const login = Buffer.from(`${encodeURIComponent(id ?? '')}:${encodeURIComponent(plain)}`).toString('base64');
+    return ask(url, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(id === null ? {} : { authorization: `Basic ${login}` }),
+      },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  };
+
+  const introspect = async ({ token, digest }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
+    const url = server.introspection_url;
+    if (url === null) return UNANSWERED;
+    const asked_of = source;
+    let answer: Members;
+    try {
+      answer = await readAnswer(await question(token, server, url));
+    } catch (error) {
+      const reason = error instanceof AppError ? error.detail : error instanceof Error ? error.message : String(error);
+      log.error('introspection_failed', { reason });
+      return UNANSWERED;
+    }
+    const ends = endOf(answer);
+    const verdict =
+      answer['active'] === true && ends > now() && isForUs(answer, server) ? toCaller(answer, url, digest) : INVALID;
+    if (asked_of !== source) return verdict;
+    const setting_ms = server.introspection_cache_ttl_seconds * 1_000;
+    if (isCaller(verdict)) owners.set(verdict.owner, true, Math.max(ends, owners.until(verdict.owner)));
+    if (setting_ms > 0) {
+      const kept_ms = isCaller(verdict) ? setting_ms : Math.min(setting_ms, NEGATIVE_MS);
+      known.set(digest, verdict, isCaller(verdict) ? Math.min(ends, now() + kept_ms) : now() + kept_ms);
+    }
+    return verdict;
+  };
+
+  /** The token is for this server: it names the resource, or the client that asks (RFC 7662 section 2.2, RFC 8707). */
+  const isForUs = ({ aud }: Members, { introspection_client_id }: FrozenServer): boolean => {
+    if (aud === undefined || aud === null) return true;
+    const named = Array.isArray(aud) ? aud : [aud];
+    return named.some(
+      (name) => typeof name === 'string' && (name.replace(/\/+$/, '') === resource() || name === introspection_client_id),
+    );
+  };
+
+  /** Other settings, other answers. */
+  const follow = (server: FrozenServer) => {
+    const { introspection_url, introspection_client_id, introspection_client_secret } = server;
+    const next = `${introspection_url} ${introspection_client_id} ${fingerprintOf(introspection_client_secret?.$sealed ?? '')}`;
+    if (next === source) return;
+    source = next;
+    known.clear();
+    owners.clear();
+    asking.clear();
+  };
+
+  return {
+    costly: true,
+    recall({ digest }, server) {
+      follow(server);
+      if (server.introspection_cache_ttl_seconds === 0) return null;
+      const verdict = known.get(digest);
+      return verdict !== undefined && isCaller(verdict) ? verdict : null;
+    },
+    check(credential, server) {
+      follow(server);
+      const { digest } = credential;
+      const verdict = server.introspection_cache_ttl_seconds === 0 ? undefined : known.get(digest);
+      if (verdict !== undefined) return verdict;
+      const running = asking.get(digest);
+      if (running !== undefined) return running;
+      if (asking.size >= ASKING) return UNANSWERED;
+      const asked = introspect(credential, server).finally(() => {
+        if (asking.get(digest) === asked) asking.delete(digest);
+      });
+      asking.set(digest, asked);
+      return asked;
+    },
+    holds(owner, server) {
+      follow(server);
+      return owner.startsWith(OWNER) && owners.get(owner) === true;
+    },
+  };
+}
+
+async function readAnswer(response: Response): Promise<Members> {
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The introspection endpoint answered ${response.status}.`);
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > ANSWER_LIMIT) throw new Error('The introspection endpoint sent more than fits.');
+  }
+  const answer = JSON.parse(text) as unknown;
+  if (!isMembers(answer) || typeof answer['active'] !== 'boolean')
+    throw new Error('The introspection endpoint did not say `active`.');
+  return answer;
+}
+
+/** In ms; without `exp` the token is asked about for ever. */
+const endOf = ({ exp }: Members): number =>
+  typeof exp === 'number' && Number.isFinite(exp) ? exp * 1_000 : Number.MAX_SAFE_INTEGER;
+
+/** Bound to the person and the client where the answer names them, so that a renewed token keeps its session. */
+function toCaller({ sub, client_id, iss }: Members, url: string, digest: string): Caller {
+  const identity = typeof sub === 'string' ? JSON.stringify([iss ?? url, client_id ?? null, sub]) : digest;
+  return { owner: `${OWNER}${createHash('sha256').update(identity).digest('hex')}`, token_prefix: null };
+}

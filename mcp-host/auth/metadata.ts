@@ -1,0 +1,47 @@
+import type { FrozenServer } from '#snapshots/format.ts';
+import { SCOPE } from './access-tokens.ts';
+
+const RESOURCE = '/.well-known/oauth-protected-resource';
+const ISSUER = '/.well-known/oauth-authorization-server';
+
+/** Where clients read how to authorise (RFC 9728 section 3.1), as an absolute URL. */
+export function resourceMetadataUrl(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return `${origin}${RESOURCE}${pathname}`;
+}
+
+/**
+ * The metadata document of a path: RFC 9728 for the resource, RFC 8414 for the issuer of oauth_credentials, each at its
+ * path-inserted address and at the root. Null: there is none.
+ * @param resource URL of the MCP endpoint as clients see it.
+ */
+export function metadataAt(path: string, server: FrozenServer, resource: string): object | null {
+  const inserted = new URL(resource).pathname;
+  if (path === RESOURCE || path === `${RESOURCE}/mcp` || path === `${RESOURCE}${inserted}`)
+    return aboutResource(server, resource);
+  if (server.auth_type !== 'oauth_credentials') return null;
+  if (path === ISSUER) return aboutIssuer(new URL(resource).origin, resource);
+  if (path === `${ISSUER}/mcp` || path === `${ISSUER}${inserted}`) return aboutIssuer(resource, resource);
+  return null;
+}
+
+function aboutResource({ auth_type, server_name, introspection_url }: FrozenServer, resource: string): object | null {
+  if (auth_type === 'none') return null;
+  const about = { resource, resource_name: server_name, bearer_methods_supported: ['header'] };
+  if (auth_type === 'oauth_credentials') return { ...about, authorization_servers: [resource], scopes_supported: [SCOPE] };
+  // The best that is known of the issuer is where it answers introspection.
+  if (introspection_url === null || auth_type === 'bearer') return about;
+  return { ...about, authorization_servers: [new URL(introspection_url).origin] };
+}
+
+/** @param issuer must be the one that the document's address belongs to (RFC 8414 section 3.3). */
+const aboutIssuer = (issuer: string, resource: string): object => ({
+  issuer,
+  token_endpoint: `${resource}/oauth/token`,
+  // Needless for this grant, but official clients read no document without it. It answers that there is nothing here.
+  authorization_endpoint: `${resource}/oauth/authorize`,
+  grant_types_supported: ['client_credentials'],
+  response_types_supported: [],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  scopes_supported: [SCOPE],
+});

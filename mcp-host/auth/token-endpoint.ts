@@ -1,0 +1,120 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Log } from '#core/log.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
+import type { Attempts } from './attempts.ts';
+
+/** Errors of RFC 6749 section 5.2, and of RFC 8707 section 2. */
+type OauthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_target' | 'temporarily_unavailable';
+
+export interface TokenEndpointOptions {
+  readonly tokens: AccessTokens;
+  readonly attempts: Attempts;
+  /** Opens a client's secret at its place. */
+  readonly openSecret: (sealed: string, place: string) => string;
+  readonly resource: () => string;
+  readonly log: Log;
+}
+
+export type TokenEndpoint = (request: Request, server: FrozenServer, address: string) => Promise<Response>;
+
+const BODY_LIMIT = 64 * 1024;
+const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
+const NOBODY = 'The client is not known, or its secret is another one.';
+
+interface Login {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** `POST /oauth/token` of `auth_type` oauth_credentials: the client credentials grant (RFC 6749 section 4.4). */
+export function createTokenEndpoint({ tokens, attempts, openSecret, resource, log }: TokenEndpointOptions): TokenEndpoint {
+  /** Takes the same way for an unknown client and a wrong secret. Throws when the stored secret cannot be opened. */
+  const isClient = ({ client_id, client_secret }: Login, server: FrozenServer): boolean => {
+    const sealed = clientOf(server, client_id)?.client_secret.$sealed;
+    const expected = sealed && openSecret(sealed, `server_config/oauth_clients/${client_id}/client_secret`);
+    return timingSafeEqual(sha256(client_secret), sha256(expected ?? '')) && expected !== undefined;
+  };
+
+  return async (request, server, address) => {
+    if (server.auth_type !== 'oauth_credentials')
+      return Response.json({ detail: 'This server issues no tokens.' }, { status: 404 });
+    if (request.method !== 'POST') return refused(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
+    const blocked = attempts.blocked(address);
+    if (blocked > 0) {
+      const wait = { 'retry-after': String(blocked) };
+      return refused(429, 'temporarily_unavailable', 'Too many failed attempts came from this address. Try again later.', wait);
+    }
+    const form = await readForm(request);
+    if (typeof form === 'string') return refused(400, 'invalid_request', form);
+    const logins = loginsOf(request.headers.get('authorization'), form);
+    if (typeof logins === 'string') return refused(400, 'invalid_request', logins);
+    let client_id: string | undefined;
+    try {
+      client_id = logins.find((login) => isClient(login, server))?.client_id;
+    } catch (error) {
+      log.error('client_not_checked', { error: String(error) });
+      return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. The log of the host says why.', {
+        'retry-after': '5',
+      });
+    }
+    if (client_id === undefined) {
+      attempts.note(address);
+      log.warning('client_refused', { address });
+      const challenge = request.headers.has('authorization') ? { 'www-authenticate': 'Basic realm="mcp"' } : {};
+      return refused(401, 'invalid_client', NOBODY, challenge);
+    }
+    const grant_type = form.get('grant_type');
+    if (grant_type === null) return refused(400, 'invalid_request', 'grant_type is missing; send client_credentials.');
+    if (grant_type !== 'client_credentials') {
+      return refused(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
+    }
+    const foreign = form.getAll('resource').some((target) => target.replace(/\/+$/, '') !== resource());
+    if (foreign) return refused(400, 'invalid_target', `resource must be ${resource()}.`);
+    const access_token = await tokens.issue(client_id, server);
+    const body = { access_token, token_type: 'Bearer', expires_in: server.token_ttl_seconds, scope: SCOPE };
+    return Response.json(body, { headers: NO_STORE });
+  };
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** A string is the fault. Repeated parameters are one (RFC 6749 section 3.2), but for `resource`. */
+async function readForm(request: Request): Promise<URLSearchParams | string> {
+  const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') return 'Content-Type must be application/x-www-form-urlencoded.';
+  if (Number(request.headers.get('content-length')) > BODY_LIMIT) return 'The body is too large.';
+  const text = await request.text();
+  if (text.length > BODY_LIMIT) return 'The body is too large.';
+  const form = new URLSearchParams(text);
+  const repeated = ['grant_type', 'client_id', 'client_secret', 'scope'].find((name) => form.getAll(name).length > 1);
+  return repeated === undefined ? form : `${repeated} is given twice.`;
+}
+
+/**
+ * Client id and secret from the header or the body, never from both (RFC 6749 section 2.3.1); a string is the fault. In the
+ * header both are form-encoded before Base64, which many clients forget: it has two readings.
+ */
+function loginsOf(header: string | null, form: URLSearchParams): Login[] | string {
+  const [id, secret] = [form.get('client_id'), form.get('client_secret')];
+  if (header === null) return id === null || secret === null ? [] : [{ client_id: id, client_secret: secret }];
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header.trim())?.[1];
+  if (encoded === undefined) return 'Authorization must be Basic with client id and secret.';
+  if (secret !== null) return 'The client secret is given twice: in the header and in the body.';
+  const [name = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  const plain = { client_id: name, client_secret: rest.join(':') };
+  const logins = [{ client_id: decodeForm(name), client_secret: decodeForm(plain.client_secret) }, plain];
+  const named = id === null ? logins : logins.filter((login) => login.client_id === id);
+  return named.length > 0 ? named : 'client_id in the body differs from the header.';
+}
+
+function decodeForm(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+const refused = (status: number, error: OauthError, detail: string, headers: Record<string, string> = {}): Response =>
+  Response.json({ error, error_description: detail, detail }, { status, headers: { ...NO_STORE, ...headers } });

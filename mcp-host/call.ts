@@ -1,0 +1,158 @@
+import type { Log } from '#core/log.ts';
+import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
+import { type Outcome, type QueryPlan, runQuery, type Values } from '#core/engine/query.ts';
+import { shape, type Shaped, shapeResource } from '#core/engine/shape.ts';
+import type { Ran, ResultCache } from './cache.ts';
+import type { Registry, ResourceEntry } from './registry.ts';
+import type { Sources } from './sources.ts';
+import type { Usage } from './usage.ts';
+import { type Fault, toFault } from './fault.ts';
+import { isMembers, type Members, RPC, RpcError } from './protocol.ts';
+import { matchUri } from '#core/engine/uri-template.ts';
+
+/** Who calls, and what a call needs of the host. */
+export interface CallContext {
+  readonly registry: Registry;
+  readonly sources: Sources;
+  readonly usage: Usage;
+  readonly cache: ResultCache;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  readonly modern: boolean;
+  readonly client: string;
+  readonly token_prefix: string | null;
+}
+
+/** Thrown when the caller itself gave up: nothing is answered. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone';
+}
+
+/** The members of a `tools/call` result. What goes wrong inside the tool is a result with `isError`. */
+export async function callTool(params: Members, context: CallContext): Promise<string> {
+  const { name, arguments: args = {} } = params;
+  const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
+  if (tool === undefined) throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.');
+  if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
+  return perform({ kind: 'tool', ...tool }, args, context, {
+    through: (values, run) => context.cache.through(tool, context.registry, values, context.signal, run),
+    finish: ({ result, transformed }) => toolMembers(shape(result, tool.entity.return_type, transformed)),
+    fail: ({ text }) => `"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":true`,
+  });
+}
+
+/** Structured content is stringified once and stands both as itself and as text, for clients that read only one of them. */
+function toolMembers({ structured, text, media, note }: Shaped): string {
+  const json = structured && JSON.stringify(structured);
+  const written = json ?? text;
+  const blocks = [
+    ...(written === null ? [] : [`{"type":"text","text":${JSON.stringify(written)}}`]),
+    ...(media === null ? [] : [JSON.stringify({ type: media.kind, data: media.data, mimeType: media.mime_type })]),
+    ...(note === null ? [] : [`{"type":"text","text":${JSON.stringify(note)}}`]),
+  ];
+  return `"content":[${blocks.join(',')}]${json === null ? '' : `,"structuredContent":${json}`}`;
+}
+
+/** The members of a `resources/read` result. */
+export async function readResource(params: Members, context: CallContext): Promise<string> {
+  const { uri } = params;
+  if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
+  const found = findResource(context.registry, uri);
+  if (found === null) {
+    const code = context.modern ? RPC.invalid_params : RPC.resource_not_found_legacy;
+    throw new RpcError(code, 'Resource not found.', { data: { uri } });
+  }
+  const { resource, values } = found;
+  const { mime_type } = resource.entity;
+  return perform({ kind: 'resource', ...resource }, values, context, {
+    finish({ result, transformed }) {
+      const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
+      const contents = { uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed), ...meta };
+      return `"contents":[${JSON.stringify(contents)}]`;
+    },
+    fail({ in_arguments, text }) {
+      throw new RpcError(in_arguments ? RPC.invalid_params : RPC.internal, text, { data: { uri } });
+    },
+  });
+}
+
+export function findResource(
+  { resources, templates }: Registry,
+  uri: string,
+): { resource: ResourceEntry; values: Record<string, string> } | null {
+  const resource = resources.get(uri);
+  if (resource !== undefined) return { resource, values: {} };
+  for (const candidate of templates) {
+    const values = matchUri(candidate.template, uri);
+    if (values !== null) return { resource: candidate, values };
+  }
+  return null;
+}
+
+interface Callable {
+  readonly kind: 'tool' | 'resource';
+  readonly entity: FrozenQuery & { readonly id: string; readonly name: string };
+  readonly plan: QueryPlan;
+  readonly connection: FrozenConnection;
+}
+interface Ends {
+  /** Null: every call runs by itself. */
+  readonly through?: (values: object, run: (signal: AbortSignal) => Promise<Ran>) => Promise<Ran> | null;
+  readonly finish: (outcome: Outcome) => string;
+  readonly fail: (fault: Fault) => string;
+}
+
+/** Runs one query with its place in the queue, its pool and its line in the log of calls. */
+async function perform(
+  { kind, entity, plan, connection }: Callable,
+  args: Members,
+  context: CallContext,
+  ends: Ends,
+): Promise<string> {
+  const { registry, sources, usage, log, now, signal } = context;
+  const started = performance.now();
+  const record = {
+    kind,
+    name: entity.name,
+    entity_id: entity.id,
+    connection_id: connection.id,
+    snapshot_version: registry.snapshot_version,
+    client: context.client,
+    token_prefix: context.token_prefix,
+  };
+  const note = (rows: number, bytes: number, wait_ms: number, error: string | null) =>
+    usage.add({
+      ...record,
+      timestamp: new Date(now()).toISOString(),
+      duration_ms: round(performance.now() - started),
+      wait_ms: round(wait_ms),
+      rows,
+      bytes,
+      success: error === null,
+      error,
+    });
+  const run = async (values: Values, end: AbortSignal): Promise<Ran> => {
+    const lease = sources.lease(connection);
+    try {
+      const outcome = await runQuery(plan, values, { source: lease.source, slot: lease.queue, signal: end, vars: registry.vars });
+      return { members: ends.finish(outcome), rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
+    } finally {
+      lease.release();
+    }
+  };
+  try {
+    const values = plan.toValues(args);
+    const shared = ends.through?.(values, (end) => run(values, end)) ?? null;
+    const { members, rows, wait_ms } = await (shared ?? run(values, signal));
+    note(rows, members.length, wait_ms, null);
+    return members;
+  } catch (error) {
+    const fault = toFault(error, signal, { kind, name: entity.name }, log);
+    note(0, 0, 0, fault.code);
+    if (fault.code === 'cancelled' && signal.aborted) throw new CallerGone();
+    return ends.fail(fault);
+  }
+}
+
+const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;

@@ -1,0 +1,246 @@
+import type { Log } from '#core/log.ts';
+import type { Caller } from './auth/scheme.ts';
+import type { ResultCache } from './cache.ts';
+import { CallerGone, type CallContext, callTool, readResource } from './call.ts';
+import { type Era, eraOf, clientName } from './era.ts';
+import { LIST_MEMBER, type ListMethod, pageAt } from './lists.ts';
+import { complete, getPrompt } from './prompt.ts';
+import {
+  errorText,
+  HEADERLESS_VERSION,
+  LEGACY_VERSIONS,
+  type Members,
+  resultText,
+  RPC,
+  RpcError,
+  type RpcId,
+  type RpcMessage,
+  toMessage,
+} from './protocol.ts';
+import { CAPABILITIES, discovery, type Registry } from './registry.ts';
+import type { Session, Sessions } from './sessions.ts';
+import type { Sources } from './sources.ts';
+import type { Streams } from './streams.ts';
+import type { Usage } from './usage.ts';
+
+export interface DispatchOptions {
+  readonly sources: Sources;
+  readonly sessions: Sessions;
+  readonly streams: Streams;
+  readonly usage: Usage;
+  readonly cache: ResultCache;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Calls that run now, to be aborted when the host must end. */
+  readonly running: Set<AbortController>;
+}
+
+/** One authorised HTTP exchange. */
+export interface Exchange {
+  readonly request: Request;
+  readonly registry: Registry;
+  readonly caller: Caller;
+  readonly listener: number;
+}
+
+export interface Dispatch {
+  /** @param body parsed JSON of a POST. */
+  post(exchange: Exchange, body: unknown): Promise<Response>;
+  /** The event stream of a legacy session. */
+  get(exchange: Exchange): Response;
+  /** Ends a legacy session. */
+  delete(exchange: Exchange): Response;
+}
+
+const SESSION = 'Mcp-Session-Id';
+const BATCH = 50;
+
+type Handler = (params: Members, context: CallContext) => string | Promise<string>;
+const list =
+  (method: ListMethod): Handler =>
+  ({ cursor }, { registry }) => {
+    const page = cursor === undefined ? registry.lists[method].pages[0] : pageOf(registry, method, cursor);
+    return page ?? '';
+  };
+const LISTS = Object.fromEntries((Object.keys(LIST_MEMBER) as ListMethod[]).map((method) => [method, list(method)]));
+const BOTH: Readonly<Record<string, Handler>> = {
+  ...LISTS,
+  'tools/call': callTool,
+  'resources/read': readResource,
+  'prompts/get': getPrompt,
+  'completion/complete': (params, { registry }) => complete(params, registry),
+};
+const MODERN: Readonly<Record<string, Handler>> = { ...BOTH, 'server/discover': (_, { registry }) => discovery(registry) };
+const LEGACY: Readonly<Record<string, Handler>> = { ...BOTH, ping: () => '' };
+/** Methods whose results carry `ttlMs` and `cacheScope` (2026-07-28, Caching). */
+const CACHED = new Set([...Object.keys(LISTS), 'resources/read']);
+
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { sessions, streams, running } = options;
+
+  const call = async (message: RpcMessage, handler: Handler, exchange: Exchange, era: Era, session: Session | null) => {
+    const controller = new AbortController();
+    const { signal } = exchange.request;
+    const onLeave = () => controller.abort();
+    signal.addEventListener('abort', onLeave);
+    running.add(controller);
+    if (session !== null && message.id !== undefined) session.running.set(message.id, controller);
+    try {
+      const client = era.modern ? era.client : (session?.client ?? '');
+      const { registry, caller } = exchange;
+      const { token_prefix } = caller;
+      const { signal: ends } = controller;
+      return await handler(message.params, { ...options, registry, signal: ends, modern: era.modern, client, token_prefix });
+    } finally {
+      signal.removeEventListener('abort', onLeave);
+      running.delete(controller);
+      if (session !== null && message.id !== undefined) session.running.delete(message.id);
+    }
+  };
+
+  const modern = async (message: RpcMessage & { id: RpcId }, exchange: Exchange, era: Era): Promise<Response> => {
+    const { method, params, id } = message;
+    const { pieces } = exchange.registry;
+    if (method === 'subscriptions/listen') return streams.listen(id, params, pieces.server_info, exchange);
+    const handler = Object.hasOwn(MODERN, method) ? MODERN[method] : undefined;
+    if (handler === undefined) throw unknownMethod(404);
+    const members = await call(message, handler, exchange, era, null);
+    if (method === 'server/discover') return reply(resultText(id, members));
+    return reply(resultText(id, `${CACHED.has(method) ? pieces.modern_cached : pieces.modern},${members}`));
+  };
+
+  const initialize = ({ id, params }: RpcMessage & { id: RpcId }, exchange: Exchange): Response => {
+    const asked = params['protocolVersion'];
+    const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
+    const session = sessions.open(exchange.caller.owner, version, clientName(params['clientInfo']));
+    if (session === null) throw new RpcError(RPC.server, 'Too many sessions are open. Try again later.', { http_status: 503 });
+    const { server_info } = exchange.registry.pieces;
+    const members = `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${server_info}`;
+    return reply(resultText(id, members), 200, { [SESSION]: session.id });
+  };
+
+  /** The text of a legacy response; null when there is none to give. */
+  const legacy = async (message: RpcMessage, exchange: Exchange, era: Era, session: Session | null): Promise<string | null> => {
+    const { id, method, params } = message;
+    if (id === undefined) {
+      if (method === 'notifications/cancelled') session?.running.get(params['requestId'] as RpcId)?.abort();
+      return null;
+    }
+    try {
+      const handler = Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
+      if (handler === undefined) throw unknownMethod(200);
+      return resultText(id, await call(message, handler, exchange, era, session));
+    } catch (error) {
+      if (error instanceof CallerGone) return null;
+      return errorText(id, toRpcError(error, options.log));
+    }
+  };
+
+  const batch = async (body: readonly unknown[], exchange: Exchange): Promise<Response> => {
+    const session = sessionOf(exchange, sessions);
+    const version = session?.version ?? exchange.request.headers.get('mcp-protocol-version') ?? HEADERLESS_VERSION;
+    if (version !== HEADERLESS_VERSION || body.length === 0 || body.length > BATCH) {
+      throw new RpcError(RPC.invalid_request, 'Send one message a request: batches are not part of this protocol version.', {
+        http_status: 400,
+      });
+    }
+    const era: Era = { modern: false, version };
+    const answers = await Promise.all(
+      body.map(async (item) => {
+        const message = toMessage(item);
+        return message === null ? null : legacy(message, exchange, era, session);
+      }),
+    );
+    const texts = answers.filter((text) => text !== null);
+    return texts.length === 0 ? accepted() : reply(`[${texts.join(',')}]`);
+  };
+
+  const one = async (message: RpcMessage, exchange: Exchange): Promise<Response> => {
+    const era = eraOf(message, exchange.request.headers);
+    if (era.modern) return hasId(message) ? modern(message, exchange, era) : accepted();
+    if (hasId(message) && message.method === 'initialize') return initialize(message, exchange);
+    const session = sessionOf(exchange, sessions);
+    const text = await legacy(message, exchange, era, session);
+    return text === null ? accepted() : reply(text);
+  };
+
+  return {
+    async post(exchange, body) {
+      try {
+        if (Array.isArray(body)) return await batch(body, exchange);
+        const message = toMessage(body);
+        return message === null ? accepted() : await one(message, exchange);
+      } catch (error) {
+        if (error instanceof CallerGone) return accepted();
+        const rpc = toRpcError(error, options.log);
+        return reply(errorText(idOf(body), rpc), rpc.http_status);
+      }
+    },
+    get(exchange) {
+      try {
+        const session = sessionOf(exchange, sessions);
+        if (session === null) return notAllowed();
+        return streams.attach(session, exchange.listener);
+      } catch (error) {
+        const rpc = toRpcError(error, options.log);
+        return reply(errorText(null, rpc), rpc.http_status);
+      }
+    },
+    delete(exchange) {
+      try {
+        const session = sessionOf(exchange, sessions);
+        if (session === null) return notAllowed();
+        sessions.end(session);
+        streams.detach(session);
+        return new Response(null, { status: 204 });
+      } catch (error) {
+        const rpc = toRpcError(error, options.log);
+        return reply(errorText(null, rpc), rpc.http_status);
+      }
+    },
+  };
+}
+
+/** The session that the request names; null when it names none. An unknown one is 404, so that the client initialises anew. */
+function sessionOf({ request, caller }: Exchange, sessions: Sessions): Session | null {
+  const id = request.headers.get(SESSION);
+  if (id === null) return null;
+  const session = sessions.find(id, caller.owner);
+  if (session === null)
+    throw new RpcError(RPC.session_not_found, 'Session not found. Send initialize again.', { http_status: 404 });
+  return session;
+}
+
+function pageOf(registry: Registry, method: ListMethod, cursor: unknown): string {
+  const page = typeof cursor === 'string' ? pageAt(registry.lists[method], cursor, registry.edition) : null;
+  if (page !== null) return page;
+  throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or the server was deployed since. Begin with the first page.');
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+/** An answer of the MCP endpoint. */
+export const reply = (text: string, status = 200, headers: Readonly<Record<string, string>> = {}): Response =>
+  new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
+
+const accepted = () => new Response(null, { status: 202 });
+const notAllowed = () =>
+  reply(
+    errorText(null, new RpcError(RPC.server, 'GET and DELETE need the Mcp-Session-Id of a session. Send messages with POST.')),
+    405,
+    { allow: 'POST' },
+  );
+const unknownMethod = (http_status: number) =>
+  new RpcError(RPC.method_not_found, 'This server does not have the method.', { http_status });
+const hasId = (message: RpcMessage): message is RpcMessage & { id: RpcId } => message.id !== undefined;
+
+/** The id of a request, to answer it when nothing else of it was read. */
+export function idOf(body: unknown): RpcId | null {
+  const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+function toRpcError(error: unknown, log: Log): RpcError {
+  if (error instanceof RpcError) return error;
+  log.error('request_failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return new RpcError(RPC.internal, 'The server failed. Its log says why.', { http_status: 500 });
+}

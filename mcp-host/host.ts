@@ -1,0 +1,343 @@
+import type { LiveToken } from '#core/host-board.ts';
+import type { Log, LogLevel } from '#core/log.ts';
+import { LOG_LEVELS } from '#core/log.ts';
+import { AppError } from '#core/errors.ts';
+import { secretsIn } from '#core/security/places.ts';
+import type { SnapshotFile } from '#snapshots/file.ts';
+import type { Snapshot } from '#snapshots/format.ts';
+import { type AuthSettings, createAuth } from './auth/authorise.ts';
+import type { Caller } from './auth/scheme.ts';
+import { createResultCache } from './cache.ts';
+import { type ControlEvent, createControl, type ListenEvent, type SnapshotEvent } from './control.ts';
+import { createDispatch } from './dispatch.ts';
+import { createLines } from './lines.ts';
+import { type Address, createListener, type Listener, NO_LISTENER } from './listener.ts';
+import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './registry.ts';
+import { createSessions } from './sessions.ts';
+import { createSources, type OpenPool } from './sources.ts';
+import { createStreams } from './streams.ts';
+import { type Bridge, createBridge } from './transports/bridge.ts';
+import { createHttp, type HostFetch } from './transports/http.ts';
+import { createSse } from './transports/sse.ts';
+import { createUsage } from './usage.ts';
+
+export interface HostOptions {
+  /** Stable name of this host; its boot id is new at every start. */
+  readonly id: string;
+  readonly boot_id: string;
+  readonly server_url: string;
+  readonly service_token: string;
+  /** Where the host listens until its first snapshot says otherwise. */
+  readonly address: Address;
+  /** Origin under which the server reaches this host; that of the listener when absent. */
+  readonly url?: string;
+  readonly allowed_hosts: readonly string[];
+  /** False: it listens nowhere, and serves only who is connected to it. */
+  readonly network?: boolean;
+  readonly openSource: OpenPool;
+  readonly openSecret: (sealed: string, place: string) => string;
+  /** Sealed with another key than the first: the server has the snapshot sealed anew. */
+  readonly staleSecret?: (sealed: string) => boolean;
+  readonly file: SnapshotFile;
+  readonly auth: AuthSettings;
+  readonly log: Log;
+  readonly now?: () => number;
+  /** How long running calls may go on after a stop or an end. */
+  readonly grace_ms?: number;
+  readonly keep_alive_ms?: number;
+  readonly retry_ms?: { readonly min: number; readonly max: number };
+}
+
+export interface Host {
+  /** Serves what is on disk, then follows the server. */
+  start(): Promise<void>;
+  /** Ends streams, lets running calls finish for at most `grace_ms`, closes pools and listeners. */
+  stop(grace_ms: number): Promise<void>;
+  readonly fetch: HostFetch;
+  /** Serves one peer of this machine, who needs no credential. */
+  connect(send: (text: string) => void): Bridge;
+  url(): string | null;
+  health(): HostHealth;
+}
+
+export type HostHealth = ReturnType<typeof healthOf>;
+
+const WAITING = 'Nothing is deployed here yet. Deploy in the Sluice UI, then try again.';
+const STOPPED = 'The server is stopped. Deploy to start it again.';
+/** Who started the program has its environment, and with it every secret. */
+const LOCAL: Caller = { owner: 'local', token_prefix: null };
+const ENDING = 'The host is ending. Try again in a moment.';
+
+/** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
+export function createHost(options: HostOptions): Host {
+  const { log, file, boot_id, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
+  const started_at = now();
+  const running = new Set<AbortController>();
+  const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
+  const sessions = createSessions({ now });
+  const streams = createStreams();
+  /** What the host has; served unless there is a reason to be idle. */
+  let held: Registry | null = null;
+  let idle: string | null = WAITING;
+  /** The copy on disk was sealed before the keys were rotated: it is asked for again, or it would end with the old key. */
+  let stale = false;
+
+  const control = createControl({
+    server_url: options.server_url,
+    service_token: options.service_token,
+    id: options.id,
+    log,
+    now,
+    ...(options.retry_ms && { min_retry_ms: options.retry_ms.min, max_retry_ms: options.retry_ms.max }),
+    have: () => (held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`),
+    onEvent,
+  });
+  const lines = createLines();
+  log.tap((line) => lines.add(line));
+  const auth = createAuth({
+    ...options.auth,
+    openSecret: options.openSecret,
+    local_url: () => localUrl(listener, held),
+    log,
+    now,
+  });
+  const usage = createUsage({
+    send: (batch) => control.post('usage', { boot_id, ...batch }),
+    log,
+    lines,
+    queues: () => sources.gauges(),
+    takeUses: () => auth.takeUses(),
+  });
+  const cache = createResultCache(now);
+  const dispatch = createDispatch({ sources, sessions, streams, usage, cache, log, now, running });
+  const serving = () => (held !== null && idle === null ? held : { idle: idle ?? WAITING });
+  const fetch = createHttp({
+    dispatch,
+    auth,
+    allowed_hosts: new Set(options.allowed_hosts.map((name) => name.toLowerCase())),
+    service_token: options.service_token,
+    sse: createSse({ dispatch, serving, streams, log }),
+    serving,
+    health: () => health(),
+  });
+  const listener =
+    options.network === false
+      ? NO_LISTENER
+      : createListener({ fetch, endStreams: (number) => streams.end(number), grace_ms, log });
+  const keepAlive = setInterval(() => {
+    streams.keepAlive();
+    sessions.sweep();
+    dismiss();
+    void auth.keep();
+  }, keep_alive_ms);
+  keepAlive.unref();
+
+  /** Ends what callers opened whose credential does not count any more. */
+  function dismiss(): void {
+    const server = held?.server;
+    if (server === undefined) return;
+    const isGone = (owner: string) => owner !== LOCAL.owner && !auth.holds(owner, server);
+    sessions.endOf(isGone);
+    streams.endOf(isGone);
+  }
+
+  const swap = (next: Registry) => {
+    const before = idle === null ? held : null;
+    sources.use(next.connections);
+    cache.use(next);
+    held = next;
+    idle = null;
+    const level = LOG_LEVELS.find((known) => known === next.server.log_level.toUpperCase());
+    if (level !== undefined) log.setLevel(level satisfies LogLevel);
+    streams.announce(changedLists(before, next), sessions.all());
+    if (before !== null && before.server.transport !== next.server.transport) streams.end();
+    dismiss();
+  };
+
+  /** From now on nothing is served; calls that run may finish. */
+  const pause = (reason: string) => {
+    const was_serving = idle === null;
+    idle = reason;
+    if (was_serving) streams.announce(LIST_KINDS, sessions.all());
+    streams.end();
+    sources.use([]);
+  };
+
+  /** Waits until the calls that run now have ended; the rest is cancelled after the grace. */
+  const drain = async (grace: number, reason: string) => {
+    const mine = new Set(running);
+    const deadline = performance.now() + grace;
+    while (mine.size > 0 && performance.now() < deadline) {
+      await Bun.sleep(10);
+      for (const call of mine) if (!running.has(call)) mine.delete(call);
+    }
+    for (const call of mine) call.abort(new AppError('unavailable', reason));
+  };
+
+  const acknowledge = (answer: { request_id?: string; error?: string; load_ms?: number; nothing?: true }) => {
+    const serving = answer.nothing === true ? null : held;
+    return control
+      .post('ack', {
+        boot_id,
+        version: serving?.snapshot_version ?? null,
+        checksum: serving?.checksum ?? null,
+        load_ms: answer.load_ms ?? null,
+        url: options.url ?? listener.current()?.url ?? null,
+        pid: process.pid,
+        error: answer.error ?? null,
+        request_id: answer.request_id ?? null,
+        ok: answer.error === undefined,
+      })
+      .catch((error: unknown) => log.warning('ack_not_sent', { error: String(error) }));
+  };
+
+  const load = async ({ version, checksum, created_at, content }: SnapshotEvent) => {
+    const same = held?.snapshot_version === version && held.checksum === checksum;
+    if (held !== null && same && !(stale && content !== undefined)) return { registry: held, snapshot: null };
+    if (content === undefined) throw new AppError('not_found', `The host does not have snapshot ${version}.`);
+    const snapshot: Snapshot = { version, checksum, created_at, content };
+    stale = false;
+    return { registry: await loadRegistry(snapshot), snapshot };
+  };
+
+  /** What is acknowledged survives a restart; a full disk does not keep the host from serving. */
+  const keep = (write: () => Promise<void>) =>
+    write().catch((error: unknown) => log.error('snapshot_not_kept', { error: String(error) }));
+  const onSnapshot = async (data: SnapshotEvent) => {
+    const began = performance.now();
+    try {
+      const { registry, snapshot } = await load(data);
+      await listener.use(registry.server);
+      swap(registry);
+      const load_ms = Math.round((performance.now() - began) * 100) / 100;
+      log.info('snapshot_loaded', { version: data.version, load_ms, tools: registry.tools.size });
+      await keep(async () => {
+        if (snapshot !== null) await file.write(snapshot);
+        await file.setStopped(false);
+      });
+      await acknowledge({ load_ms });
+    } catch (error) {
+      log.error('snapshot_refused', { version: data.version, error: String(error) });
+      await acknowledge({ error: error instanceof AppError ? error.detail : 'The host could not load the snapshot.' });
+    }
+  };
+  const onListen = async ({ request_id, ...address }: ListenEvent) => {
+    try {
+      await listener.prepare(address);
+      await acknowledge({ request_id });
+    } catch (error) {
+      await acknowledge({ request_id, error: error instanceof AppError ? error.detail : 'The host could not open the address.' });
+    }
+  };
+  const onTokens = (tokens: readonly LiveToken[]) => {
+    const kept = auth.useTokens(tokens);
+    dismiss();
+    return kept;
+  };
+  const onStop = async () => {
+    pause(held === null ? WAITING : STOPPED);
+    log.info('stopped');
+    void drain(grace_ms, STOPPED);
+    await keep(() => file.setStopped(true));
+    await acknowledge({ nothing: true });
+  };
+  function onEvent(event: ControlEvent): Promise<void> {
+    if (event.event === 'snapshot') return onSnapshot(event.data);
+    if (event.event === 'tokens') return onTokens(event.data.tokens);
+    return event.event === 'listen' ? onListen(event.data) : onStop();
+  }
+
+  /** The address of an ended program may be busy for a while. */
+  const bind = async (address: Address): Promise<void> => {
+    try {
+      await listener.use(address);
+    } catch (error) {
+      log.error('listen_failed', { host: address.host, port: address.port, error: String(error) });
+      setTimeout(() => {
+        if (listener.current() === null) void bind(held?.server ?? address);
+      }, 1_000).unref();
+    }
+  };
+
+  const health = () =>
+    healthOf({
+      serving: held,
+      idle,
+      waiting: idle === WAITING,
+      uptime_ms: now() - started_at,
+      sessions: sessions.count(),
+      streams: streams.count(),
+      usage_dropped: usage.dropped(),
+      access_tokens: { as_of: auth.tokens_as_of(), current: control.state().connected },
+      control: control.state(),
+      connections: sources.counters(),
+    });
+
+  return {
+    async start() {
+      await auth.load();
+      const { snapshot, stopped, fault } = await file.read();
+      if (fault !== null) log.error('snapshot_file_damaged', { detail: fault });
+      if (snapshot !== null) {
+        try {
+          const registry = await loadRegistry(snapshot);
+          const { connections, server } = snapshot.content;
+          stale = secretsIn([connections, server], '').some(({ sealed }) => options.staleSecret?.(sealed) ?? false);
+          if (stopped) {
+            held = registry;
+            idle = STOPPED;
+          } else swap(registry);
+          log.info('snapshot_from_disk', { version: snapshot.version, stopped });
+        } catch (error) {
+          log.error('snapshot_refused', { version: snapshot.version, error: String(error) });
+        }
+      }
+      await bind(held?.server ?? options.address);
+      control.start();
+    },
+    async stop(grace) {
+      pause(ENDING);
+      const closed = listener.close(grace);
+      await drain(grace, ENDING);
+      await Promise.race([Promise.all([usage.flush(), sources.close(), closed, auth.keep()]), Bun.sleep(1_000)]);
+      usage.close();
+      control.close();
+      clearInterval(keepAlive);
+    },
+    fetch,
+    connect: (send) => createBridge({ dispatch, serving, caller: LOCAL, listener: 0, send }),
+    url: () => listener.current()?.url ?? null,
+    health,
+  };
+}
+
+/** Where a client on this machine finds the host. */
+function localUrl(listener: Listener, held: Registry | null): string {
+  const url = listener.current()?.url;
+  return `http://127.0.0.1:${url === undefined ? (held?.server.port ?? 0) : new URL(url).port}`;
+}
+
+function healthOf(state: {
+  serving: Registry | null;
+  idle: string | null;
+  waiting: boolean;
+  uptime_ms: number;
+  sessions: number;
+  streams: number;
+  usage_dropped: number;
+  /** The list of access tokens: when the server told it, and whether a newer one would be known. */
+  access_tokens: { as_of: string | null; current: boolean };
+  control: { connected: boolean; last_event_at: string | null };
+  connections: ReturnType<ReturnType<typeof createSources>['counters']>;
+}) {
+  const { serving, idle, waiting, uptime_ms, ...rest } = state;
+  return {
+    status: idle === null ? 'running' : waiting ? 'waiting' : 'stopped',
+    snapshot_version: serving?.snapshot_version ?? null,
+    checksum: serving?.checksum ?? null,
+    server_name: serving?.server.server_name ?? null,
+    transport: serving?.server.transport ?? null,
+    uptime_seconds: Math.floor(uptime_ms / 1_000),
+    ...rest,
+  };
+}

@@ -1,0 +1,73 @@
+/** Revisions of the Model Context Protocol that the host speaks: the stateless one, and those with an initialize handshake. */
+export const MODERN_VERSION = '2026-07-28';
+export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+/** What a legacy request without the version header speaks (2025-06-18, Protocol Version Header). */
+export const HEADERLESS_VERSION = '2025-03-26';
+
+export const META = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  client: 'io.modelcontextprotocol/clientInfo',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+  subscription: 'io.modelcontextprotocol/subscriptionId',
+} as const;
+
+/** JSON-RPC error codes and the HTTP status of each in the stateless revision. */
+export const RPC = {
+  parse_error: -32_700,
+  invalid_request: -32_600,
+  method_not_found: -32_601,
+  invalid_params: -32_602,
+  internal: -32_603,
+  server: -32_000,
+  session_not_found: -32_001,
+  resource_not_found_legacy: -32_002,
+  header_mismatch: -32_020,
+  unsupported_version: -32_022,
+} as const;
+
+export type RpcId = string | number;
+export type Members = Readonly<Record<string, unknown>>;
+
+export interface RpcMessage {
+  readonly id?: RpcId;
+  readonly method: string;
+  readonly params: Members;
+}
+
+/** A refusal on the level of the protocol. `http_status` is that of a single reply; inside a legacy exchange mostly 200. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly http_status: number;
+  readonly data: Members | undefined;
+
+  constructor(code: number, message: string, options: { http_status?: number; data?: Members } = {}) {
+    super(message);
+    this.code = code;
+    this.http_status = options.http_status ?? 200;
+    this.data = options.data;
+  }
+}
+
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A request or notification out of parsed JSON; null for a response, which the host never asked for. */
+export function toMessage(value: unknown): RpcMessage | null {
+  if (!isMembers(value) || value['jsonrpc'] !== '2.0') throw invalidRequest('The body is not a JSON-RPC 2.0 message.');
+  const { id, method, params = {} } = value;
+  if (method === undefined && ('result' in value || 'error' in value)) return null;
+  if (typeof method !== 'string') throw invalidRequest('The message has no method.');
+  if (!isMembers(params)) throw new RpcError(RPC.invalid_params, 'params must be an object.', { http_status: 400 });
+  if (!('id' in value)) return { method, params };
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalidRequest('id must be a string or a whole number.');
+  return { id: id as RpcId, method, params };
+}
+
+const invalidRequest = (message: string) => new RpcError(RPC.invalid_request, message, { http_status: 400 });
+
+/** The members of a result, or of an error, as the text of a JSON-RPC response. */
+export const resultText = (id: RpcId, members: string): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${members}}}`;
+export const errorText = (id: RpcId | null, { code, message, data }: RpcError): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } });

@@ -1,0 +1,125 @@
+import { AppError } from '#core/errors.ts';
+import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { Slot } from '#core/engine/query.ts';
+import { createWaits } from './waits.ts';
+
+export interface QueueLimits {
+  readonly name: string;
+  readonly max_concurrency: number;
+  readonly queue_limit: number;
+  readonly queue_timeout_ms: number;
+}
+
+export interface QueueCounters {
+  readonly active: number;
+  readonly waiting: number;
+  readonly completed: number;
+  /** Turned away because the queue was full. */
+  readonly rejected: number;
+  /** Gave up because no place came free in time. */
+  readonly timed_out: number;
+  /** Calls that had to wait. */
+  readonly waits: number;
+}
+
+/** First come, first served places of one connection. It outlives swaps: limits change, counters and waiters stay. */
+export interface Queue extends Slot {
+  configure(limits: QueueLimits): void;
+  counters(): QueueCounters;
+  /** As it is reported to the server. */
+  gauge(): Omit<QueueGauge, 'id'>;
+}
+
+interface Waiter {
+  readonly admit: () => void;
+}
+
+export function createQueue(initial: QueueLimits, now: () => number = Date.now): Queue {
+  let limits = initial;
+  const waiters = new Set<Waiter>();
+  let active = 0;
+  let completed = 0;
+  let rejected = 0;
+  let timed_out = 0;
+  let waits = 0;
+  const waited = createWaits(now);
+
+  const fill = () => {
+    for (const waiter of waiters) {
+      if (active >= limits.max_concurrency) return;
+      waiters.delete(waiter);
+      active++;
+      waiter.admit();
+    }
+  };
+  const wait = (signal: AbortSignal | undefined): Promise<void> => {
+    waits++;
+    const began = performance.now();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (error: AppError) => {
+      waiters.delete(waiter);
+      settle();
+      reject(error);
+    };
+    const onAbort = () => leave(new AppError('cancelled', 'The call was cancelled while it waited.'));
+    const timer = setTimeout(() => {
+      timed_out++;
+      leave(new AppError('timeout', waitedTooLong(limits)));
+    }, limits.queue_timeout_ms);
+    const settle = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      waited.add(performance.now() - began);
+    };
+    const waiter: Waiter = {
+      admit() {
+        settle();
+        resolve();
+      },
+    };
+    signal?.addEventListener('abort', onAbort);
+    waiters.add(waiter);
+    return promise;
+  };
+
+  return {
+    enter(signal) {
+      if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
+      if (active < limits.max_concurrency && waiters.size === 0) {
+        active++;
+        waited.add(0);
+        return undefined;
+      }
+      if (waiters.size >= limits.queue_limit) {
+        rejected++;
+        return Promise.reject(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
+      }
+      return wait(signal);
+    },
+    leave() {
+      active--;
+      completed++;
+      fill();
+    },
+    configure(next) {
+      limits = next;
+      fill();
+    },
+    counters: () => ({ active, waiting: waiters.size, completed, rejected, timed_out, waits }),
+    gauge: () => ({
+      name: limits.name,
+      limit: limits.max_concurrency,
+      active,
+      waiting: waiters.size,
+      completed,
+      rejected,
+      timed_out,
+      waits: waited.recent(),
+    }),
+  };
+}
+
+const tooMany = ({ name, max_concurrency, queue_limit }: QueueLimits): string =>
+  `The connection ${name} is busy: ${max_concurrency} calls run and ${queue_limit} wait already. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;
+const waitedTooLong = ({ name, queue_timeout_ms }: QueueLimits): string =>
+  `No place came free on the connection ${name} within ${queue_timeout_ms} ms. Try again later, or raise max_concurrency or queue_timeout_ms of the connection.`;

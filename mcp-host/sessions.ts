@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import type { ListKind } from './registry.ts';
+import type { RpcId } from './protocol.ts';
+
+/** A session of the protocol revisions before 2026-07-28. */
+export interface Session {
+  readonly id: string;
+  /** The credential that opened it; no other may use it. */
+  readonly owner: string;
+  readonly version: string;
+  readonly client: string;
+  used_at: number;
+  streaming: boolean;
+  /** Changes announced while no stream was open; the next stream begins with them. */
+  readonly missed: Set<ListKind>;
+  readonly running: Map<RpcId, AbortController>;
+}
+
+export interface Sessions {
+  /** Null when all places are taken by sessions in use. */
+  open(owner: string, version: string, client: string): Session | null;
+  /** Null for an unknown id and for another's session alike. */
+  find(id: string, owner: string): Session | null;
+  end(session: Session): void;
+  /** Ends those of callers that are not let in any more. */
+  endOf(is_gone: (owner: string) => boolean): void;
+  /** Ends those that idled out. */
+  sweep(): void;
+  all(): Iterable<Session>;
+  count(): number;
+}
+
+export interface SessionsOptions {
+  readonly now: () => number;
+  readonly idle_ms?: number;
+  readonly limit?: number;
+}
+
+export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000 }: SessionsOptions): Sessions {
+  /** In order of last use, the longest unused first. */
+  const sessions = new Map<string, Session>();
+  const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
+  const end = (session: Session) => {
+    sessions.delete(session.id);
+    for (const controller of session.running.values()) controller.abort();
+  };
+  const makeRoom = (): boolean => {
+    if (sessions.size < limit) return true;
+    const oldest = sessions.values().find((session) => !busy(session));
+    if (oldest === undefined) return false;
+    end(oldest);
+    return true;
+  };
+  return {
+    open(owner, version, client) {
+      if (!makeRoom()) return null;
+      const session: Session = {
+        id: randomBytes(24).toString('base64url'),
+        owner,
+        version,
+        client,
+        used_at: now(),
+        streaming: false,
+        missed: new Set(),
+        running: new Map(),
+      };
+      sessions.set(session.id, session);
+      return session;
+    },
+    find(id, owner) {
+      const session = sessions.get(id);
+      if (session === undefined || session.owner !== owner) return null;
+      session.used_at = now();
+      sessions.delete(id);
+      sessions.set(id, session);
+      return session;
+    },
+    end,
+    endOf(is_gone) {
+      for (const session of sessions.values()) if (is_gone(session.owner)) end(session);
+    },
+    sweep() {
+      const before = now() - idle_ms;
+      for (const session of sessions.values()) if (session.used_at < before && !busy(session)) end(session);
+    },
+    all: () => sessions.values(),
+    count: () => sessions.size,
+  };
+}

@@ -1,0 +1,49 @@
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { createLog, toStream } from '#core/log.ts';
+import type { TokenFile } from './auth/token-file.ts';
+import { createHost, type Host } from './host.ts';
+import { hostOptions } from './setup.ts';
+import { serveStdio } from './transports/stdio.ts';
+
+/**
+ * `bun mcp-host/stdio.ts`: a host for the one client that starts it, whatever `transport` says. It serves the snapshot on
+ * disk, and follows the server when there is one. Standard output carries messages only; the log goes to standard error.
+ */
+
+const GRACE_MS = 2_000;
+/** A client may wait so long for a first snapshot. */
+const FIRST_SNAPSHOT_MS = 5_000;
+/** The client needs no credential, and the list of tokens belongs to the host that listens. */
+const NO_TOKENS: TokenFile = { read: () => Promise.resolve(null), write: () => Promise.resolve() };
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`}\n`);
+  process.exit(1);
+});
+
+async function main(): Promise<void> {
+  const { env, warnings } = parseEnv('host', withDevSecrets(processEnvironment()));
+  const log = createLog('INFO', toStream(process.stderr), 'host');
+  for (const warning of warnings) log.warning(warning);
+  const options = await hostOptions(env, log);
+  const host = createHost({ ...options, network: false, auth: { ...options.auth, tokens: NO_TOKENS } });
+  const stop = async (): Promise<void> => {
+    await host.stop(GRACE_MS);
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  // The client may be gone before its last answer.
+  process.stdout.on('error', () => void stop());
+  await host.start();
+  await firstSnapshot(host);
+  const write = (line: string) => void process.stdout.write(line);
+  await serveStdio({ input: Bun.stdin.stream(), connect: (send) => host.connect(send), write });
+  await stop();
+}
+
+async function firstSnapshot(host: Host): Promise<void> {
+  const deadline = performance.now() + FIRST_SNAPSHOT_MS;
+  while (host.health().status === 'waiting' && performance.now() < deadline) await Bun.sleep(20);
+}

@@ -1,0 +1,127 @@
+import type { Caller } from '../auth/scheme.ts';
+import { readEvents } from '../control.ts';
+import { type Dispatch, idOf, reply } from '../dispatch.ts';
+import { decodedName } from '../era.ts';
+import { errorText, isMembers, META, RPC, RpcError, type RpcId } from '../protocol.ts';
+import type { Registry } from '../registry.ts';
+
+/** What is served now, or why nothing is. */
+export type Serving = () => Registry | { readonly idle: string };
+
+/** Speaks for one peer that has a single stream of messages each way, over the same dispatcher as HTTP. */
+export interface Bridge {
+  /** One parsed message of the peer; settles when it is answered, or, for a subscription, when it has begun. */
+  take(message: unknown): Promise<void>;
+  /** The peer is gone: its calls are cancelled, its session ends. */
+  close(): void;
+}
+
+export interface BridgeOptions {
+  readonly dispatch: Dispatch;
+  readonly serving: Serving;
+  readonly caller: Caller;
+  /** Number of the listener that carries the peer; 0: none. */
+  readonly listener: number;
+  /** Takes the text of one message for the peer. */
+  readonly send: (text: string) => void;
+}
+
+const URL_OF_NOBODY = 'http://localhost/mcp';
+const SESSION = 'mcp-session-id';
+/** After a stop, or a swap of the listener, the stream of a session is opened again. */
+const REOPEN_MS = 250;
+
+export function createBridge({ dispatch, serving, caller, listener, send }: BridgeOptions): Bridge {
+  const end = new AbortController();
+  const running = new Map<RpcId, AbortController>();
+  let session: string | null = null;
+
+  const exchange = async (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal: AbortSignal, body?: unknown) => {
+    const registry = serving();
+    if ('idle' in registry) {
+      const id = idOf(body);
+      return id === null
+        ? new Response(null, { status: 503 })
+        : reply(errorText(id, new RpcError(RPC.server, registry.idle)), 503);
+    }
+    const context = { request: new Request(URL_OF_NOBODY, { method, headers, signal }), registry, caller, listener };
+    if (method === 'POST') return dispatch.post(context, body);
+    return method === 'GET' ? dispatch.get(context) : dispatch.delete(context);
+  };
+
+  const pump = async (response: Response, signal: AbortSignal): Promise<void> => {
+    if (response.body === null) return;
+    const body = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
+    await readEvents(body, (_, data) => send(data)).catch(() => undefined);
+  };
+
+  /** Hands changes of lists to a peer with a session, until it is gone. */
+  const follow = async (id: string): Promise<void> => {
+    while (!end.signal.aborted) {
+      const response = await exchange('GET', new Headers({ [SESSION]: id }), end.signal);
+      if (response.status === 404) return;
+      if (isStream(response)) await pump(response, end.signal);
+      if (!end.signal.aborted) await Bun.sleep(REOPEN_MS);
+    }
+  };
+
+  /** @returns the stream that goes on after the answer began. */
+  const answer = async (message: unknown, signal: AbortSignal): Promise<{ stream: Promise<void> | null }> => {
+    const response = await exchange('POST', headersOf(message, session), signal, message);
+    const opened = response.headers.get(SESSION);
+    const stream = isStream(response) ? pump(response, signal) : null;
+    const text = stream === null ? await response.text() : '';
+    if (text !== '' && !signal.aborted) send(text);
+    if (opened !== null) {
+      session = opened;
+      void follow(opened);
+    }
+    return { stream };
+  };
+
+  return {
+    async take(message) {
+      if (isMembers(message) && message['method'] === 'notifications/cancelled' && isMembers(message['params'])) {
+        running.get(message['params']['requestId'] as RpcId)?.abort();
+      }
+      const id = idOf(message);
+      const controller = new AbortController();
+      const signal = AbortSignal.any([end.signal, controller.signal]);
+      if (id !== null) running.set(id, controller);
+      const done = () => {
+        if (id !== null && running.get(id) === controller) running.delete(id);
+      };
+      const { stream } = await answer(message, signal).catch((error: unknown) => {
+        done();
+        throw error;
+      });
+      if (stream === null) done();
+      else void stream.finally(done);
+    },
+    close() {
+      if (session !== null) void exchange('DELETE', new Headers({ [SESSION]: session }), new AbortController().signal);
+      end.abort();
+    },
+  };
+}
+
+const isStream = (response: Response): boolean => response.headers.get('content-type') === 'text/event-stream';
+
+/** The headers that the message would have over HTTP. */
+function headersOf(message: unknown, session: string | null): Headers {
+  const headers = new Headers();
+  if (session !== null) headers.set(SESSION, session);
+  const params = isMembers(message) && isMembers(message['params']) ? message['params'] : {};
+  const meta = isMembers(params['_meta']) ? params['_meta'] : {};
+  const version = meta[META.version];
+  if (!isMembers(message) || typeof version !== 'string') return headers;
+  headers.set('mcp-protocol-version', encoded(version));
+  headers.set('mcp-method', encoded(String(message['method'])));
+  const name = decodedName(String(message['method']), params);
+  if (name !== null) headers.set('mcp-name', encoded(name));
+  return headers;
+}
+
+/** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */
+const encoded = (text: string): string =>
+  /^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?') ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -1,0 +1,157 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { type Auth, isAuthPath } from '../auth/authorise.ts';
+import type { Dispatch } from '../dispatch.ts';
+import { reply } from '../dispatch.ts';
+import { errorText, RPC, RpcError } from '../protocol.ts';
+import type { HostHealth } from '../host.ts';
+import type { Registry } from '../registry.ts';
+import { readMessage } from './body.ts';
+import { preflight, setCors } from './cors.ts';
+import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
+
+type Serving = Registry | { readonly idle: string };
+
+export interface HttpOptions {
+  readonly dispatch: Dispatch;
+  readonly auth: Auth;
+  /** Shows that a request comes from our own front port. */
+  readonly service_token: string;
+  readonly sse: Sse;
+  /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
+  readonly allowed_hosts: ReadonlySet<string>;
+  /** What is served now, or why nothing is. */
+  readonly serving: () => Serving;
+  readonly health: () => HostHealth;
+}
+
+/**
+ * @param listener number of the listener that took the request. @param address of the caller.
+ * @param received is called once the whole request was read: from then on the caller may wait in silence.
+ */
+export type HostFetch = (
+  request: Request,
+  listener: number,
+  address: () => string,
+  received?: () => void,
+) => Promise<Response> | Response;
+
+/** The routes of the host: `/mcp`, `/sse` with `/messages`, `/health`, and those of OAuth. */
+export function createHttp(options: HttpOptions): HostFetch {
+  const { allowed_hosts, serving } = options;
+  return (request, listener, socket_address, received) => {
+    const address = () =>
+      (isOurs(request, options.service_token) ? request.headers.get('x-client-address') : null) ?? socket_address();
+    const path = pathOf(request.url);
+    const is_mcp = path === '/mcp' || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
+    if (!is_mcp && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
+    const host = request.headers.get('host') ?? new URL(request.url).host;
+    if (!isHostAllowed(host, allowed_hosts)) return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
+    const now = serving();
+    const cors_origins = 'idle' in now ? [] : now.server.cors_origins;
+    const origin = request.headers.get('origin');
+    if (!isOriginAllowed(origin, host, cors_origins)) {
+      return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
+    }
+    if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
+    const answered = is_mcp
+      ? answer(path, request, listener, now, address, options, received)
+      : path === '/health'
+        ? answerHealth(request, options)
+        : answerAuth(path, request, now, address, options);
+    if (origin === null) return answered;
+    return answered.then((response) => {
+      setCors(response.headers, origin);
+      return response;
+    });
+  };
+}
+
+/** Names, queues and figures are for who has the service token; everybody else learns whether the host is well. */
+async function answerHealth(request: Request, { health, service_token }: HttpOptions): Promise<Response> {
+  if (request.method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
+  const all = health();
+  if (isOurs(request, service_token)) return Response.json(all);
+  const { status, snapshot_version, server_name, transport, uptime_seconds, access_tokens } = all;
+  return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens });
+}
+
+/** What a client reads or buys before it has a credential. */
+async function answerAuth(
+  path: string,
+  request: Request,
+  now: Serving,
+  address: () => string,
+  { auth }: HttpOptions,
+): Promise<Response> {
+  if (!('idle' in now) && now.server.transport === 'stdio') return Response.json({ detail: SPEAKS_STDIO }, { status: 404 });
+  if ('idle' in now) return Response.json({ detail: now.idle }, { status: 503, headers: { 'retry-after': '5' } });
+  return auth.answer(path, request, now.server, address);
+}
+
+/** What a host is set to speak over standard input is not to be had over the network. */
+const SPEAKS_STDIO = 'This server speaks over standard input and output. Start it as a command: bun mcp-host/stdio.ts';
+
+async function answer(
+  path: string,
+  request: Request,
+  listener: number,
+  now: Serving,
+  address: () => string,
+  { dispatch, auth, sse }: HttpOptions,
+  received?: () => void,
+): Promise<Response> {
+  if ('idle' in now) {
+    const error = new RpcError(RPC.server, now.idle);
+    return reply(errorText(null, error), 503, { 'retry-after': '5' });
+  }
+  const { transport } = now.server;
+  if (transport === 'stdio') return reply(errorText(null, new RpcError(RPC.server, SPEAKS_STDIO)), 404);
+  const sse_method = Object.hasOwn(SSE_METHODS, path) ? SSE_METHODS[path] : undefined;
+  if (sse_method !== undefined && transport !== 'sse') return reply('{"error":"not_found"}', 404);
+  const checked = auth.authorise(request, now.server, address);
+  const caller = checked instanceof Promise ? await checked : checked;
+  if (caller instanceof Response) return caller;
+  if (sse_method !== undefined && request.method !== sse_method) return wrongMethod(sse_method);
+  if (sse_method === 'GET') return sse.open(caller, listener);
+  if (sse_method === 'POST') return sse.post(request, caller);
+  const exchange = { request, registry: now, caller, listener };
+  if (request.method === 'GET') return dispatch.get(exchange);
+  if (request.method === 'DELETE') return dispatch.delete(exchange);
+  if (request.method !== 'POST') return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });
+  const message = await readMessage(request);
+  if (message instanceof Response) return message;
+  received?.();
+  const response = await dispatch.post(exchange, message.body);
+  return wantsEvents(request) ? asEvent(response) : response;
+}
+
+/** A client that accepts events and names no JSON. Everybody else gets JSON, whatever they say. */
+function wantsEvents(request: Request): boolean {
+  const accept = request.headers.get('accept');
+  return accept !== null && accept.includes('text/event-stream') && !/application\/(?:json|\*)|\*\/\*/.test(accept);
+}
+
+async function asEvent(response: Response): Promise<Response> {
+  if (response.status !== 200 || response.headers.get('content-type') !== 'application/json') return response;
+  const headers = new Headers(response.headers);
+  headers.set('content-type', 'text/event-stream');
+  return new Response(`event: message\ndata: ${await response.text()}\n\n`, { headers });
+}
+
+/** Our own front port says for whom it asks (contract section 0). */
+function isOurs(request: Request, service_token: string): boolean {
+  const given = request.headers.get('x-service-token');
+  return given !== null && timingSafeEqual(sha256(given), sha256(service_token));
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** The path of an absolute URL without its query, without the cost of a URL object. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const end = url.indexOf('?', start);
+  return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
+}
+
+const refused = (message: string): Response => reply(errorText(null, new RpcError(RPC.server, message)), 403);

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { Log } from '#core/log.ts';
+import type { Caller } from '../auth/scheme.ts';
+import { type Dispatch, reply } from '../dispatch.ts';
+import { errorText, RPC, RpcError } from '../protocol.ts';
+import type { Streams } from '../streams.ts';
+import { readMessage } from './body.ts';
+import { type Bridge, createBridge, type Serving } from './bridge.ts';
+
+/** The transport of the revision 2024-11-05: a stream at `/sse`, messages posted to the address that it names first. */
+export interface Sse {
+  /** `GET /sse`. */
+  open(caller: Caller, listener: number): Response;
+  /** `POST /messages`: answered with 202, the result comes over the stream of the same caller. */
+  post(request: Request, caller: Caller): Promise<Response>;
+}
+
+export interface SseOptions {
+  readonly dispatch: Dispatch;
+  readonly serving: Serving;
+  readonly streams: Streams;
+  readonly log: Log;
+}
+
+interface Peer {
+  readonly owner: string;
+  readonly bridge: Bridge;
+}
+
+const PARAMETER = 'session_id';
+const refused = (status: number, message: string, headers: Record<string, string> = {}): Response =>
+  reply(errorText(null, new RpcError(RPC.server, message)), status, headers);
+
+export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse {
+  const peers = new Map<string, Peer>();
+  return {
+    open(caller, listener) {
+      const id = randomBytes(24).toString('base64url');
+      try {
+        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, listener }, (send) => {
+          const bridge = createBridge({ dispatch, serving, caller, listener, send });
+          peers.set(id, { owner: caller.owner, bridge });
+          return () => {
+            peers.delete(id);
+            bridge.close();
+          };
+        });
+      } catch (error) {
+        if (error instanceof RpcError) return reply(errorText(null, error), error.http_status);
+        throw error;
+      }
+    },
+    async post(request, caller) {
+      const peer = peers.get(new URL(request.url).searchParams.get(PARAMETER) ?? '');
+      // Another caller learns no more than that there is nothing.
+      if (peer === undefined || peer.owner !== caller.owner) return refused(404, 'Session not found. Open /sse again.');
+      const message = await readMessage(request);
+      if (message instanceof Response) return message;
+      peer.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
+      return new Response('Accepted', { status: 202 });
+    },
+  };
+}
+
+/** Methods of the two paths. */
+export const SSE_METHODS: Readonly<Record<string, string>> = { '/sse': 'GET', '/messages': 'POST' };
+export const wrongMethod = (method: string): Response => refused(405, `Use ${method}.`, { allow: method });

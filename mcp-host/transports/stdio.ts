@@ -1,0 +1,57 @@
+import { errorText, RPC, RpcError } from '../protocol.ts';
+import type { Bridge } from './bridge.ts';
+import { BODY_LIMIT } from './body.ts';
+
+export interface StdioOptions {
+  readonly input: ReadableStream<Uint8Array>;
+  /** Made with the function that takes every message to write. */
+  readonly connect: (send: (text: string) => void) => Bridge;
+  /** Writes one line. */
+  readonly write: (line: string) => void;
+}
+
+/** Serves one peer over lines of JSON. Settles when the input has ended and everything that was asked is answered. */
+export async function serveStdio({ input, connect, write }: StdioOptions): Promise<void> {
+  // A message has no line breaks: JSON escapes those within texts.
+  const bridge = connect((text) => write(`${text}\n`));
+  const open = new Set<Promise<void>>();
+  const take = (line: string) => {
+    if (line.trim() === '') return;
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      write(`${errorText(null, new RpcError(RPC.parse_error, 'The line is not valid JSON.'))}\n`);
+      return;
+    }
+    const taken = bridge.take(message).finally(() => open.delete(taken));
+    open.add(taken);
+  };
+  await readLines(input, take, () => {
+    write(`${errorText(null, new RpcError(RPC.server, `The line is longer than ${BODY_LIMIT / 1024 / 1024} MiB.`))}\n`);
+  });
+  await Promise.allSettled(open);
+  bridge.close();
+}
+
+/** Hands over each line; one that is too long is skipped and told. */
+async function readLines(input: ReadableStream<Uint8Array>, take: (line: string) => void, tooLong: () => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let skipping = false;
+  for await (const chunk of input) {
+    text += decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      if (!skipping) take(text.slice(start, end));
+      skipping = false;
+      start = end + 1;
+    }
+    text = text.slice(start);
+    if (text.length <= BODY_LIMIT) continue;
+    if (!skipping) tooLong();
+    skipping = true;
+    text = '';
+  }
+  if (!skipping) take(text);
+}

@@ -1,0 +1,11 @@
+import { processEnvironment } from '#core/env.ts';
+import { runCli } from './cli/program.ts';
+
+const code = await runCli(process.argv.slice(2), {
+  environment: processEnvironment(),
+  stdin: process.stdin,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+});
+// A database that could not be opened may have left a socket behind.
+process.stdout.write('', () => process.exit(code));

@@ -1,0 +1,59 @@
+import { Database } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { databaseUrl } from '#core/db/open.ts';
+import type { Env } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import type { Command } from './command.ts';
+import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
+
+export const backup: Command = {
+  usage: 'backup <file>',
+  summary: 'Copy the metadata database, also while the server runs (PostgreSQL: prints the pg_dump line)',
+  words: 1,
+  async run({ positionals: [name = ''] }, terminal) {
+    const { env } = readEnvironment(terminal);
+    if (embeddedFile(env) === null) {
+      terminal.out(`${dumpLine(databaseUrl(env), name)}\n`);
+      terminal.err('Run this line. The password is asked, or taken from PGPASSWORD or the password file.\n');
+      return 0;
+    }
+    const target = resolve(name);
+    await copyEmbedded(env, target);
+    terminal.out(
+      `The metadata database is in ${target}. Keep SVC_ENCRYPTION_KEY with it, elsewhere: without it no secret opens.\n`,
+    );
+    return 0;
+  },
+};
+
+/** One consistent copy, readable by its owner only. */
+async function copyEmbedded(env: Env, target: string): Promise<void> {
+  if (existsSync(target)) throw new AppError('conflict', `There is a file at ${target} already. Name another one.`);
+  const store = await openDatabase(env);
+  const mask = process.umask(0o077);
+  try {
+    await store.db.run(sql`vacuum into ${target}`);
+  } catch (cause) {
+    throw new AppError('unavailable', `The copy could not be written to ${target}: is the folder there, and is there room?`, {
+      cause,
+    });
+  } finally {
+    process.umask(mask);
+    await store.close();
+  }
+  const copy = new Database(target, { readonly: true });
+  const { integrity_check } = copy.query('pragma integrity_check').get() as { integrity_check: string };
+  copy.close();
+  if (integrity_check !== 'ok') throw new AppError('internal', `The copy at ${target} is damaged. Check the disk.`);
+}
+
+function dumpLine(url: string, file: string): string {
+  const target = new URL(url);
+  target.password = '';
+  target.searchParams.delete('password');
+  return `pg_dump --format=custom --file=${quoted(file)} ${quoted(target.href)}`;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,113 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Env, EnvError, redisUrl } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import { createRedisKv } from '#core/kv/redis.ts';
+import { secretFaults } from '#core/services/keys.ts';
+import type { Store } from '#core/db/open.ts';
+import type { Command } from './command.ts';
+import { openingVault } from './keys.ts';
+import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
+
+type Level = 'ok' | 'warning' | 'fault';
+interface Finding {
+  readonly level: Level;
+  readonly subject: string;
+  readonly sentence: string;
+}
+
+const REDIS_MS = 3_000;
+
+export const check: Command = {
+  usage: 'check',
+  summary: 'Read the environment, open the database and every secret, and say what is wrong',
+  async run(_, terminal) {
+    let faults = 0;
+    const say = ({ level, subject, sentence }: Finding) => {
+      if (level === 'fault') faults += 1;
+      terminal.out(`${level.padEnd(7)}  ${subject.padEnd(17)}  ${sentence}\n`);
+    };
+    try {
+      const { env, warnings } = readEnvironment(terminal);
+      say(ok('environment', `${env.SVC_ENV}; role ${env.SVC_ROLE}.`));
+      for (const warning of warnings) say({ level: 'warning', subject: 'environment', sentence: warning });
+      for (const finding of await checkFolders(env)) say(finding);
+      say(await checkKv(env));
+      for (const finding of await checkDatabase(env)) say(finding);
+    } catch (error) {
+      if (!(error instanceof EnvError)) throw error;
+      for (const sentence of error.faults) say(fault('environment', sentence));
+    }
+    return faults === 0 ? 0 : 1;
+  },
+};
+
+const ok = (subject: string, sentence: string): Finding => ({ level: 'ok', subject, sentence });
+const fault = (subject: string, sentence: string): Finding => ({ level: 'fault', subject, sentence });
+
+async function checkFolders(env: Env): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const name of ['SVC_DATA_DIR', 'SVC_GENERATED_DIR'] as const) {
+    if (!(await writable(env[name]))) findings.push(fault('folders', `${name} names a folder that cannot be written to.`));
+  }
+  return findings.length > 0 ? findings : [ok('folders', 'The data and the generated folder can be written to.')];
+}
+
+/** The folder, or the nearest one above that exists. */
+async function writable(folder: string): Promise<boolean> {
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(folder) !== folder;
+    return missing && writable(dirname(folder));
+  }
+}
+
+async function checkKv(env: Env): Promise<Finding> {
+  const subject = 'key-value store';
+  if (env.SVC_KV === 'memory') return ok(subject, 'In the memory of the one server.');
+  const kv = createRedisKv(redisUrl(env), () => undefined);
+  const late = Bun.sleep(REDIS_MS).then(() => false);
+  const answered = kv.get('check').then(
+    () => true,
+    () => false,
+  );
+  const answers = await Promise.race([answered, late]);
+  await kv.close();
+  return answers ? ok(subject, 'Redis answers.') : fault(subject, 'Redis does not answer, or refuses the password.');
+}
+
+async function checkDatabase(env: Env): Promise<Finding[]> {
+  const subject = 'metadata database';
+  const where = embeddedFile(env) === null ? 'PostgreSQL' : 'The embedded file';
+  let store: Store;
+  try {
+    store = await openDatabase(env);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return [{ level: 'warning', subject, sentence: error.detail }];
+    return [fault(subject, `${where} cannot be opened: ${error instanceof Error ? error.message : 'it does not answer'}.`)];
+  }
+  try {
+    return [ok(subject, `${where} opens.`), ...(await checkContents(env, store))];
+  } finally {
+    await store.close();
+  }
+}
+
+async function checkContents(env: Env, store: Store): Promise<Finding[]> {
+  const { admins, deployment } = store.tables;
+  const faults = await secretFaults(openingVault(env, store));
+  const [admin] = await store.db.select().from(admins);
+  const [state] = await store.db.select().from(deployment);
+  return [
+    ...(faults.length === 0 ? [ok('secrets', 'All open.')] : faults.map((sentence) => fault('secrets', sentence))),
+    admin === undefined
+      ? { level: 'warning', subject: 'administrator', sentence: 'There is none yet: whoever opens the page first becomes it.' }
+      : ok('administrator', `${admin.username}; the second factor is ${admin.totp_enabled ? 'on' : 'off'}.`),
+    state?.active_version == null
+      ? ok('deployment', 'Nothing was deployed yet.')
+      : ok('deployment', `Snapshot ${state.active_version}; ${state.desired}.`),
+  ];
+}

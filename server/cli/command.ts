@@ -1,0 +1,33 @@
+import type { ReadStream } from 'node:tty';
+import type { ParseArgsOptionsConfig } from 'node:util';
+
+/** What a command may touch of the process it runs in. */
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
+  /** Results. */
+  readonly out: (text: string) => void;
+  /** Everything that is said beside the result. */
+  readonly err: (text: string) => void;
+}
+
+export interface Arguments {
+  readonly positionals: readonly string[];
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+export interface Command {
+  /** As it is typed: `import <file> [--dry-run]`. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options?: ParseArgsOptionsConfig;
+  /** How many words follow the command, unless said none. */
+  readonly words?: number;
+  /** @returns the exit code: 0 done, 1 it failed or found something wrong. */
+  run(args: Arguments, terminal: Terminal): Promise<number>;
+}
+
+/** The command line itself is wrong: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

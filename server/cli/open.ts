@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type App, createApp } from '#core/app.ts';
+import { databaseUrl, openStore, type Store } from '#core/db/open.ts';
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { type Env, parseEnv } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import { createMemoryKv } from '#core/kv/memory.ts';
+import { createLog, toStream } from '#core/log.ts';
+import { type Call, SYSTEM, systemCall } from '#core/run.ts';
+import type { Terminal } from './command.ts';
+
+/** The environment as the server reads it. A data folder with generated secrets was made by `npm start`: that is dev. */
+export function readEnvironment({ environment }: Terminal): { env: Env; warnings: string[] } {
+  const folder = resolve(environment['SVC_DATA_DIR'] || './data');
+  const generated = existsSync(join(folder, 'dev-secrets.json'));
+  const own_key = environment['SVC_ENCRYPTION_KEY'] || environment['SVC_ENCRYPTION_KEY_FILE'];
+  const dev = !environment['SVC_ENV'] && !own_key && generated;
+  return parseEnv('server', withDevSecrets(dev ? { ...environment, SVC_ENV: 'dev' } : environment));
+}
+
+/** The path of the embedded metadata database, or null when it is PostgreSQL. */
+export function embeddedFile(env: Env): string | null {
+  const url = databaseUrl(env);
+  return url.startsWith('file:') ? resolve(url.slice('file:'.length)) : null;
+}
+
+/** @param create an empty database may be made; otherwise a missing file is refused, as the folder is probably wrong. */
+export async function openDatabase(env: Env, create = false): Promise<Store> {
+  const file = embeddedFile(env);
+  if (!create && file !== null && !existsSync(file)) {
+    throw new AppError(
+      'not_found',
+      `There is no metadata database at ${file}. Set SVC_DATA_DIR or SVC_DATABASE_URL as the server has it.`,
+    );
+  }
+  return openStore(databaseUrl(env));
+}
+
+/** Runs `work` with a whole app beside the server, if that runs, and closes it again. */
+export async function withApp<T>(terminal: Terminal, work: (app: App) => Promise<T>, create = false): Promise<T> {
+  const { env, warnings } = readEnvironment(terminal);
+  const log = createLog('WARNING', toStream({ write: terminal.err }));
+  for (const warning of warnings) terminal.err(`${warning}\n`);
+  const store = await openDatabase(env, create);
+  try {
+    // Counters and activity belong to the running servers: a command needs none of them.
+    const kv = createMemoryKv(() => Date.now());
+    const app = await createApp({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
+    try {
+      return await work(app);
+    } finally {
+      await app.sources.close();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** Who acts, as history tells it. */
+export const operatorCall = (): Call => ({ ...systemCall('command-line'), actor: { ...SYSTEM, name: 'command line' } });

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+import { EnvError } from '#core/env.ts';
+import { AppError, nearest } from '#core/errors.ts';
+import { resetPassword, resetTwoFactor } from './account.ts';
+import { backup } from './backup.ts';
+import { check } from './check.ts';
+import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
+import { keys } from './keys.ts';
+import { exportConfiguration, importConfiguration } from './transfer.ts';
+
+/** What the person who runs the server can do beside it; none of it needs the server to run. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  check,
+  'reset-password': resetPassword,
+  'reset-2fa': resetTwoFactor,
+  keys,
+  export: exportConfiguration,
+  import: importConfiguration,
+  backup,
+};
+
+/** @returns the exit code: 0 done, 1 failed, 2 the command line is wrong. */
+export async function runCli(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    terminal.out(help());
+    return name === undefined ? 2 : 0;
+  }
+  try {
+    const command = COMMANDS[name];
+    if (command === undefined) {
+      throw new UsageError(`There is no command ${name}; did you mean ${nearest(name, Object.keys(COMMANDS))}?`);
+    }
+    if (rest.includes('--help') || rest.includes('-h')) {
+      terminal.out(`${command.summary}\n\n  bun run sluice ${command.usage}\n`);
+      return 0;
+    }
+    return await command.run(toArguments(command, rest), terminal);
+  } catch (error) {
+    terminal.err(`${sentenceOf(error)}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+function toArguments(command: Command, args: readonly string[]): Arguments {
+  const { options = {}, words = 0, usage } = command;
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    if (positionals.length === words) return { positionals, values: values as Arguments['values'] };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  throw new UsageError(`Usage: bun run sluice ${usage}`);
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof AppError) {
+    const more = error.errors.filter(({ message }) => !error.detail.includes(message));
+    return [error.detail, ...more.map(({ field, message }) => `  - ${field}: ${message}`)].join('\n');
+  }
+  if (error instanceof EnvError || error instanceof UsageError) return error.message;
+  return `This failed: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+function help(): string {
+  const lines = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage}\n      ${summary}`);
+  return `Usage: bun run sluice <command>
+
+${lines.join('\n')}
+
+Each reads the environment of the server (and its generated secrets in development) and works on its metadata database,
+whether the server runs or not. Exit codes: 0 done, 1 failed, 2 wrong command line.
+`;
+}

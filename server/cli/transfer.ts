@@ -1,0 +1,61 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { RawInput } from '#core/contract/index.ts';
+import { AppError } from '#core/errors.ts';
+import { run } from '#core/run.ts';
+import { type Command, UsageError } from './command.ts';
+import { operatorCall, withApp } from './open.ts';
+
+export const exportConfiguration: Command = {
+  usage: 'export [--out FILE]',
+  summary: 'Write the configuration as JSON, without secrets',
+  options: { out: { type: 'string' } },
+  run: ({ values }, terminal) =>
+    withApp(terminal, async (app) => {
+      const text = `${JSON.stringify(await run(app, 'transfer.export', {}, operatorCall()), null, 2)}\n`;
+      if (typeof values['out'] === 'string') await writeFile(values['out'], text);
+      else terminal.out(text);
+      return 0;
+    }),
+};
+
+const MODES = ['merge', 'overwrite'] as const;
+
+export const importConfiguration: Command = {
+  usage: 'import <file> [--mode merge|overwrite] [--server-config] [--dry-run]',
+  summary: 'Read an exported configuration: all of it, or nothing',
+  options: { mode: { type: 'string' }, 'server-config': { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
+  words: 1,
+  async run({ positionals: [file = ''], values }, terminal) {
+    const mode = MODES.find((known) => known === (values['mode'] ?? 'merge'));
+    if (mode === undefined) throw new UsageError('--mode is merge or overwrite.');
+    const document = await readDocument(file);
+    const options = {
+      mode,
+      dry_run: values['dry-run'] === true,
+      include_server_config: values['server-config'] === true,
+    };
+    return withApp(
+      terminal,
+      async (app) => {
+        const input = { ...document, ...options } as RawInput<'transfer.import'>;
+        const report = await run(app, 'transfer.import', input, operatorCall());
+        terminal.out(`${JSON.stringify(report, null, 2)}\n`);
+        return report.errors.length === 0 ? 0 : 1;
+      },
+      true,
+    );
+  },
+};
+
+async function readDocument(file: string): Promise<Record<string, unknown>> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new AppError('not_found', `The file ${file} cannot be read.`, { cause });
+  });
+  try {
+    const document = JSON.parse(text) as unknown;
+    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new AppError('bad_request', `The file ${file} is not an exported configuration.`);
+}

@@ -1,0 +1,79 @@
+import { fileURLToPath } from 'node:url';
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import { createLog, toStream } from '#core/log.ts';
+import { run, systemCall } from '#core/run.ts';
+import { createDemo } from '#core/services/demo.ts';
+import { printBanner } from './banner.ts';
+import { startServer } from './start.ts';
+import { supervise } from './supervisor.ts';
+
+const GRACE_MS = 8_500;
+/** What runs beside the server with role all. */
+const OTHERS = [
+  ['host', '../mcp-host/main.ts'],
+  ['agent', '../agent/main.ts'],
+] as const;
+
+await main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof EnvError ? error.message : `Sluice cannot start: ${String(error)}`}\n`);
+  process.exit(1);
+});
+
+async function main(): Promise<void> {
+  const environment = withDevSecrets(processEnvironment());
+  const other = OTHERS.find(([name]) => name === environment['SVC_ROLE']);
+  if (other !== undefined) return runInstead(other[1], environment);
+  const { env, warnings } = parseEnv('server', environment);
+  const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout));
+  for (const warning of warnings) log.warning(warning);
+  const server = await startServer(env, log);
+  log.info('server listens', { address: env.SVC_BIND, port: server.port });
+  const server_url = env.SVC_SERVER_URL ?? `http://127.0.0.1:${server.port}`;
+  const start = ([name, entry]: readonly [string, string]) =>
+    supervise(
+      name,
+      [process.execPath, fileURLToPath(new URL(entry, import.meta.url))],
+      { ...environment, SVC_SERVER_URL: server_url },
+      log,
+    );
+  const programs = env.SVC_ROLE === 'all' ? OTHERS.map(start) : [];
+
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info('server stops');
+    await Promise.all(programs.map((program) => program.stop(GRACE_MS)));
+    await server.stop();
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  process.on('SIGHUP', () => void stop());
+  // Started with a channel: its end means that the parent is gone.
+  process.on('disconnect', () => void stop());
+
+  if (env.SVC_ENV === 'dev' && env.SVC_DEMO && (await createDemo(server.app))) {
+    // The log has the reason, such as a port in use; the next start tries again.
+    await run(server.app, 'deploy.run', { note: 'The demo' }, systemCall('demo')).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      process.stdout.write(`\n  The demo is not deployed: ${error.detail}\n`);
+    });
+  }
+  if (env.SVC_ENV === 'dev') await printBanner(server.app, server.port, (text) => void process.stdout.write(text));
+}
+
+/** One image for every program: with another role this one only passes signals and the exit code on. */
+async function runInstead(entry: string, environment: Record<string, string | undefined>): Promise<void> {
+  const child = Bun.spawn([process.execPath, fileURLToPath(new URL(entry, import.meta.url))], {
+    env: environment,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // Its end tells the program that this one is gone.
+    ipc: () => undefined,
+  });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  process.on('disconnect', () => child.kill('SIGTERM'));
+  process.exit(await child.exited);
+}

@@ -1,0 +1,78 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { requireAgents } from '#core/services/agent-bearers.ts';
+import { clientAddress } from './client-address.ts';
+import type { ServerEnv } from './routes.ts';
+
+/** Headers that belong to one connection (RFC 9110, section 7.6.1), or to this server alone. */
+const DROPPED = [
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-authorization',
+  'host',
+  // Checked at the entrance; the program behind knows no list of origins.
+  'origin',
+  'cookie',
+  'x-service-token',
+  'x-client-address',
+];
+const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
+
+/** `/agent-mcp/…` and its metadata go to the agent as streams; the agent learns the caller's address. */
+export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
+  const target = app.env.SVC_AGENT_MCP_URL ?? `http://127.0.0.1:${app.env.SVC_AGENT_MCP_PORT}`;
+  const forward = (c: Context<ServerEnv>) => proxy(app, c, target);
+  const guarded = async (c: Context<ServerEnv>) => {
+    if (c.req.path !== '/agent-mcp/health') await requireAgents(app);
+    return forward(c);
+  };
+  router.all('/agent-mcp', guarded);
+  router.all('/agent-mcp/*', guarded);
+  for (const name of WELL_KNOWN) {
+    router.get(`/.well-known/${name}/agent-mcp`, forward);
+    router.get(`/.well-known/${name}/agent-mcp/*`, forward);
+  }
+}
+
+/** The body as it comes. A call may take long, so the caller may wait in silence once all of it was read. */
+function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | null {
+  const { body } = req.raw;
+  if (req.method !== 'GET' && req.method !== 'HEAD' && body !== null) {
+    return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ flush: () => env?.received?.() }));
+  }
+  env?.received?.();
+  return null;
+}
+
+async function proxy(app: App, c: Context<ServerEnv>, target: string): Promise<Response> {
+  const { pathname, search } = new URL(c.req.url);
+  const headers = new Headers(c.req.raw.headers);
+  for (const name of DROPPED) headers.delete(name);
+  headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
+  headers.set('x-request-id', c.get('request_id'));
+  const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
+  if (address !== null) headers.set('x-client-address', address);
+  const body = passed(c);
+  const answer = await fetch(`${target}${pathname}${search}`, {
+    method: c.req.method,
+    headers,
+    redirect: 'manual',
+    signal: c.req.raw.signal,
+    ...(body === null ? {} : { body, duplex: 'half' }),
+  }).catch((cause: unknown) => {
+    if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
+    throw new AppError('unavailable', 'The agent endpoint does not answer. It starts within seconds; try again.', {
+      cause,
+      retry_after: 2,
+    });
+  });
+  const kept = new Headers(answer.headers);
+  // The body arrives decoded.
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive']) kept.delete(name);
+  return new Response(answer.body, { status: answer.status, headers: kept });
+}

@@ -1,0 +1,106 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { fullPath, type OperationName, operations, pathVariables } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import type { Call } from '#core/run.ts';
+import { authorise, run } from '#core/run.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { isReservedName } from '#core/issues.ts';
+import { asBearer, bearerOf, callerAddress } from './bearer.ts';
+import { readJson } from './body.ts';
+import { sessionActor, writeSession } from './session.ts';
+import type { Upgrade } from './sockets.ts';
+
+export type ServerEnv = {
+  Bindings: {
+    readonly address: string | null;
+    readonly upgrade?: Upgrade;
+    /** Called once the whole request was read: from then on the caller may wait in silence. */
+    readonly received?: () => void;
+  };
+  Variables: { request_id: string };
+};
+
+const MAX_BODY = 1024 * 1024;
+
+/** One route for every operation of the contract. */
+export function addRoutes(app: App, router: Hono<ServerEnv>): void {
+  for (const [name, definition] of Object.entries(operations) as [OperationName, Operation][]) {
+    const path = fullPath(definition.path).replaceAll(/\{(\w+)\}/g, ':$1');
+    router.on(definition.method, path, async (c) => {
+      const session: { token?: string | null } = {};
+      const call = toCall(app, c, (token) => {
+        session.token = token;
+      });
+      const bearer = definition.access === 'public' ? null : bearerOf(c);
+      const work = async (who: Pick<Call, 'actor' | 'by_name'>) => {
+        // Nobody's body is read before it is clear that somebody may send it.
+        authorise(definition, who.actor);
+        const input = await readInput(definition, c);
+        c.env?.received?.();
+        return run(app, name, input as never, { ...call, ...who });
+      };
+      const output =
+        bearer === null
+          ? await work({ actor: await sessionActor(app, c) })
+          : await asBearer(app, c, bearer, name, definition, work);
+      if (session.token !== undefined) writeSession(app, c, session.token);
+      const status = definition.status ?? 200;
+      return status === 204 ? c.body(null, 204) : c.json(output, status);
+    });
+  }
+}
+
+function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | null) => void): Omit<Call, 'actor'> {
+  return {
+    ip: callerAddress(app, c),
+    user_agent: c.req.header('user-agent') ?? null,
+    request_id: c.get('request_id'),
+    signal: c.req.raw.signal,
+    setSession,
+  };
+}
+
+async function readInput(definition: Operation, c: Context<ServerEnv>): Promise<Record<string, unknown>> {
+  const in_query = definition.method === 'GET' || definition.method === 'DELETE' ? null : (definition.query ?? []);
+  const query: Record<string, unknown> = {};
+  for (const [name, text] of new URL(c.req.url).searchParams) {
+    if (isReservedName(name) || (in_query !== null && !in_query.includes(name))) {
+      throw invalidField(name, `${name} is not a query parameter of this operation.`);
+    }
+    query[name] ??= coerce(definition, name, text);
+  }
+  const body = in_query === null ? {} : await readJson(c.req.raw, definition.max_body ?? MAX_BODY);
+  const path = Object.fromEntries(
+    pathVariables(definition.path).map((name) => [name, pathValue(definition, name, c.req.param(name) ?? '')]),
+  );
+  return { ...body, ...query, ...path };
+}
+
+/** A number in a path that is none names nothing. */
+function pathValue(definition: Operation, name: string, text: string): unknown {
+  const value = coerce(definition, name, text);
+  const wanted = typeOf((definition.input as unknown as { entries: Record<string, SchemaNode> }).entries[name]);
+  if (wanted === 'number' && !(Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31)) {
+    throw new AppError('not_found', 'There is nothing at this address.');
+  }
+  return value;
+}
+
+/** A query text as the type that its schema wants; what does not fit stays a text, and the schema says what is wrong. */
+function coerce(definition: Operation, name: string, text: string): unknown {
+  const type = typeOf((definition.input as unknown as { entries: Record<string, SchemaNode> }).entries[name]);
+  if (type === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+interface SchemaNode {
+  readonly type: string;
+  readonly wrapped?: SchemaNode;
+}
+
+function typeOf(schema: SchemaNode | undefined): string {
+  if (schema === undefined) return 'unknown';
+  return schema.wrapped === undefined ? schema.type : typeOf(schema.wrapped);
+}

@@ -1,0 +1,67 @@
+import type { Context } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { isSameOrigin } from '#core/security/origins.ts';
+import { authenticate, SESSION_MS } from '#core/services/sessions.ts';
+import { isTrusted } from './client-address.ts';
+import type { ServerEnv } from './routes.ts';
+
+const NAME = 'svc_session';
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+type Edge = Context<ServerEnv>;
+
+/** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
+function isSecure({ env }: App, c: Edge): boolean {
+  if (new URL(c.req.url).protocol === 'https:') return true;
+  const proxy = c.env?.address ?? null;
+  const forwarded = c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase();
+  if (forwarded !== undefined && proxy !== null && isTrusted(proxy, env.SVC_TRUSTED_PROXIES)) return forwarded === 'https';
+  const public_url = env.SVC_PUBLIC_URL === null ? null : new URL(env.SVC_PUBLIC_URL);
+  return public_url?.protocol === 'https:' && c.req.header('host')?.toLowerCase() === public_url.host;
+}
+
+const read = (app: App, c: Edge): string | undefined => (isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME));
+
+/**
+ * The administrator of the session cookie. An unsafe method with a cookie from another origin is refused (CSRF), and a foreign
+ * page, listed in `cors_origins` or not, reads nothing with it.
+ */
+export async function sessionActor(app: App, c: Edge): Promise<Actor | null> {
+  const token = read(app, c);
+  if (token === undefined) return null;
+  if (!SAFE.has(c.req.method)) refuseForeign(c);
+  return isForeignOrigin(c) ? null : authenticate(app, token);
+}
+
+/** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is no browser. */
+function refuseForeign(c: Edge): void {
+  const site = c.req.header('sec-fetch-site');
+  const foreign_site = site !== undefined && site !== 'same-origin' && site !== 'none';
+  if (foreign_site || isForeignOrigin(c))
+    throw new AppError('forbidden', 'This request comes from another site; the session cookie is not accepted.');
+}
+
+function isForeignOrigin(c: Edge): boolean {
+  const origin = c.req.header('origin');
+  return origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '');
+}
+
+/** Sets the cookie of contract section 2, or clears it. */
+export function writeSession(app: App, c: Edge, token: string | null): void {
+  const secure = isSecure(app, c);
+  if (token === null) {
+    deleteCookie(c, secure ? `__Host-${NAME}` : NAME, { path: '/', secure });
+    return;
+  }
+  setCookie(c, NAME, token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure,
+    maxAge: SESSION_MS / 1_000,
+    ...(secure ? { prefix: 'host' as const } : {}),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Log } from '#core/log.ts';
+
+export interface Supervised {
+  /** Ends the program: SIGTERM, and SIGKILL after the grace period. */
+  stop(grace_ms: number): Promise<void>;
+  pid(): number | null;
+}
+
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 5_000;
+const STEADY_MS = 10_000;
+
+/** Runs a program and starts it again when it ends, at first after 0.2 s, then ever later up to 5 s. */
+export function supervise(
+  name: string,
+  command: readonly string[],
+  environment: Record<string, string | undefined>,
+  log: Log,
+): Supervised {
+  let stopping = false;
+  let delay = FIRST_DELAY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let child: Bun.Subprocess | null = null;
+  const start = () => {
+    const started = performance.now();
+    const spawned = Bun.spawn([...command], {
+      env: environment,
+      stdin: 'ignore',
+      stdout: 'inherit',
+      stderr: 'inherit',
+      // The channel's end tells the child that its parent is gone, however it went.
+      ipc: () => undefined,
+    });
+    child = spawned;
+    void spawned.exited.then((code) => {
+      child = null;
+      if (stopping) return;
+      if (performance.now() - started > STEADY_MS) delay = FIRST_DELAY_MS;
+      log.warning('program ended; it is started again', { name, code, signal: spawned.signalCode, delay_ms: delay });
+      timer = setTimeout(start, delay);
+      delay = Math.min(delay * 2, LONGEST_DELAY_MS);
+    });
+  };
+  start();
+  return {
+    pid: () => child?.pid ?? null,
+    async stop(grace_ms) {
+      stopping = true;
+      clearTimeout(timer);
+      if (child === null) return;
+      const running = child;
+      running.kill('SIGTERM');
+      const kill = setTimeout(() => running.kill('SIGKILL'), grace_ms);
+      await running.exited;
+      clearTimeout(kill);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * JSON with sorted keys and no white space: equal values have equal texts, whatever order their keys were set in.
+ * Undefined fields are left out.
+ */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item === undefined ? null : item)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const item = (value as Record<string, unknown>)[key];
+    if (item !== undefined) fields.push(`${JSON.stringify(key)}:${canonical(item)}`);
+  }
+  return `{${fields.join(',')}}`;
+}
+
+/** The canonical text of an object, some of whose fields are canonical texts already. */
+export function canonicalFields(value: Readonly<Record<string, unknown>>, texts: readonly string[]): string {
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${texts.includes(key) ? String(value[key]) : canonical(value[key])}`);
+  return `{${fields.join(',')}}`;
+}
+
+const SEALED = /\{"\$sealed":"v1\.[0-9a-f]{8}\.([\w-]*)\.[\w-]*"\}/g;
+
+/** `sha256:` and 64 hex digits over a canonical text; of a secret only its fingerprint counts, so sealing it again changes nothing. */
+export function checksum(canonical_text: string): string {
+  const hashed = canonical_text.includes('{"$sealed"') ? canonical_text.replace(SEALED, '{"$secret":"$1"}') : canonical_text;
+  return `sha256:${createHash('sha256').update(hashed).digest('hex')}`;
+}

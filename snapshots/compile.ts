@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { DbType } from '#core/contract/connections.ts';
+import type { Parameter } from '#core/contract/parameters.ts';
+import type { ReturnType } from '#core/contract/tools.ts';
+import { checkParameters, inputSchema } from '#core/engine/arguments.ts';
+import { outputSchema } from '#core/engine/shape.ts';
+import { classify } from '#core/engine/sql/classify.ts';
+import { parseSql, unusedParameters } from '#core/engine/sql/parse.ts';
+import { type Classification, DIALECT_OF, type Statement } from '#core/engine/sql/statement.ts';
+import { parseTemplate } from '#core/engine/template/parse.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Column, Description } from '#core/sources/source.ts';
+import { canonical } from './canonical.ts';
+
+/** Raised when the same definition would compile to something else: every stored artifact is made again. */
+export const COMPILER = 1;
+
+/** What a compiled statement depends on; nothing else may change the result. */
+export interface QueryDefinition {
+  readonly sql_query: string;
+  readonly parameters: readonly Parameter[];
+  readonly return_type: ReturnType;
+  readonly transform_template: string | null;
+}
+
+/** What is derived from one definition alone, kept beside its entity and used by freeze as it is. */
+export interface Compiled {
+  readonly key: string;
+  readonly statement: Statement;
+  readonly classification: Classification;
+  /** As the database described them; null when it could not be asked. */
+  readonly columns: readonly Column[] | null;
+  readonly input_schema: Readonly<Record<string, unknown>>;
+  readonly output_schema: Readonly<Record<string, unknown>> | null;
+  readonly warnings: readonly string[];
+}
+
+/** Hash over the compiler and everything that goes in, but for the description. */
+export function compiledKey(definition: QueryDefinition, db_type: DbType): string {
+  const { sql_query, parameters, return_type, transform_template } = definition;
+  const text = canonical([COMPILER, db_type, sql_query, parameters, return_type, transform_template]);
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+/**
+ * Parses, classifies and derives the schemas of a statement, without a database. Throws `invalid` with every fault of the
+ * definition at its field.
+ */
+export async function compileQuery(definition: QueryDefinition, db_type: DbType): Promise<Compiled> {
+  const dialect = DIALECT_OF[db_type];
+  if (dialect === null) throw new AppError('invalid', 'This kind of database has no driver yet.');
+  const faults = checkParameters(definition.parameters);
+  if (faults.length > 0) throw new AppError('invalid', faults.map((fault) => fault.message).join(' '), { errors: faults });
+  checkTemplate(definition.transform_template);
+  const statement = parseSql(definition.sql_query, dialect, definition.parameters);
+  const unused = unusedParameters(statement, definition.parameters);
+  return describeCompiled(
+    {
+      key: compiledKey(definition, db_type),
+      statement,
+      classification: await classify(statement),
+      columns: null,
+      input_schema: inputSchema(definition.parameters),
+      output_schema: null,
+      warnings: unused.map((name) => `The parameter ${name} is declared and not used in the statement.`),
+    },
+    definition,
+    null,
+  );
+}
+
+function checkTemplate(template: string | null): void {
+  if (template === null) return;
+  try {
+    parseTemplate(template);
+  } catch (error) {
+    throw error instanceof AppError ? invalidField('transform_template', error.detail) : error;
+  }
+}
+
+/** The same artifact with what the database says of its columns. */
+export function describeCompiled(compiled: Compiled, definition: QueryDefinition, description: Description | null): Compiled {
+  const columns = description?.columns ?? null;
+  return {
+    ...compiled,
+    columns,
+    statement: { ...compiled.statement, typed: description?.typed ?? false },
+    output_schema: outputSchema(definition.return_type, columns, definition.transform_template !== null),
+  };
+}

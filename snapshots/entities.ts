@@ -1,0 +1,193 @@
+import type { Prompt } from '#core/contract/prompts.ts';
+import type { Resource } from '#core/contract/resources.ts';
+import type { Tool } from '#core/contract/tools.ts';
+import { parseUriTemplate } from '#core/engine/uri-template.ts';
+import { AppError } from '#core/errors.ts';
+import { canonical, checksum } from './canonical.ts';
+import type { Compiled, QueryDefinition } from './compile.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool } from './format.ts';
+
+/** A stored connection; secrets are sealed. */
+export type ConnectionDefinition = Omit<FrozenConnection, 'pool_key' | 'max_concurrency'> & {
+  readonly enabled: boolean;
+  readonly max_concurrency: number | null;
+  readonly query_timeout_ms: number;
+  readonly max_rows: number;
+  readonly max_bytes: number;
+};
+
+/** A stored tool without what only people see. */
+export type ToolDefinition = Omit<Tool, 'connection_name' | 'output_schema' | 'warnings'>;
+
+export type ResourceDefinition = Omit<Resource, 'connection_name' | 'warnings'>;
+export type PromptDefinition = Omit<Prompt, 'connection_name'>;
+
+/** What a resource's artifact depends on: its rows are written by its media type, whatever the template. */
+export const resourceDefinition = (
+  resource: Pick<ResourceDefinition, 'sql_query' | 'parameters' | 'transform_template'>,
+): QueryDefinition => ({
+  sql_query: resource.sql_query,
+  parameters: resource.parameters,
+  return_type: 'rows',
+  transform_template: resource.transform_template,
+});
+
+export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
+  const session = {
+    id: row.id,
+    db_type: row.db_type,
+    host: row.host,
+    port: row.port,
+    database: row.database,
+    username: row.username,
+    password: row.password,
+    ssl_mode: row.ssl_mode,
+    ssl_ca: row.ssl_ca,
+    ssl_cert: row.ssl_cert,
+    ssl_key: row.ssl_key,
+    extra_params: row.extra_params,
+    pool_size: row.pool_size,
+  };
+  return {
+    ...session,
+    name: row.name,
+    read_only: row.read_only,
+    max_concurrency: row.max_concurrency ?? row.pool_size,
+    queue_limit: row.queue_limit,
+    queue_timeout_ms: row.queue_timeout_ms,
+    pool_key: checksum(canonical(session)),
+  };
+}
+
+function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenTool {
+  return {
+    id: tool.id,
+    name: tool.name,
+    ...freezeQuery(tool, compiled, connection),
+    mode: modeOf(tool.read_only, compiled),
+    timeout_ms: tool.timeout_ms ?? connection.query_timeout_ms,
+    max_rows: tool.max_rows ?? connection.max_rows,
+    return_type: tool.return_type,
+    cache_ttl_seconds: tool.cache_ttl_seconds,
+    tags: tool.tags,
+    ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
+    listing: toolListing(tool, compiled),
+  };
+}
+
+function freezeResource(resource: ResourceDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenResource {
+  const { variables } = parseUriTemplate(resource.uri_template);
+  return {
+    id: resource.id,
+    name: resource.name,
+    ...freezeQuery(resource, compiled, connection),
+    uri_template: resource.uri_template,
+    mime_type: resource.mime_type,
+    listing: {
+      [variables.length === 0 ? 'uri' : 'uriTemplate']: resource.uri_template,
+      name: resource.name,
+      ...(resource.title === null ? {} : { title: resource.title }),
+      description: resource.description,
+      mimeType: resource.mime_type,
+    },
+  };
+}
+
+/** What tools and resources share; a resource always reads and has the connection's limits. */
+function freezeQuery(
+  entity: ToolDefinition | ResourceDefinition,
+  compiled: Compiled,
+  connection: ConnectionDefinition,
+): FrozenQuery {
+  return {
+    connection_id: connection.id,
+    statement: compiled.statement,
+    mode: modeOf(true, compiled),
+    parameters: entity.parameters,
+    timeout_ms: connection.query_timeout_ms,
+    max_rows: connection.max_rows,
+    max_bytes: connection.max_bytes,
+    transform_template: entity.transform_template,
+  };
+}
+
+export function freezePrompt(prompt: PromptDefinition): FrozenPrompt {
+  const { id, name, title, description, template, messages } = prompt;
+  const list = prompt.arguments.map(({ name, description, required }) => ({
+    name,
+    ...(description === '' ? {} : { description }),
+    required,
+  }));
+  return {
+    id,
+    name,
+    arguments: prompt.arguments.map(({ name, required, enum: values }) => ({
+      name,
+      required,
+      ...(values === undefined ? {} : { enum: values }),
+    })),
+    messages: messages ?? [{ role: 'user', template: template ?? '' }],
+    listing: { name, ...(title === null ? {} : { title }), description, arguments: list },
+  };
+}
+
+/** What may never be served, whoever wrote it; the same checks as when a tool is saved. */
+export function refuse(
+  tool: { readonly read_only: boolean },
+  { classification }: Compiled,
+  connection: { readonly read_only: boolean; readonly name: string },
+  allow_passthrough_sql: boolean,
+): void {
+  if (classification.passthrough && !allow_passthrough_sql) {
+    throw new AppError(
+      'passthrough_sql_blocked',
+      'The whole statement is a parameter. Write the statement and bind values, or set SVC_ALLOW_PASSTHROUGH_SQL=true.',
+    );
+  }
+  if (classification.forbidden) throw new AppError('invalid', classification.forbidden);
+  if (!tool.read_only && connection.read_only) {
+    throw new AppError('invalid', `The connection ${connection.name} is read-only and the statement is not.`);
+  }
+}
+
+const modeOf = (read_only: boolean, { classification }: Compiled): FrozenTool['mode'] => {
+  if (!read_only) return 'write';
+  return classification.read_only && classification.fixed ? 'fixed' : 'read';
+};
+
+function toolListing(tool: ToolDefinition, compiled: Compiled): FrozenTool['listing'] {
+  const hints = tool.annotations;
+  return {
+    name: tool.name,
+    ...(tool.title === null ? {} : { title: tool.title }),
+    description: tool.description,
+    inputSchema: compiled.input_schema,
+    ...(compiled.output_schema === null ? {} : { outputSchema: compiled.output_schema }),
+    annotations: {
+      ...(tool.title === null ? {} : { title: tool.title }),
+      readOnlyHint: tool.read_only,
+      destructiveHint: hints.destructive_hint ?? !tool.read_only,
+      idempotentHint: hints.idempotent_hint ?? tool.read_only,
+      openWorldHint: hints.open_world_hint ?? false,
+    },
+  };
+}
+
+/** How an entity with a statement is frozen. */
+export interface Freezer<D, F> {
+  readonly query: (definition: D) => QueryDefinition;
+  readonly read_only: (definition: D) => boolean;
+  readonly freeze: (definition: D, compiled: Compiled, connection: ConnectionDefinition) => F;
+}
+
+export const toolFreezer: Freezer<ToolDefinition, FrozenTool> = {
+  query: (tool) => tool,
+  read_only: (tool) => tool.read_only,
+  freeze: freezeTool,
+};
+
+export const resourceFreezer: Freezer<ResourceDefinition, FrozenResource> = {
+  query: resourceDefinition,
+  read_only: () => true,
+  freeze: freezeResource,
+};

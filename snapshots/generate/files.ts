@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+export interface GeneratedFile {
+  /** Below the project's folder, with `/`. */
+  readonly path: string;
+  readonly content: string;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const IMPORT = /(\bfrom\s+|\bimport\s+)'((?:#|\.)[^']+)'/g;
+
+/** Where a source of ours stands in a generated project. Those that hold nothing but types there become one file. */
+const PLACES: readonly (readonly [from: RegExp, to: string])[] = [
+  [/^core\/(contract\/(parameters|tools)|sources\/source)\.ts$/, 'src/engine/types.ts'],
+  [/^snapshots\/generate\/project\/(no-)?templates\.ts$/, 'src/templates.ts'],
+  [/^snapshots\/generate\/project\//, 'src/'],
+  [/^core\/engine\//, 'src/engine/'],
+  [/^core\/sources\//, 'src/engine/values/'],
+  [/^core\//, 'src/engine/'],
+];
+
+/**
+ * Our own sources with everything that they import, as files of a project: the same code that served the snapshot, only with
+ * other import paths.
+ */
+export function ourSources(entries: readonly string[]): GeneratedFile[] {
+  const done = new Map<string, GeneratedFile>();
+  const queue = [...entries];
+  for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+    const place = placeOf(path);
+    if (done.has(place) || place === 'src/engine/types.ts') continue;
+    const content = readSource(path).replace(IMPORT, (_, keyword: string, specifier: string) => {
+      const target = specifier.startsWith('#') ? specifier.slice(1) : join(dirname(path), specifier);
+      queue.push(target);
+      const link = relative(dirname(place), placeOf(target));
+      return `${keyword}'${link.startsWith('.') ? link : `./${link}`}'`;
+    });
+    done.set(place, { path: place, content: withRequire(content) });
+  }
+  return [...done.values()];
+}
+
+export const readSource = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+function placeOf(path: string): string {
+  const found = PLACES.find(([from]) => from.test(path));
+  if (found === undefined) throw new Error(`A generated project has no place for ${path}.`);
+  const [from, to] = found;
+  return to.endsWith('/') ? path.replace(from, to) : to;
+}
+
+/** Bun has `require` in every module, Node has not. */
+function withRequire(content: string): string {
+  if (!/\brequire\('/.test(content) || content.includes('createRequire')) return content;
+  return `import { createRequire } from 'node:module';\n${content.replace(/\n(?!import )/, '\nconst require = createRequire(import.meta.url);\n')}`;
+}

@@ -1,0 +1,167 @@
+import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import { DIALECT_OF } from '#core/engine/sql/statement.ts';
+import { type GeneratedFile, ourSources, readSource } from './files.ts';
+import { literal, sqlImports, sqlLiteral } from './literal.ts';
+import { createNames, type NamedConnection, nameConnections } from './names.ts';
+import { connectionSource, driverOf } from './connections.ts';
+import { environmentExample, IGNORED, packageJson, readme, TSCONFIG } from './texts.ts';
+
+/**
+ * The snapshot as a TypeScript project that runs on its own: same SQL, same checks, same shapes. Deterministic. Holds no secret
+ * and no ciphertext; secrets are names of environment variables.
+ */
+export function generate(snapshot: Snapshot): GeneratedFile[] {
+  const { server, connections, tools, resources, prompts } = snapshot.content;
+  const named = nameConnections(connections.filter(({ db_type }) => driverOf(db_type) !== null));
+  const left_out: string[] = [];
+  const served = <Q extends FrozenQuery & { readonly name: string }>(queries: readonly Q[]): Q[] =>
+    queries.filter((query) => {
+      const reason = whyLeftOut(query, named);
+      if (reason !== null) left_out.push(`\`${query.name}\`: ${reason}`);
+      return reason === null;
+    });
+  const kept = { tools: served(tools), resources: served(resources), prompts };
+  const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
+  const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
+  const templates = prompts.length > 0 || [...kept.tools, ...kept.resources].some((query) => query.transform_template !== null);
+  const drivers = [...new Set(linked.map(({ connection }) => driverOf(connection.db_type) ?? ''))].toSorted();
+  const facts = { snapshot, linked, drivers, templates, left_out, ...kept };
+
+  const files = [
+    { path: 'package.json', content: packageJson(facts, readSource('package.json')) },
+    { path: 'tsconfig.json', content: TSCONFIG },
+    { path: 'README.md', content: readme(facts) },
+    { path: '.env.example', content: environmentExample(facts) },
+    { path: '.gitignore', content: IGNORED },
+    { path: 'src/main.ts', content: mainSource(snapshot) },
+    { path: 'src/connections.ts', content: connectionSource(linked) },
+    ...folder('tools', 'Tool', kept.tools, (tool) => toolSource(tool, named)),
+    ...folder('resources', 'Resource', kept.resources, (resource) => resourceSource(resource, named)),
+    ...folder('prompts', 'Prompt', prompts, promptSource),
+    { path: 'src/engine/types.ts', content: readSource('snapshots/generate/project-types.ts') },
+    ...ourSources([
+      `snapshots/generate/project/${templates ? 'templates' : 'no-templates'}.ts`,
+      'snapshots/generate/project/server.ts',
+      ...drivers.map((driver) => `snapshots/generate/project/drivers/${driver}.ts`),
+    ]),
+  ];
+  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+
+  function mainSource({ version }: Snapshot): string {
+    const project = {
+      name: server.server_name,
+      version: String(version),
+      host: server.host,
+      port: server.port,
+      needs_token: server.auth_type !== 'none',
+      allowed_origins: server.cors_origins,
+      variables: server.global_variables,
+    };
+    const members = Object.entries(project).map(([name, value]) => `  ${name}: ${literal(value, '  ')},\n`);
+    return `import { connections } from './connections.ts';
+import { prompts } from './prompts/index.ts';
+import { resources } from './resources/index.ts';
+import { serve } from './server.ts';
+import { tools } from './tools/index.ts';
+
+serve({
+${members.join('')}  connections,
+  tools,
+  resources,
+  prompts,
+});
+`;
+  }
+}
+
+function whyLeftOut({ connection_id, statement }: FrozenQuery, named: ReadonlyMap<string, NamedConnection>): string | null {
+  if (!named.has(connection_id)) return 'its kind of database has no driver here';
+  const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
+  return passthrough ? 'its whole statement is an argument, which only Sluice guards well enough' : null;
+}
+
+/** One file an entity, and an index of them. */
+function folder<E extends { readonly name: string }>(
+  noun: string,
+  type: string,
+  entities: readonly E[],
+  source: (entity: E) => string,
+): GeneratedFile[] {
+  const name = createNames(['index']);
+  const single = noun.slice(0, -1);
+  const files = entities.map((entity) => ({ word: name(entity.name), content: source(entity) }));
+  const index = `import type { ${type} } from '../definitions.ts';
+${files.map(({ word }) => `import { ${single} as ${single}_${word} } from './${word}.ts';\n`).join('')}
+export const ${noun}: readonly ${type}[] = [${files.map(({ word }) => `\n  ${single}_${word},`).join('')}${files.length > 0 ? '\n' : ''}];
+`;
+  return [
+    { path: `src/${noun}/index.ts`, content: index },
+    ...files.map(({ word, content }) => ({ path: `src/${noun}/${word}.ts`, content })),
+  ];
+}
+
+function toolSource(tool: FrozenTool, named: ReadonlyMap<string, NamedConnection>): string {
+  return queryFile('Tool', 'tool', tool, named, { listing: tool.listing, return_type: tool.return_type });
+}
+
+function resourceSource(resource: FrozenResource, named: ReadonlyMap<string, NamedConnection>): string {
+  const { listing, uri_template, mime_type } = resource;
+  return queryFile('Resource', 'resource', resource, named, { listing, uri_template, mime_type });
+}
+
+function queryFile(
+  type: string,
+  name: string,
+  query: FrozenQuery,
+  named: ReadonlyMap<string, NamedConnection>,
+  own: Readonly<Record<string, unknown>>,
+): string {
+  const { statement, connection_id } = query;
+  const link = named.get(connection_id);
+  return `import type { ${type} } from '../definitions.ts';
+import { ${sqlImports(statement.nodes).join(', ')} } from '../sql.ts';
+
+export const ${name}: ${type} = {
+${members({
+  ...own,
+  connection: link?.key,
+  writes: query.mode === 'write' && link?.connection.read_only === false,
+  dialect: link === undefined ? null : DIALECT_OF[link.connection.db_type],
+})}  sql: ${sqlLiteral(statement.nodes)},
+${members({
+  types: statement.types,
+  typed: statement.typed,
+  parameters: query.parameters,
+  timeout_ms: query.timeout_ms,
+  max_rows: query.max_rows,
+  max_bytes: query.max_bytes,
+  transform_template: query.transform_template,
+})}};
+`;
+}
+
+function promptSource({ arguments: args, messages, listing }: FrozenPrompt): string {
+  return `import type { Prompt } from '../definitions.ts';
+
+export const prompt: Prompt = {
+${members({ listing, arguments: args, messages })}};
+`;
+}
+
+function members(values: Readonly<Record<string, unknown>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `  ${name}: ${literal(value, '  ')},\n`)
+    .join('');
+}
+
+/** What the texts of a project speak of. */
+export interface Facts {
+  readonly snapshot: Snapshot;
+  readonly linked: readonly NamedConnection[];
+  readonly drivers: readonly string[];
+  readonly templates: boolean;
+  readonly left_out: readonly string[];
+  readonly tools: readonly FrozenTool[];
+  readonly resources: readonly FrozenResource[];
+  readonly prompts: readonly FrozenPrompt[];
+}

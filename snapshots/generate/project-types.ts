@@ -1,0 +1,39 @@
+/** Any JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Row = Record<string, Json>;
+export type ValueKind = 'boolean' | 'integer' | 'bigint' | 'number' | 'string' | 'bytes' | 'json' | 'array';
+
+export interface Column {
+  readonly name: string;
+  /** The database's own name of the type. */
+  readonly type: string;
+  readonly kind: ValueKind;
+}
+
+export interface QueryResult {
+  readonly columns: readonly Column[];
+  readonly rows: Row[];
+  readonly truncated: boolean;
+  /** Rows changed by a statement that returns none; null for a statement that returns rows. */
+  readonly affected_rows: number | null;
+}
+
+export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'uuid' | 'json';
+export type ParameterType = ScalarType | 'array';
+export type BoundType = ScalarType | { readonly array: ScalarType };
+export type ReturnType = 'rows' | 'row' | 'column' | 'value' | 'text' | 'markdown' | 'csv' | 'image' | 'audio';
+
+export interface Parameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  readonly description: string;
+  readonly required: boolean;
+  readonly default?: unknown;
+  readonly enum?: readonly (string | number | boolean)[] | undefined;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly min_length?: number | undefined;
+  readonly max_length?: number | undefined;
+  readonly pattern?: string | undefined;
+  readonly items?: ScalarType | undefined;
+}

@@ -1,0 +1,86 @@
+import type { Parameter } from '#core/contract/parameters.ts';
+import type { ReturnType } from '#core/contract/tools.ts';
+import type { BoundType, Json, QueryResult } from '#core/sources/source.ts';
+import type { BoundSql, Dialect, SqlNode } from './sql.ts';
+
+/** What one call runs and within which limits. */
+export interface Query {
+  /** A key of `connections` in connections.ts. */
+  readonly connection: string;
+  /** True: the statement is committed. False: the database is told to refuse writes, and everything is rolled back. */
+  readonly writes: boolean;
+  readonly dialect: Dialect;
+  readonly sql: readonly SqlNode[];
+  /** Type of each bound name. */
+  readonly types: Readonly<Record<string, BoundType>>;
+  /** PostgreSQL could not infer the types of the placeholders: they are sent with the statement. */
+  readonly typed: boolean;
+  readonly parameters: readonly Parameter[];
+  readonly timeout_ms: number;
+  readonly max_rows: number;
+  readonly max_bytes: number;
+  readonly transform_template: string | null;
+}
+
+export interface Tool extends Query {
+  readonly return_type: ReturnType;
+  /** As `tools/list` sends it. */
+  readonly listing: Listing;
+}
+
+export interface Resource extends Query {
+  readonly uri_template: string;
+  readonly mime_type: string;
+  readonly listing: Listing;
+}
+
+export interface Prompt {
+  readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly enum?: readonly string[] }[];
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly template: string }[];
+  readonly listing: Listing;
+}
+
+export type Listing = { readonly name: string; readonly [member: string]: unknown };
+
+export interface Limits {
+  readonly writes: boolean;
+  readonly timeout_ms: number;
+  readonly max_rows: number;
+  readonly max_bytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** One connected database. Every statement it is given is one statement with bound values. */
+export interface Database {
+  query(statement: BoundSql, limits: Limits): Promise<QueryResult>;
+  close(): Promise<void>;
+}
+
+export interface NetworkSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly username: string;
+  readonly password: string;
+  readonly ssl_mode: 'disable' | 'require' | 'verify-ca' | 'verify-full' | null;
+  readonly ssl_ca: string | null;
+  readonly ssl_cert: string | null;
+  readonly ssl_key: string | null;
+  readonly pool_size: number;
+}
+
+export interface Project {
+  readonly name: string;
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  /** A token in MCP_TOKEN is demanded: the server that this was generated from asked for one too. */
+  readonly needs_token: boolean;
+  readonly allowed_origins: readonly string[];
+  /** Global variables of the templates. */
+  readonly variables: Readonly<Record<string, Json>>;
+  readonly connections: Readonly<Record<string, Database>>;
+  readonly tools: readonly Tool[];
+  readonly resources: readonly Resource[];
+  readonly prompts: readonly Prompt[];
+}

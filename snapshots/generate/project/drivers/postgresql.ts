@@ -1,0 +1,134 @@
+import type { ConnectionOptions } from 'node:tls';
+import postgres from 'postgres';
+import type { Json, QueryResult, Row } from '#core/sources/source.ts';
+import { declaredOid, driverTypes, TYPES } from '#core/sources/postgres-types.ts';
+import { toBound } from '#core/sources/postgres-values.ts';
+import { uniqueNames } from '#core/sources/rows.ts';
+import type { Database, Limits, NetworkSettings } from '../definitions.ts';
+import type { BoundSql } from '../sql.ts';
+
+type Transaction = postgres.TransactionSql;
+interface Batch extends Iterable<Json[]> {
+  readonly columns?: readonly { readonly name: string; readonly type: number }[] | null;
+  readonly count: number | null;
+}
+
+const BATCH = 200;
+/** Thrown to roll back what only reads: nothing such a statement did can stay. */
+const ROLL_BACK = Symbol('roll back');
+
+export function openPostgresql(settings: NetworkSettings): Database {
+  const connections = postgres({
+    host: settings.host,
+    port: settings.port,
+    database: settings.database,
+    user: settings.username,
+    pass: () => settings.password,
+    ssl: tlsOf(settings),
+    max: settings.pool_size,
+    idle_timeout: 60,
+    connect_timeout: 10,
+    fetch_types: false,
+    types: driverTypes({ bytes: 0 }),
+    connection: { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
+    onnotice: () => {},
+  } as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
+
+  return {
+    async query(statement, limits) {
+      let result: QueryResult | undefined;
+      const work = async (transaction: Transaction) => {
+        // The first query takes the snapshot, after which the transaction can no longer be made writable.
+        await transaction.unsafe("select set_config('statement_timeout', $1, true)", [String(limits.timeout_ms)]);
+        result = limits.writes ? await change(transaction, statement, limits) : await read(transaction, statement, limits);
+        if (!limits.writes) throw ROLL_BACK;
+      };
+      try {
+        await (limits.writes ? connections.begin(work) : connections.begin('read only', work));
+      } catch (error) {
+        if (error !== ROLL_BACK) throw error;
+      }
+      if (result === undefined) throw new Error('The database gave no result.');
+      return result;
+    },
+    close: () => connections.end({ timeout: 5 }),
+  };
+}
+
+/** The extended protocol (`simple: false`) takes one statement only. */
+function send(transaction: Transaction, { text, values, types, typed }: BoundSql, signal: AbortSignal) {
+  const bound = values.map((value, i) => {
+    const type = types[i] ?? 'string';
+    const raw = toBound(value, type);
+    return typed ? transaction.typed(raw as never, declaredOid(type)) : raw;
+  });
+  const options = { prepare: true, simple: false } as postgres.UnsafeQueryOptions;
+  const query = transaction.unsafe(text, bound as never[], options).values();
+  signal.addEventListener('abort', () => query.cancel(), { once: true });
+  return query;
+}
+
+async function read(transaction: Transaction, statement: BoundSql, limits: Limits): Promise<QueryResult> {
+  const rows = collector(limits);
+  const query = send(transaction, statement, limits.signal);
+  const batches = query.cursor(Math.min(limits.max_rows + 1, BATCH));
+  for await (const batch of batches as unknown as AsyncIterable<Batch>) if (!rows.add(batch)) break;
+  // Where no row came, the described statement still knows the columns.
+  const { columns } = (query as unknown as { readonly statement: Pick<Batch, 'columns'> }).statement;
+  rows.describe(columns);
+  return rows.result(null);
+}
+
+async function change(transaction: Transaction, statement: BoundSql, limits: Limits): Promise<QueryResult> {
+  const rows = collector(limits);
+  const batch = (await send(transaction, statement, limits.signal)) as unknown as Batch;
+  rows.add(batch);
+  return rows.result(batch.count);
+}
+
+/** Takes rows up to the limits; `add` is false when nothing more is wanted. */
+function collector({ max_rows, max_bytes }: Limits) {
+  let columns: QueryResult['columns'] = [];
+  const rows: Row[] = [];
+  let bytes = 0;
+  let truncated = false;
+  const describe = (described: Batch['columns']): void => {
+    const names = uniqueNames((described ?? []).map(({ name }) => name));
+    columns = names.map((name, i) => {
+      const type = TYPES.get(described?.[i]?.type ?? 0);
+      return { name, type: type?.name ?? 'unknown', kind: type?.kind ?? 'string' };
+    });
+  };
+  return {
+    describe,
+    add(batch: Batch): boolean {
+      describe(batch.columns);
+      for (const cells of batch) {
+        const row = Object.fromEntries(columns.map(({ name }, i) => [name, cells[i] ?? null]));
+        bytes += JSON.stringify(row).length;
+        truncated = rows.length >= max_rows || bytes > max_bytes;
+        if (truncated) return false;
+        rows.push(row);
+      }
+      return true;
+    },
+    result: (count: number | null): QueryResult => ({
+      columns,
+      rows,
+      truncated,
+      affected_rows: columns.length > 0 ? null : (count ?? 0),
+    }),
+  };
+}
+
+function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: NetworkSettings): false | 'prefer' | ConnectionOptions {
+  if (ssl_mode === 'disable') return false;
+  if (ssl_mode === null && ssl_ca === null) return 'prefer';
+  return {
+    rejectUnauthorized: ssl_mode !== 'require',
+    ...(ssl_mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+    ...(ssl_ca !== null && { ca: ssl_ca }),
+    ...(ssl_cert !== null && { cert: ssl_cert }),
+    ...(ssl_key !== null && { key: ssl_key }),
+  };
+}

@@ -1,0 +1,118 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import {
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { createCatalogue } from './catalogue.ts';
+import type { Project } from './definitions.ts';
+import { demandSecrets, secret, setting } from './settings.ts';
+
+const PATH = '/mcp';
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+
+/** Serves over HTTP on HOST and PORT at /mcp, or over stdin and stdout with `--stdio`. */
+export function serve(project: Project): void {
+  const stdio = process.argv.includes('--stdio');
+  const token = project.needs_token && !stdio ? secret('MCP_TOKEN') : setting('MCP_TOKEN', '');
+  demandSecrets();
+  const factory = createCatalogue(project);
+  const close = () => Promise.all(Object.values(project.connections).map((database) => database.close()));
+  if (stdio) {
+    serveStdio(factory);
+    endWith(close);
+    return;
+  }
+
+  const host = setting('HOST', project.host);
+  const port = Number(setting('PORT', String(project.port)));
+  const handler = createMcpHandler(factory, { onerror: (error) => console.error(error.message) });
+  const hosts = [...localhostAllowedHostnames(), host, ...setting('ALLOWED_HOSTS', '').split(',').filter(Boolean)];
+  const origins = [
+    ...localhostAllowedOrigins(),
+    ...project.allowed_origins.map((origin) => (URL.canParse(origin) ? new URL(origin).hostname : origin)),
+  ];
+
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/health') return Response.json({ status: 'ok' });
+    if (pathname !== PATH) return new Response('Not found', { status: 404 });
+    // Names from elsewhere are a web page that was pointed at this machine (DNS rebinding).
+    const foreign = hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
+    if (foreign !== undefined) return foreign;
+    if (token !== '' && !sameText(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
+      return new Response('Send the token as Authorization: Bearer …', {
+        status: 401,
+        headers: { 'WWW-Authenticate': 'Bearer' },
+      });
+    }
+    return handler.fetch(request);
+  };
+  const server = createServer((incoming, outgoing) => void relay(incoming, outgoing, answer));
+  server.listen(port, host, () => {
+    const address = server.address();
+    const shown = typeof address === 'object' && address !== null ? address.port : port;
+    console.log(`${project.name} serves MCP on http://${host.includes(':') ? `[${host}]` : host}:${shown}${PATH}`);
+    if (token === '' && !LOOPBACK.includes(host))
+      console.error('Anybody who reaches this address can call the tools: set MCP_TOKEN.');
+  });
+  endWith(async () => {
+    server.close();
+    await handler.close();
+    server.closeAllConnections();
+    await close();
+  });
+}
+
+/** From Node's request to a web request, and back. */
+async function relay(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  answer: (request: Request) => Promise<Response>,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.on('close', () => gone.abort());
+  try {
+    const { method = 'GET', headers, url = '/' } = incoming;
+    const body = method === 'GET' || method === 'HEAD' ? null : (Readable.toWeb(incoming) as unknown as BodyInit);
+    const request = new Request(new URL(url, `http://${headers.host ?? 'localhost'}`), {
+      method,
+      headers: Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+        typeof value === 'string' ? [[name, value]] : [],
+      ),
+      body,
+      duplex: 'half',
+      signal: gone.signal,
+    } as RequestInit);
+    const response = await answer(request);
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.flushHeaders();
+    if (response.body !== null) for await (const chunk of response.body) outgoing.write(chunk);
+  } catch (error) {
+    if (!gone.signal.aborted) console.error(error);
+    if (!outgoing.headersSent) outgoing.writeHead(400);
+  }
+  outgoing.end();
+}
+
+function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(hash(a), hash(b));
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function endWith(close: () => Promise<unknown>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      setTimeout(() => process.exit(1), 5_000).unref();
+      void close().then(() => process.exit(0));
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import type { BoundType, Json } from '#core/sources/source.ts';
+
+export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+
+/** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
+export type SqlNode =
+  | string
+  | { readonly name: string; readonly in?: 'in' | 'not_in' }
+  | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
+
+/** SQL with the placeholders of its database, and the values in their order. */
+export interface BoundSql {
+  readonly text: string;
+  readonly values: readonly Json[];
+  readonly types: readonly BoundType[];
+  readonly typed: boolean;
+}
+
+export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode[] {
+  return texts.flatMap((text, i) => [text, ...nodes.slice(i, i + 1)]).filter((node) => node !== '');
+}
+
+/** A value that is bound, never pasted into the text. */
+export const value = (name: string): SqlNode => ({ name });
+/** `IN (…)` over the elements of an array. */
+export const anyOf = (name: string): SqlNode => ({ name, in: 'in' });
+/** `NOT IN (…)` over the elements of an array. */
+export const noneOf = (name: string): SqlNode => ({ name, in: 'not_in' });
+
+/** A part that is left out unless all these names were given. */
+export const whenGiven =
+  (...names: readonly string[]) =>
+  (texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode => ({ block: sql(texts, ...nodes), names });
+
+interface Statement {
+  readonly dialect: Dialect;
+  readonly sql: readonly SqlNode[];
+  readonly types: Readonly<Record<string, BoundType>>;
+  readonly typed: boolean;
+}
+
+/** `IN` over no element: no row for IN, every row for NOT IN. */
+const NO_ROW = {
+  postgresql: '(SELECT NULL WHERE FALSE)',
+  mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
+  sqlite: '(SELECT NULL WHERE FALSE)',
+};
+
+/** The text of a statement depends on which values are given and on how many elements a list has, never on a value. */
+export function bind(statement: Statement, given: Readonly<Record<string, Json | undefined>>): BoundSql {
+  const { dialect, types, typed } = statement;
+  const values: Json[] = [];
+  const kinds: BoundType[] = [];
+  const numbers = new Map<string, number>();
+  let text = '';
+  add(statement.sql);
+  return { text, values, types: kinds, typed };
+
+  function valueOf(name: string): Json | undefined {
+    return Object.hasOwn(given, name) ? given[name] : undefined;
+  }
+
+  function add(nodes: readonly SqlNode[]): void {
+    for (const node of nodes) {
+      if (typeof node === 'string') {
+        text += node;
+      } else if ('block' in node) {
+        text += ' ';
+        if (node.names.every((name) => valueOf(name) !== undefined)) add(node.block);
+        text += ' ';
+      } else {
+        // "limit:n" must not become the name limit$1.
+        if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
+        text += node.in ? list(node.name, node.in === 'not_in') : placeholder(node.name);
+      }
+    }
+  }
+
+  function list(name: string, negated: boolean): string {
+    if (dialect === 'postgresql') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
+    const operator = negated ? 'NOT IN' : 'IN';
+    const items = valueOf(name);
+    if (items === undefined || items === null) return `${operator} (NULL)`;
+    const elements = Array.isArray(items) ? items : [items];
+    if (elements.length === 0) return `${operator} ${NO_ROW[dialect]}`;
+    const type = types[name] ?? 'string';
+    return `${operator} (${elements.map((item: Json) => push(item, typeof type === 'object' ? type.array : type)).join(', ')})`;
+  }
+
+  function placeholder(name: string): string {
+    const known = numbers.get(name);
+    if (known !== undefined) return `$${known}`;
+    const mark = push(valueOf(name) ?? null, types[name] ?? 'string');
+    if (dialect === 'postgresql') numbers.set(name, values.length);
+    return mark;
+  }
+
+  function push(item: Json, type: BoundType): string {
+    values.push(item);
+    kinds.push(type);
+    return dialect === 'postgresql' ? `$${values.length}` : '?';
+  }
+}

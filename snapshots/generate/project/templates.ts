@@ -1,0 +1,14 @@
+import { renderTemplate } from '#core/engine/template/evaluate.ts';
+import { parseTemplate } from '#core/engine/template/parse.ts';
+import { applyTransform, type TransformInput } from '#core/engine/template/transform.ts';
+import type { Transformed } from '#core/engine/shape.ts';
+import type { Prompt } from './definitions.ts';
+
+/** What a transform template makes of the rows: JSON when its output is JSON, else text. */
+export function applyTemplate(template: string | null, input: TransformInput): Transformed | null {
+  return template === null ? null : applyTransform(parseTemplate(template), input);
+}
+
+export function renderPrompt({ messages }: Prompt, args: Readonly<Record<string, string>>, vars: TransformInput['vars']) {
+  return messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), { ...args, vars }) }));
+}

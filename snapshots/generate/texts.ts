@@ -1,0 +1,140 @@
+import type { Facts } from './generate.ts';
+import { variablesOf } from './connections.ts';
+import { createNames } from './names.ts';
+
+/** Packages that our own package.json does not name. */
+export const OTHER_VERSIONS = { libsql: '0.5.29', tsx: '4.23.15', '@types/node': '26.6.6' } as const;
+const PACKAGES: Readonly<Record<string, string>> = {
+  postgresql: 'postgres',
+  mysql: 'mysql2',
+  sqlite: 'libsql',
+  libsql: '@libsql/client',
+};
+
+export const IGNORED = 'node_modules/\n.env\n';
+
+export const TSCONFIG = `${JSON.stringify(
+  {
+    compilerOptions: {
+      target: 'ESNext',
+      module: 'Preserve',
+      moduleResolution: 'bundler',
+      lib: ['ESNext', 'DOM', 'DOM.Iterable'],
+      types: ['node'],
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      verbatimModuleSyntax: true,
+      isolatedModules: true,
+      skipLibCheck: true,
+    },
+    include: ['src'],
+  },
+  null,
+  2,
+)}\n`;
+
+/** @param own our package.json, whose versions the project takes over */
+export function packageJson({ snapshot, drivers, templates }: Facts, own: string): string {
+  const { dependencies, devDependencies }: { dependencies: Record<string, string>; devDependencies: Record<string, string> } =
+    JSON.parse(own);
+  const known: Readonly<Record<string, string>> = { ...devDependencies, ...dependencies, ...OTHER_VERSIONS };
+  const pick = (names: readonly string[]) => Object.fromEntries(names.toSorted().map((name) => [name, known[name]]));
+  return `${JSON.stringify(
+    {
+      name: createNames()(snapshot.content.server.server_name).replaceAll('_', '-'),
+      version: `1.0.${snapshot.version}`,
+      private: true,
+      description: `Generated from snapshot ${snapshot.version} (${snapshot.checksum})`,
+      type: 'module',
+      scripts: { start: 'tsx src/main.ts', check: 'tsc --noEmit' },
+      dependencies: pick([
+        '@modelcontextprotocol/server',
+        'tsx',
+        ...drivers.map((driver) => PACKAGES[driver] ?? ''),
+        ...(templates ? ['nunjucks'] : []),
+      ]),
+      devDependencies: pick(['@types/node', 'typescript']),
+      engines: { node: '>=20.12' },
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+export function environmentExample({ snapshot, linked }: Facts): string {
+  const { auth_type, port } = snapshot.content.server;
+  const connections = linked.flatMap((item) => [
+    '',
+    ...variablesOf(item).map(({ name, fallback }) => (fallback === undefined ? `${name}=` : `# ${name}=`)),
+  ]);
+  const token =
+    auth_type === 'none'
+      ? ['# Clients then have to send it as Authorization: Bearer …', '# MCP_TOKEN=']
+      : ['# Clients have to send it as Authorization: Bearer …', 'MCP_TOKEN='];
+  const lines = [
+    '# Copy to .env. Lines without # have to be filled in; the others have a default in the source.',
+    '# HOST=',
+    `# PORT=${port}`,
+    '# Further names under which clients reach this server, separated by commas',
+    '# ALLOWED_HOSTS=',
+    ...token,
+    ...connections,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export function readme(facts: Facts): string {
+  const { snapshot, linked, tools, resources, prompts, left_out, drivers } = facts;
+  const { port, auth_type } = snapshot.content.server;
+  const sections = [
+    `# ${inline(snapshot.content.server.server_name)}`,
+    `An MCP server, generated from snapshot ${snapshot.version} (\`${snapshot.checksum}\`). It needs nothing but Node 20.12 or later, or Bun.`,
+    `## Run it
+\`\`\`sh
+cp .env.example .env      # fill in what is asked for
+npm install && npm start  # or: bun install && bun src/main.ts
+\`\`\`
+Clients connect to \`http://127.0.0.1:${port}/mcp\` (\`HOST\`, \`PORT\`); with \`npm start -- --stdio\` it talks over stdin and stdout.
+${auth_type === 'none' ? 'Set `MCP_TOKEN` to demand a bearer token.' : 'Clients have to send the token in `MCP_TOKEN` as a bearer token; the other sign-in methods of Sluice are not part of this project.'}`,
+    `## What is where
+\`src/tools\`, \`src/resources\` and \`src/prompts\` hold one file each; their SQL stands there as it was written. \`src/connections.ts\` names the
+databases, \`src/engine\` is the code that checks arguments, shapes results and renders templates.`,
+    list(
+      'Databases',
+      linked.map(
+        ({ key, connection }) =>
+          `\`${key}\` (${connection.db_type}): ${variablesOf({ key, connection, prefix: key.toUpperCase() })
+            .map(({ name }) => `\`${name}\``)
+            .join(', ')}`,
+      ),
+    ),
+    list('Tools', tools.map(describe)),
+    list('Resources', resources.map(describe)),
+    list('Prompts', prompts.map(describe)),
+    list('Left out', left_out),
+    `## What is enforced
+Values are bound, never pasted into SQL. A tool that only reads runs in a read-only transaction that is always rolled back, as one
+statement, with limits of time, rows and bytes.${drivers.includes('sqlite') ? ' A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.' : ''} Queues,
+caches, metrics and the prompt guard of Sluice are not part of this project.`,
+  ];
+  return `${sections.filter(Boolean).join('\n\n')}\n`;
+}
+
+function list(title: string, items: readonly string[]): string {
+  return items.length === 0 ? '' : `## ${title}\n${items.map((item) => `- ${item}`).join('\n')}`;
+}
+
+function describe({ name, listing }: { readonly name: string; readonly listing: Readonly<Record<string, unknown>> }): string {
+  const { description } = listing;
+  return `\`${name}\`${typeof description === 'string' && description !== '' ? `: ${inline(description).slice(0, 200)}` : ''}`;
+}
+
+/** A person's text on one line of Markdown, without markup. */
+const inline = (text: string): string =>
+  text
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .replace(/[\\`*_{}[\]<>|#]/g, '\\$&')
+    .trim();

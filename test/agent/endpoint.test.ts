@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { isErrorBody } from '#test/support/app.ts';
+
+let a: ListeningAgent;
+beforeAll(async () => {
+  a = await listeningAgent();
+});
+afterAll(() => a.stop());
+
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_deploy_status', arguments: {} } };
+
+async function post(
+  base: string,
+  token: string | null,
+  body: unknown = LIST,
+  headers: Record<string, string> = {},
+  path = '/agent-mcp/mcp',
+) {
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  // An older client that accepts events is answered with one.
+  const text = (await response.text()).replace(/^(?:event: message\n)?data: /, '');
+  return { status: response.status, headers: response.headers, body: JSON.parse(text || '{}') as Record<string, unknown> };
+}
+const activity = async () =>
+  (await a.s.api('GET', '/agent-activity')).body as { items: Record<string, unknown>[]; total: number };
+
+describe('nobody', () => {
+  test('is told where to get a token, on both ports and paths', async () => {
+    for (const base of [a.s.url, a.url]) {
+      for (const path of ['/agent-mcp/mcp', '/agent-mcp/']) {
+        for (const token of [null, `svc_${'a'.repeat(40)}`, 'nonsense']) {
+          const answer = await post(base, token, CALL, {}, path);
+          expect([answer.status, isErrorBody(answer.body)]).toEqual([401, true]);
+          const challenge = answer.headers.get('www-authenticate') ?? '';
+          const url = /^Bearer resource_metadata="([^"]+)"$/.exec(challenge)?.[1] ?? '';
+          const document = (await (await fetch(url)).json()) as { resource: string; authorization_servers: string[] };
+          expect(document.resource).toBe(`${a.s.url}${path.replace(/\/$/, '')}`);
+          expect(document.authorization_servers).toEqual([`${a.s.url}/agent-mcp`]);
+        }
+      }
+    }
+    expect((await activity()).total).toBe(0);
+  });
+
+  test('reads the metadata documents and the health', async () => {
+    for (const url of [
+      `${a.s.url}/.well-known/oauth-authorization-server/agent-mcp`,
+      `${a.url}/.well-known/oauth-authorization-server/agent-mcp`,
+      `${a.url}/.well-known/oauth-authorization-server`,
+    ]) {
+      expect(await (await fetch(url)).json()).toMatchObject({
+        issuer: `${a.s.url}/agent-mcp`,
+        token_endpoint: `${a.s.url}/agent-mcp/oauth/token`,
+        grant_types_supported: ['client_credentials', 'refresh_token'],
+      });
+    }
+    const root = await (await fetch(`${a.url}/.well-known/oauth-protected-resource`)).json();
+    expect(root).toMatchObject({ resource: `${a.s.url}/agent-mcp`, scopes_supported: ['read', 'write', 'deploy'] });
+    for (const base of [a.s.url, a.url]) {
+      expect(await (await fetch(`${base}/agent-mcp/health`)).json()).toMatchObject({ status: 'ok' });
+    }
+  });
+});
+
+describe('a request', () => {
+  test('with a foreign Host or Origin is refused', async () => {
+    const token = await a.token();
+    for (const base of [a.s.url, a.url]) {
+      expect((await post(base, token, LIST, { host: 'evil.example' })).status).toBe(403);
+      expect((await post(base, token, LIST, { origin: 'https://evil.example' })).status).toBe(403);
+      expect((await post(base, token, LIST, { origin: 'null' })).status).toBe(403);
+      expect((await post(base, token)).status).toBe(200);
+    }
+    // Allowed by the configuration's cors_origins, on the front port.
+    expect((await post(a.s.url, token, LIST, { origin: 'http://localhost:5173' })).status).toBe(200);
+  });
+
+  test('that is no message, too large or of another type is refused', async () => {
+    const token = await a.token();
+    expect((await post(a.s.url, token, '{"a":')).status).toBe(400);
+    expect((await post(a.s.url, token, LIST, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await post(a.s.url, token, JSON.stringify({ a: 'x'.repeat(4 * 1024 * 1024) }))).status).toBe(413);
+    const unknown = await post(a.s.url, token, { ...CALL, params: { name: 'drop_everything' } });
+    expect(unknown.body).toMatchObject({ error: { code: -32_602 } });
+    expect((await activity()).items[0]).toMatchObject({ tool_name: 'drop_everything', success: false, error: 'not_found' });
+    const get = await fetch(`${a.s.url}/agent-mcp/mcp`, { headers: { authorization: `Bearer ${token}` } });
+    expect(get.status).toBe(405);
+    expect((await post(a.url, token, LIST, {}, '/agent-mcp/elsewhere')).status).toBe(404);
+  });
+});
+
+describe('a token', () => {
+  test('stops at once when it is revoked', async () => {
+    const { id, token } = (await a.s.api('POST', '/agent-tokens', { name: 'short', duration_minutes: 15 })).body;
+    expect((await post(a.s.url, String(token))).status).toBe(200);
+    await a.s.api('DELETE', `/agent-tokens/${String(id)}`);
+    for (const body of [LIST, CALL]) expect((await post(a.s.url, String(token), body)).status).toBe(401);
+  });
+
+  test('lacks what its scopes do not name', async () => {
+    const token = await a.token(['read']);
+    const call = (name: string, args: object) =>
+      post(a.s.url, token, { ...CALL, params: { name, arguments: args } }).then(({ body }) => body['result']);
+    expect(await call('get_deploy_status', {})).not.toHaveProperty('isError');
+    for (const [name, args, scope] of [
+      ['deploy_server', {}, 'deploy'],
+      ['stop_server', {}, 'deploy'],
+      ['delete_connection', { connection_id: 'x' }, 'write'],
+      ['preview_sql', { connection_id: 'x', sql_query: 'select 1' }, 'write'],
+      ['export_config', {}, 'write'],
+      ['set_global_variables', { variables: {} }, 'write'],
+    ] as const) {
+      const text = `This token lacks the scope ${scope}.`;
+      expect(await call(name, args)).toMatchObject({ isError: true, content: [{ text }] });
+    }
+  });
+
+  test('may not do what is for administrators, by any way in', async () => {
+    const token = await a.token();
+    const call = async (name: string, args: object) =>
+      (await post(a.s.url, token, { ...CALL, params: { name, arguments: args } })).body['result'] as {
+        isError?: boolean;
+        content: { text: string }[];
+      };
+    const before = (await a.s.api('GET', '/server/config')).body;
+    for (const args of [{ agent_enabled: false }, { agent_rate_limit: 1_000_000 }, { cors_origins: ['https://evil.example'] }]) {
+      const answer = await call('update_server_config', args);
+      expect([answer.isError, answer.content[0]?.text]).toEqual([true, expect.stringContaining('administrator')]);
+    }
+    const data = { format: 'sluice/1', server_config: { cors_origins: ['https://evil.example'], agent_enabled: false } };
+    expect((await call('import_config', { data })).isError).toBeUndefined();
+    expect((await a.s.api('GET', '/server/config')).body).toEqual(before);
+    // Undoing an administrator's change is a change.
+    await a.s.api('PATCH', '/server/config', { cors_origins: [] });
+    const entries = (await a.s.api('GET', '/history?entity_type=server_config')).body['items'] as { id: string }[];
+    const undone = await call('rollback', { history_id: entries[0]?.id });
+    expect([undone.isError, undone.content[0]?.text]).toEqual([true, expect.stringContaining('administrator')]);
+    await a.s.api('PATCH', '/server/config', { cors_origins: before['cors_origins'] });
+  });
+
+  test('has its calls counted once each and told with the address of the client', async () => {
+    const token = await a.token();
+    const before = (await activity()).total;
+    await post(a.s.url, token, CALL);
+    await post(a.s.url, token, LIST);
+    const { items, total } = await activity();
+    expect(total).toBe(before + 1);
+    expect(items[0]).toMatchObject({
+      tool_name: 'get_deploy_status',
+      token_prefix: token.slice(0, 8),
+      token_name: 'Claude',
+      client_ip: '127.0.0.1',
+      country: null,
+      success: true,
+    });
+    // Nobody but the server is believed about addresses.
+    await post(a.url, token, CALL, { 'x-client-address': '203.0.113.9', 'x-forwarded-for': '203.0.113.9' });
+    expect((await activity()).items[0]).toMatchObject({ client_ip: '127.0.0.1' });
+  });
+
+  test('is refused with 429 beyond its rate, and REST requests count too', async () => {
+    const { version } = (await a.s.api('PATCH', '/server/config', { agent_rate_limit: 3 })).body;
+    const token = await a.token();
+    expect((await post(a.s.url, token, CALL)).status).toBe(200);
+    expect((await post(a.url, token, CALL)).status).toBe(200);
+    const rest = await fetch(`${a.s.url}/api/v1/tools`, { headers: { authorization: `Bearer ${token}` } });
+    expect(rest.status).toBe(200);
+    const late = await post(a.s.url, token, CALL);
+    expect([late.status, isErrorBody(late.body)]).toEqual([429, true]);
+    expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await activity()).items[0]).toMatchObject({ tool_name: 'get_deploy_status', success: false, error: 'rate_limited' });
+    // Lists are no calls.
+    expect((await post(a.s.url, token, LIST)).status).toBe(200);
+    await a.s.api('PATCH', '/server/config', { agent_rate_limit: 120, version });
+  });
+});
+
+test('agent_enabled false turns the endpoint off on both ports', async () => {
+  const token = await a.token();
+  await a.s.api('PATCH', '/server/config', { agent_enabled: false });
+  for (const base of [a.s.url, a.url]) {
+    const answer = await post(base, token, CALL);
+    expect([answer.status, answer.body['detail']]).toEqual([403, expect.stringContaining('agent_enabled')]);
+  }
+  const form = await fetch(`${a.s.url}/agent-mcp/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'x' }),
+  });
+  expect(form.status).toBe(403);
+  await a.s.api('PATCH', '/server/config', { agent_enabled: true });
+  expect((await post(a.s.url, token, CALL)).status).toBe(200);
+});
+
+test('a service token that differs is said to differ', async () => {
+  const other = await listeningAgent({}, 'another-service-token-of-32-characters');
+  try {
+    const token = await other.token();
+    for (const base of [other.s.url, other.url]) {
+      const answer = await post(base, token, CALL);
+      expect([answer.status, answer.body['detail']]).toEqual([401, expect.stringContaining('SVC_AGENT_SERVICE_TOKEN')]);
+    }
+  } finally {
+    await other.stop();
+  }
+});
+
+test('an agent that does not run is 503, and one whose server is away says so', async () => {
+  const lone = await listeningAgent({ SVC_AGENT_MCP_URL: 'http://127.0.0.1:1' });
+  const token = await lone.token();
+  expect((await post(lone.s.url, token, CALL)).status).toBe(503);
+  await lone.s.stop();
+  const answer = await post(lone.url, token, CALL);
+  expect([answer.status, answer.body['detail']]).toEqual([503, expect.stringContaining('SVC_SERVER_URL')]);
+  await lone.stop().catch(() => undefined);
+});

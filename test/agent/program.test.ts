@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, until } from '#test/support/programs.ts';
+import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+
+const MAIN = fileURLToPath(new URL('../../agent/main.ts', import.meta.url));
+
+const directory = mkdtempSync(join(tmpdir(), 'sluice-agent-'));
+const started: Bun.Subprocess[] = [];
+let server: ListeningServer | null = null;
+afterEach(async () => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  await server?.stop();
+  server = null;
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function start(more: Record<string, string>) {
+  const child = Bun.spawn([process.execPath, MAIN], {
+    env: { PATH: process.env['PATH'], SVC_ENV: 'production', SVC_DATA_DIR: directory, SVC_BIND: '127.0.0.1', ...more },
+    stdout: 'pipe',
+    stderr: 'pipe',
+    ipc: () => undefined,
+  });
+  started.push(child);
+  return child;
+}
+
+test('runs alone, without a database or a key, and stops when it is told to', async () => {
+  server = await listeningServer();
+  await server.signIn();
+  const { token } = (await server.api('POST', '/agent-tokens', { name: 'Claude', duration_minutes: 15 })).body;
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = start({
+    SVC_AGENT_MCP_PORT: String(port),
+    SVC_SERVER_URL: server.url,
+    SVC_AGENT_SERVICE_TOKEN: server.service_token,
+  });
+  await until(async () => (await fetch(`${url}/agent-mcp/health`)).ok, 5_000);
+  const answer = await fetch(`${url}/agent-mcp/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${String(token)}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_connections', arguments: {} } }),
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"total":0')]);
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+}, 15_000);
+
+test('does not start without what it needs, and names all of it', async () => {
+  const child = start({ SVC_AGENT_MCP_PORT: 'x', SVC_AGENT_MCP_URL: 'ftp://agent' });
+  expect(await child.exited).toBe(1);
+  const text = await new Response(child.stderr).text();
+  for (const name of ['SVC_AGENT_MCP_PORT', 'SVC_AGENT_MCP_URL', 'SVC_AGENT_SERVICE_TOKEN']) expect(text).toContain(name);
+});

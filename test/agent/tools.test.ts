@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { agentTools } from '#agent/tools.ts';
+import { CONFIGURE } from '#agent/texts-configure.ts';
+import { OPERATE } from '#agent/texts-operate.ts';
+import { operations } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import type { McpClient } from '#test/support/mcp-clients.ts';
+
+/** Specification 4.4. */
+const SPECIFIED = `
+list_connections get_connection create_connection update_connection delete_connection test_connection list_tables list_columns
+list_tools get_tool create_tool create_tools_batch update_tool delete_tool duplicate_tool preview_sql
+list_resources get_resource create_resource update_resource delete_resource
+list_prompts get_prompt create_prompt update_prompt delete_prompt
+deploy_server stop_server get_deploy_status
+export_config import_config
+list_history get_entity_history rollback
+get_metrics_stats get_metrics_timeseries get_queue_metrics
+get_server_config update_server_config get_global_variables set_global_variables update_global_variables get_server_health get_generated_code
+get_flow_layout
+`
+  .trim()
+  .split(/\s+/);
+
+/** Arguments that contract section 12 and specification 4.4 name. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  list_connections: ['skip', 'limit', 'search'],
+  get_connection: ['connection_id'],
+  update_connection: ['connection_id', 'version'],
+  delete_connection: ['connection_id', 'dry_run'],
+  test_connection: ['connection_id'],
+  list_tables: ['connection_id'],
+  list_columns: ['connection_id', 'table'],
+  list_tools: ['skip', 'limit', 'search', 'compact', 'fields'],
+  get_tool: ['tool_id'],
+  create_tools_batch: ['tools', 'atomic'],
+  update_tool: ['tool_id', 'version', 'connection_id'],
+  duplicate_tool: ['tool_id'],
+  preview_sql: ['connection_id', 'sql_query', 'parameters', 'transform_template', 'limit'],
+  update_resource: ['resource_id', 'version'],
+  update_prompt: ['prompt_id', 'version'],
+  deploy_server: ['note', 'dry_run'],
+  import_config: ['data', 'dry_run'],
+  rollback: ['history_id', 'dry_run'],
+  get_metrics_timeseries: ['period', 'tool'],
+  set_global_variables: ['variables'],
+  update_global_variables: ['set', 'delete'],
+};
+const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
+  list_tables: ['tables', 'total'],
+  list_columns: ['columns', 'total'],
+  list_tools: ['items', 'total'],
+  create_tools_batch: ['created', 'errors', 'total_created', 'total_errors'],
+  delete_tool: ['deleted', 'id'],
+  test_connection: ['success', 'message', 'latency_ms'],
+  preview_sql: ['rows', 'columns', 'row_count', 'execution_time', 'transformed_result', 'transform_error'],
+  get_flow_layout: ['connections', 'tools', 'resources', 'prompts', 'edges', 'server', 'totals', 'pending_changes'],
+};
+
+const tools = agentTools();
+const fieldsOf = (schema: Readonly<Record<string, unknown>>) => Object.keys(schema['properties'] as object);
+
+test('the tools are the 45 of the specification, and every text and operation belongs to one of them', () => {
+  expect(SPECIFIED).toHaveLength(45);
+  expect([...tools.keys()].toSorted()).toEqual(SPECIFIED.toSorted());
+  expect([...Object.keys(CONFIGURE), ...Object.keys(OPERATE)].toSorted()).toEqual(SPECIFIED.toSorted());
+  const named = (Object.values(operations) as Operation[]).flatMap(({ agent }) => agent ?? []);
+  expect(named.toSorted()).toEqual(SPECIFIED.toSorted());
+});
+
+describe.each([...tools])('%s', (name, { listing, operation }) => {
+  test('says what it is for, what it changes, and how it is called', () => {
+    expect(listing.title).not.toBe('');
+    expect(listing.description.length).toBeGreaterThan(80);
+    expect(listing.description.length).toBeLessThan(900);
+    const example = /(?:Example: |arguments: )(\{.*\})\.$/.exec(listing.description)?.[1];
+    expect(example).toBeDefined();
+    const given = Object.keys(JSON.parse(example ?? '') as object);
+    expect(given.filter((field) => !fieldsOf(listing.inputSchema).includes(field))).toEqual([]);
+    expect(listing.inputSchema.required.filter((field) => !given.includes(field))).toEqual([]);
+    expect(Object.values(listing.annotations)).toHaveLength(5);
+    const { access } = operations[operation] as Operation;
+    if (access === 'read') expect(listing.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+  });
+
+  test('takes and gives what is specified', () => {
+    expect(listing.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(listing.outputSchema.type).toBe('object');
+    expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining([...(ARGUMENTS[name] ?? [])]));
+    expect(fieldsOf(listing.outputSchema)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
+    expect(fieldsOf(listing.inputSchema)).not.toContain('id');
+    if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
+  });
+});
+
+describe('REST and agent', () => {
+  let a: ListeningAgent;
+  let client: McpClient;
+  beforeAll(async () => {
+    a = await listeningAgent();
+    client = await a.client('v1', await a.token());
+    // Knows the output schemas from here on, and checks every answer against them.
+    await client.tools();
+  });
+  afterAll(async () => {
+    await client.close();
+    await a.stop();
+  });
+
+  test('answer shared operations alike', async () => {
+    const shared = [...tools.values()].filter(({ operation, listing }) => {
+      const { method, path } = operations[operation] as Operation;
+      return method === 'GET' && !path.includes('{') && listing.name !== 'get_generated_code';
+    });
+    expect(shared.length).toBeGreaterThan(10);
+    for (const { operation, listing } of shared) {
+      const { path } = operations[operation] as Operation;
+      const [rest, agent] = [await a.s.api('GET', path), await client.call(listing.name, {})];
+      const differing = ['exported_at', 'points'];
+      const plain = (body: Record<string, unknown> | undefined) =>
+        Object.fromEntries(Object.entries(body ?? {}).filter(([field]) => !differing.includes(field)));
+      expect([listing.name, plain(agent.structuredContent)]).toEqual([listing.name, plain(rest.body)]);
+      expect(JSON.parse(agent.content[0]?.text ?? '')).toEqual(agent.structuredContent);
+    }
+  });
+
+  test('refuse with the same sentence', async () => {
+    const rest = await a.s.api('PATCH', '/server/config', { server_name: '' });
+    const agent = await client.call('update_server_config', { server_name: '' });
+    expect([agent.isError, agent.content[0]?.text]).toEqual([true, String(rest.body['detail'])]);
+    const unknown = await client.call('update_server_config', { server_nam: 'x' });
+    expect(unknown.content[0]?.text).toContain('did you mean');
+    expect((await client.call('get_tool', {})).content[0]?.text).toBe('tool_id is required.');
+    for (const tool_id of ['.', '..', 'none', '../tools']) {
+      const answer = await client.call('get_tool', { tool_id });
+      expect([answer.isError, answer.content[0]?.text]).toEqual([true, expect.stringContaining('There is no')]);
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Who may import whom at run time: our own folders below each folder or file of `core`. Types are free. */
+const BASE = ['core/contract', 'core/errors', 'core/env', 'core/histogram', 'core/issues', 'core/log', 'core/version'];
+const PROGRAM = [...BASE, 'core/client', 'core/dev-secrets'];
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  'core/contract': [],
+  'core/engine': BASE,
+  'core/sources': BASE,
+  'core/security': BASE,
+  'core/kv': BASE,
+  'core/services': ['core', 'snapshots'],
+  'core/db': ['core', 'snapshots'],
+  'core/app': ['core', 'snapshots'],
+  'core/run': ['core', 'snapshots'],
+  'core/client': ['core/contract', 'core/errors'],
+  core: BASE,
+  snapshots: ['core/contract', 'core/engine', 'core/errors'],
+  // Sources of generated projects: they run elsewhere, with what they import copied beside them.
+  'snapshots/generate/project': ['core/engine', 'core/errors', 'core/sources'],
+  server: ['core', 'snapshots'],
+  'mcp-host': [...PROGRAM, 'snapshots', 'core/engine', 'core/sources', 'core/security', 'core/kv'],
+  agent: [...PROGRAM, 'core/security'],
+  ui: ['core/contract', 'core/client', 'core/errors'],
+};
+/** Packages of the folders that may not import just any. */
+const PACKAGES: Readonly<Record<string, RegExp>> = {
+  'core/contract': /^valibot$/,
+  'core/client': /^$/,
+  ui: /^(solid-js|@solidjs\/[\w-]+|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
+};
+const PROJECT = 'snapshots/generate/project';
+const MAX_LINES = 400;
+const LEFT_OUT = new Set(['node_modules', 'data', 'generated', 'dist', 'coverage']);
+
+const root = join(import.meta.dir, '..');
+const folders = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !LEFT_OUT.has(entry.name))
+  .map((entry) => entry.name);
+const files = folders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((path) => `${folder}/${path}`)
+    .filter((path) => /\.(tsx?|mjs|css)$/.test(path) && !path.split('/').some((part) => LEFT_OUT.has(part)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+);
+const scripts = files.filter(({ path }) => !path.endsWith('.css'));
+const programs = scripts.filter(({ path }) => !path.startsWith('test/'));
+
+/** `core/engine/query.ts` belongs to `core/engine`, `core/errors.ts` to `core/errors`, everything else to its first folder. */
+function unitOf(path: string): string {
+  if (path.startsWith(`${PROJECT}/`)) return PROJECT;
+  return path.startsWith('core/') ? path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '') : path.replace(/\/.*/, '');
+}
+
+const within = (unit: string, allowed: readonly string[]) => allowed.some((name) => unit === name || unit.startsWith(`${name}/`));
+
+function importsOf({ path, text }: { path: string; text: string }): string[] {
+  const transpiler = new Bun.Transpiler({ loader: path.endsWith('x') ? 'tsx' : 'ts' });
+  const paths = transpiler.scanImports(text).map((item) => item.path);
+  // Bun adds its default JSX runtime to every .tsx file; Solid's compiler never sees it.
+  const written = paths.filter((name) => name !== 'react' && !name.startsWith('react/'));
+  return written.map((name) => (name.startsWith('.') ? `#${join(dirname(path), name)}` : name));
+}
+
+describe('the folders', () => {
+  test('are all in the table of arrows', () => {
+    expect(folders.filter((folder) => folder !== 'test' && !ARROWS[folder])).toEqual([]);
+    const inside = readdirSync(join(root, 'core'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(inside.map((entry) => `core/${entry.name}`).filter((folder) => !ARROWS[folder])).toEqual([]);
+  });
+
+  test('import only what the table allows', () => {
+    const faults = programs.flatMap((file) => {
+      const unit = unitOf(file.path);
+      const allowed = [unit, ...(ARROWS[unit] ?? ARROWS['core'] ?? [])];
+      return importsOf(file).flatMap((path) => {
+        const packages = PACKAGES[unit] ?? /./;
+        const fine = path.startsWith('#')
+          ? path === '#package.json' || within(unitOf(path.slice(1)), allowed)
+          : packages.test(path);
+        return fine ? [] : [`${file.path} imports ${path}`];
+      });
+    });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('every file', () => {
+  test('reaches other folders through #, not through ../../', () => {
+    expect(named(scripts, /(from|import|import\()\s*['"](\.\.\/){2,}/)).toEqual([]);
+  });
+
+  test('leaves the environment to core/env.ts', () => {
+    const others = programs.filter(
+      ({ path }) => path !== 'core/env.ts' && !path.endsWith('.config.ts') && unitOf(path) !== PROJECT,
+    );
+    expect(named(others, /\b(process|Bun|import\.meta)\.env\b/)).toEqual([]);
+  });
+
+  test('exports by name', () => {
+    const others = scripts.filter(({ path }) => !path.endsWith('.config.ts'));
+    expect(named(others, /^export default\b|\bas default\s*[,}]/m)).toEqual([]);
+  });
+
+  test(`has at most ${MAX_LINES} lines`, () => {
+    expect(files.filter(({ text }) => text.trimEnd().split('\n').length > MAX_LINES).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+function named(candidates: typeof files, pattern: RegExp): string[] {
+  return candidates.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+}

@@ -1,0 +1,92 @@
+import { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { percentile, row } from '#test/bench/figures.ts';
+import { removeFolder, startPrograms } from '#test/support/programs.ts';
+
+/**
+ * Deploys of many tools of which one changed: the whole call as the caller sees it, and the host's part (parse and swap).
+ * `bun test/bench/deploy.ts [tools] [deploys] [postgres URL]`
+ */
+const [tools = 500, deploys = 60] = process.argv.slice(2, 4).map(Number);
+const postgres = process.argv[4];
+
+const programs = await startPrograms({ env: { SVC_DEMO: 'false', SVC_LOG_LEVEL: 'WARNING' } });
+try {
+  await programs.signIn();
+  const connection_id = (await programs.api<{ id: string }>('POST', '/connections', connection())).id;
+  const ids: string[] = [];
+  for (let n = 0; n < tools; n++) ids.push((await programs.api<{ id: string }>('POST', '/tools', tool(n, 0))).id);
+
+  function tool(n: number, change: number) {
+    return {
+      connection_id,
+      name: `tool_${n}`,
+      description: `Products of shelf ${n}, change ${change}`,
+      sql_query: `select id, name, price from products where shelf = ${n} and price <= :max_price [[ and name like :name ]] order by id limit :limit`,
+      parameters: [
+        { name: 'max_price', type: 'number', description: 'Highest price' },
+        { name: 'name', type: 'string', description: 'Pattern', required: false },
+        { name: 'limit', type: 'integer', description: 'Most rows', default: 10, required: false, minimum: 1, maximum: 100 },
+      ],
+    };
+  }
+
+  const first = await timed(() => programs.api('POST', '/deploy', {}));
+  const whole: number[] = [];
+  const host: number[] = [];
+  for (let n = 1; n <= deploys; n++) {
+    await programs.api('PATCH', `/tools/${ids[n % tools]}`, { description: `Changed ${n}` });
+    const { ms, value } = await timed(() =>
+      programs.api<{ hosts: { load_ms: number }[]; changed: boolean }>('POST', '/deploy', {}),
+    );
+    if (!value.changed) throw new Error('The deploy changed nothing.');
+    whole.push(ms);
+    host.push(value.hosts[0]?.load_ms ?? Number.NaN);
+  }
+  process.stdout.write(
+    [
+      row(['tools', 'database', 'first deploy ms', 'deploy p50 ms', 'deploy p95 ms', 'host p50 ms', 'host p95 ms']),
+      row(Array.from({ length: 7 }, () => '---')),
+      row([
+        tools,
+        postgres === undefined ? 'SQLite' : 'PostgreSQL',
+        first.ms.toFixed(1),
+        percentile(whole, 50),
+        percentile(whole, 95),
+        percentile(host, 50),
+        percentile(host, 95),
+      ]),
+      '',
+    ].join('\n'),
+  );
+} finally {
+  await programs.stop();
+  removeFolder(programs);
+}
+
+function connection() {
+  if (postgres !== undefined) {
+    const url = new URL(postgres);
+    return {
+      name: 'bench',
+      db_type: 'postgresql',
+      host: url.hostname,
+      port: Number(url.port || 5432),
+      database: url.pathname.slice(1),
+      username: url.username,
+      ssl_mode: 'disable',
+    };
+  }
+  mkdirSync(join(programs.directory, 'databases'), { recursive: true });
+  const db = new Database(join(programs.directory, 'databases/bench.sqlite'));
+  db.run('create table products (id integer primary key, name text, price real, shelf integer)');
+  db.close();
+  return { name: 'bench', db_type: 'sqlite', database: 'bench.sqlite' };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> {
+  const started = performance.now();
+  const value = await work();
+  return { ms: performance.now() - started, value };
+}

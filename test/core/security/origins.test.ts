@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'bun:test';
+import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+
+const allowed = new Set(['mcp.example.com']);
+
+describe('the Host header', () => {
+  test.each([
+    'localhost',
+    'localhost:8080',
+    'app.localhost',
+    'LOCALHOST:1',
+    '127.0.0.1:8080',
+    '10.1.2.3',
+    '[::1]:8080',
+    'mcp.example.com',
+    'MCP.example.com:443',
+  ])('%s is served', (host) => {
+    expect(isHostAllowed(host, allowed)).toBe(true);
+  });
+
+  test.each([
+    'evil.example.com',
+    'localhost.evil.com',
+    'notlocalhost',
+    'mcp.example.com.evil.com',
+    '127.0.0.1.nip.io',
+    '',
+    'a b',
+    'x@localhost',
+    '[::1',
+  ])('%p is refused', (host) => {
+    expect(isHostAllowed(host, allowed)).toBe(false);
+  });
+});
+
+describe('the Origin header', () => {
+  const cors_origins = ['http://localhost:5173', 'https://ui.example.com'];
+  test.each([
+    [null, true],
+    ['http://localhost:8080', true],
+    ['http://localhost:5173', true],
+    ['https://ui.example.com', true],
+    ['http://localhost:5174', false],
+    ['http://ui.example.com', false],
+    ['https://ui.example.com.evil.com', false],
+    ['null', false],
+    ['not a url', false],
+  ])('%p gives %p', (origin, expected) => {
+    expect(isOriginAllowed(origin, 'localhost:8080', cors_origins)).toBe(expected);
+  });
+
+  test('a wildcard takes every origin but an opaque one', () => {
+    expect(isOriginAllowed('https://any.example', 'h', ['*'])).toBe(true);
+    expect(isOriginAllowed('null', 'h', ['*'])).toBe(false);
+  });
+});

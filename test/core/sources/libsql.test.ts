@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openLibsql } from '#core/sources/libsql.ts';
+import type { ConnectionSettings, Source } from '#core/sources/source.ts';
+import { type Authority, createAuthority } from '#test/support/certificates.ts';
+import { localPolicy } from '#test/support/databases.ts';
+import { type HranaServer, startHranaServer } from '#test/support/hrana-server.ts';
+import { READ, refusal, sql, WRITE } from './suite.ts';
+import { createSqliteFolder } from './sqlite-fixture.ts';
+
+const files = createSqliteFolder();
+const sources: Source[] = [];
+let server: HranaServer;
+
+beforeAll(() => {
+  const file = files.create(
+    'remote.db',
+    `CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, active BOOLEAN, extra JSON, picture BLOB, seen DATETIME);
+     INSERT INTO item VALUES (1, 'pen "ü" 😀', 1.5, 1, '{"big":12345678901234567890}', x'00ff', '2020-01-02 03:04:05');
+     INSERT INTO item VALUES (9007199254740993, NULL, NULL, NULL, NULL, NULL, NULL);
+     CREATE TABLE part (item_id INTEGER REFERENCES item);`,
+  );
+  server = startHranaServer(file, { token: 'secret' });
+});
+
+afterAll(async () => {
+  await Promise.all(sources.map((source) => source.close()));
+  await server.stop();
+  await files.remove();
+});
+
+function open(settings: Partial<ConnectionSettings> = {}, policy = localPolicy): Source {
+  const source = openLibsql(
+    {
+      db_type: 'libsql',
+      host: '127.0.0.1',
+      port: server.port,
+      database: 'default',
+      username: null,
+      password: 'secret',
+      ssl_mode: 'disable',
+      ssl_ca: null,
+      ssl_cert: null,
+      ssl_key: null,
+      extra_params: {},
+      pool_size: 2,
+      ...settings,
+    },
+    policy,
+  );
+  sources.push(source);
+  return source;
+}
+
+const MILLION =
+  "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 1000000) SELECT i, 'row number ' || i AS name FROM c";
+
+async function settled(): Promise<{ streams: number; cursors: number }> {
+  await Bun.sleep(50);
+  return server.open();
+}
+
+describe('libSQL over HTTP', () => {
+  test('every storage class comes in the encoding of the contract', async () => {
+    const { rows, columns } = await open().query(sql('SELECT *, price * 2 AS twice FROM item ORDER BY price DESC'), READ);
+    expect(rows[0]).toEqual({
+      id: 1,
+      name: 'pen "ü" 😀',
+      price: 1.5,
+      active: true,
+      extra: { big: '12345678901234567890' },
+      picture: 'AP8=',
+      seen: '2020-01-02T03:04:05',
+      twice: 3,
+    });
+    expect(rows[1]).toMatchObject({ id: '9007199254740993', name: null });
+    expect(await open().describe('SELECT *, price * 2 AS twice FROM item', [])).toEqual({ columns: [...columns], typed: false });
+  });
+
+  test('bound values have their declared types and a repeated name keeps every value', async () => {
+    const text = 'SELECT typeof(?) AS a, typeof(?) AS a, ? AS big, ? AS none';
+    const result = await open().query(
+      sql(text, [5, 5, '9007199254740993', null], ['integer', 'number', 'integer', 'string']),
+      READ,
+    );
+    expect(result.rows).toEqual([{ a: 'integer', a_2: 'real', big: '9007199254740993', none: null }]);
+  });
+
+  test('fetching stops at the row and byte limits, and the server stops too', async () => {
+    const source = open();
+    const few = await source.query(sql(MILLION), { ...READ, max_rows: 10 });
+    expect(few.rows).toHaveLength(10);
+    expect(few.truncated).toBe(true);
+    const small = await source.query(sql(MILLION), { ...READ, max_rows: 1_000_000, max_bytes: 10_000 });
+    expect(JSON.stringify(small.rows).length).toBeWithin(9_000, 10_001);
+    const giant = await source.query(sql('SELECT hex(zeroblob(5000000)) AS a'), { ...READ, max_bytes: 10_000 });
+    expect(giant).toMatchObject({ rows: [], truncated: true });
+    expect((await source.query(sql('SELECT id FROM item LIMIT 2'), { ...READ, max_rows: 2 })).truncated).toBe(false);
+    expect(await settled()).toEqual({ streams: 0, cursors: 0 });
+    expect(source.sessions()).toBe(0);
+  });
+
+  test('a million rows do not grow the memory', async () => {
+    const source = open();
+    for (let i = 0; i < 2; i++) await source.query(sql(MILLION), { ...READ, max_rows: 100 });
+    Bun.gc(true);
+    const before = process.memoryUsage.rss();
+    for (let i = 0; i < 5; i++)
+      expect(await source.query(sql(MILLION), { ...READ, max_rows: 100 })).toMatchObject({ truncated: true });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(48 * 1024 * 1024);
+  });
+
+  test('a slow statement ends at its time limit or with its caller', async () => {
+    const source = open();
+    const count = 'SELECT count(*) AS n FROM item';
+    expect(
+      (await refusal(source.query(sql(MILLION), { ...READ, max_rows: 900_000, max_bytes: 1e9, timeout_ms: 100 }))).code,
+    ).toBe('timeout');
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 60);
+    const options = { ...READ, max_rows: 900_000, max_bytes: 1e9, signal: controller.signal };
+    expect((await refusal(source.query(sql(MILLION), options))).code).toBe('cancelled');
+    expect(await settled()).toEqual({ streams: 0, cursors: 0 });
+    expect((await source.query(sql(count), READ)).rows).toEqual([{ n: 2 }]);
+  });
+
+  test('a write is committed, a failed one leaves nothing', async () => {
+    const source = open();
+    expect(await source.query(sql('INSERT INTO part VALUES (?), (?)', [1, 1], ['integer', 'integer']), WRITE)).toEqual({
+      columns: [],
+      rows: [],
+      truncated: false,
+      affected_rows: 2,
+    });
+    const returning = await source.query(sql('INSERT INTO part VALUES (1), (1) RETURNING rowid AS id'), {
+      ...WRITE,
+      max_rows: 1,
+    });
+    expect(returning).toMatchObject({ rows: [{ id: 3 }], truncated: true, affected_rows: null });
+    expect((await refusal(source.query(sql('INSERT INTO item (id) VALUES (50), (1)'), WRITE))).code).toBe('sql_error');
+    expect(files.look('remote.db', 'SELECT (SELECT count(*) FROM part) AS p, (SELECT count(*) FROM item) AS i')).toEqual([
+      { p: 4, i: 2 },
+    ]);
+  });
+
+  test('at most pool_size conversations are open at once', async () => {
+    const source = open({ pool_size: 2 });
+    const calls = Array.from({ length: 12 }, () =>
+      source.query(sql(MILLION.replace('1000000', '20000')), { ...READ, max_rows: 20_000, max_bytes: 1e8 }),
+    );
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, server.open().cursors)), 1);
+    expect((await Promise.all(calls)).every(({ rows }) => rows.length === 20_000)).toBe(true);
+    clearInterval(watch);
+    expect(most).toBeWithin(1, 3);
+  });
+
+  test('a faulty statement is answered with the words of the server and the place', async () => {
+    const error = await refusal(open().query(sql('SELECT id FORM item'), READ));
+    expect(error).toMatchObject({ code: 'sql_error', detail: 'near "item": syntax error.', position: 15 });
+    expect((await refusal(open().query(sql('SELECT 1; SELECT 2'), READ))).detail).toContain('more than one statement');
+  });
+
+  test('the schema and the version are told', async () => {
+    const source = open();
+    const page = { skip: 0, limit: 100 };
+    expect(await source.tables(page)).toMatchObject({ total: 2, items: [{ name: 'item' }, { name: 'part' }] });
+    expect((await source.columns({ name: 'part' }, page)).items[0]).toMatchObject({
+      references: { table: 'item', column: 'id' },
+    });
+    expect((await refusal(source.columns({ name: 'none' }, page))).code).toBe('not_found');
+    expect(await source.test()).toEqual({
+      server_version: expect.stringMatching(/^libSQL \(SQLite 3\./) as string,
+      warnings: ['The connection is not encrypted.'],
+    });
+  });
+
+  test('a connection that cannot be made says why', async () => {
+    const at = (settings: Partial<ConnectionSettings>) => refusal(open(settings).test());
+    expect(await at({ password: 'wrong' })).toMatchObject({ code: 'database_unreachable', reason: 'auth_failed' });
+    expect(await at({ password: null })).toMatchObject({ reason: 'auth_failed' });
+    expect(await at({ port: 1 })).toMatchObject({ reason: 'refused' });
+    expect(await at({ host: 'no-such-host.invalid' })).toMatchObject({ reason: 'dns_failed' });
+    const blocked = open({}, { ...localPolicy, allow_private_networks: false });
+    expect((await refusal(blocked.test())).code).toBe('private_network_blocked');
+  });
+});
+
+describe('a libSQL session that only reads', () => {
+  const ATTACKS = [
+    "INSERT INTO item (name) VALUES ('x')",
+    'DELETE FROM item',
+    'DELETE FROM item RETURNING id',
+    'WITH x AS (SELECT 1) DELETE FROM item',
+    'CREATE TABLE u (a)',
+    'CREATE TEMP TABLE u (a)',
+    'DROP TABLE item',
+    `ATTACH '${join(files.folder, 'remote.db')}' AS o`,
+    "VACUUM INTO '/tmp/sluice-stolen.db'",
+    'PRAGMA query_only = 0',
+    'PRAGMA user_version = 5',
+    '/* x */ PRAGMA writable_schema = 1',
+    'BEGIN',
+    'COMMIT',
+    'ROLLBACK',
+    'SELECT 1; DELETE FROM item',
+  ];
+
+  for (const refuse_pragma of [false, true]) {
+    test(`refuses the corpus ${refuse_pragma ? 'when the server takes no PRAGMA' : 'with query_only'}`, async () => {
+      const strict = startHranaServer(join(files.folder, 'remote.db'), { refuse_pragma });
+      const source = open({ port: strict.port });
+      for (const mode of ['read', 'fixed'] as const) {
+        for (const text of ATTACKS) {
+          const error = await refusal(source.query(sql(text), { ...READ, mode }));
+          expect([text, error.code]).toEqual([text, expect.stringMatching(/^(not_read_only|sql_error)$/) as string]);
+        }
+      }
+      expect((await source.query(sql('SELECT count(*) AS n FROM item'), READ)).rows).toEqual([{ n: 2 }]);
+      await source.close();
+      expect(strict.open().streams).toBe(0);
+      await strict.stop();
+    });
+  }
+
+  test('a writing session reaches no other file and no setting either', async () => {
+    for (const text of ATTACKS.filter((text) => /^(?:ATTACH|VACUUM|BEGIN|COMMIT|ROLLBACK|.*PRAGMA)/.test(text))) {
+      expect((await refusal(open().query(sql(text), WRITE))).code).toBe('sql_error');
+    }
+  });
+});
+
+describe('libSQL over TLS', () => {
+  let authority: Authority;
+  let secure: HranaServer;
+
+  beforeAll(async () => {
+    authority = await createAuthority('Sluice test');
+    const { cert, key } = await authority.issue('DNS:localhost');
+    secure = startHranaServer(join(files.folder, 'remote.db'), { tls: { cert, key } });
+  });
+
+  afterAll(async () => {
+    await secure.stop();
+    await authority.remove();
+  });
+
+  const at = (settings: Partial<ConnectionSettings>) => open({ port: secure.port, host: 'localhost', ...settings }).test();
+
+  test('the certificate is verified unless it is told otherwise', async () => {
+    const version = { server_version: expect.any(String) as string, warnings: [] };
+    expect(await at({ ssl_mode: null, ssl_ca: authority.ca })).toEqual(version);
+    expect(await at({ ssl_mode: 'verify-full', ssl_ca: authority.ca })).toEqual(version);
+    expect(await at({ ssl_mode: 'require' })).toEqual(version);
+    expect(await at({ ssl_mode: 'verify-ca', ssl_ca: authority.ca, host: '127.0.0.1' })).toEqual(version);
+    for (const settings of [
+      { ssl_mode: null },
+      { ssl_mode: 'verify-ca' },
+      { ssl_mode: 'verify-full', ssl_ca: authority.ca, host: '127.0.0.1' },
+    ] as const) {
+      expect(await refusal(at(settings))).toMatchObject({ code: 'database_unreachable', reason: 'tls_failed' });
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { connectClient } from '#test/support/mcp-clients.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+let programs: Programs;
+beforeAll(async () => {
+  programs = await startPrograms();
+  await until(
+    () => programs.output().includes('curl'),
+    20_000,
+    () => programs.output(),
+  );
+}, 30_000);
+afterAll(async () => {
+  await programs.stop();
+  removeFolder(programs);
+});
+
+/** The process ids of a process and everything below it. */
+function family(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return [
+    pid,
+    ...children
+      .split(' ')
+      .filter((id) => id !== '')
+      .flatMap((id) => family(Number(id))),
+  ];
+}
+
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
+  } catch {
+    return false;
+  }
+};
+
+test('the printed curl gets rows', async () => {
+  const command = /curl -s [\s\S]*?\n[\s\S]*?'\n/.exec(programs.output())?.[0] ?? '';
+  const run = Bun.spawnSync(['bash', '-c', command]);
+  const answer = JSON.parse(run.stdout.toString()) as { result: { structuredContent: { rows: unknown[] } } };
+  expect(answer.result.structuredContent.rows).toHaveLength(3);
+});
+
+test.each(['v1', 'v2'] as const)('the official %s client lists and calls the demo tools', async (kind) => {
+  const client = await connectClient(kind, programs.mcp_url);
+  expect(await client.tools()).toEqual(['get_customer', 'list_orders', 'sales_by_category', 'search_products']);
+  const customer = await client.call('get_customer', { email: 'ada@example.com' });
+  expect(customer.structuredContent).toMatchObject({ row: { name: 'Ada' } });
+  expect(JSON.parse(customer.content[0]?.text ?? '')).toEqual(customer.structuredContent);
+  const wrong = await client.call('list_orders', { from: 'yesterday', to: '2026-12-31' });
+  expect(wrong.isError).toBe(true);
+  expect(wrong.content[0]?.text).toContain('from');
+  await client.close();
+});
+
+test('the host killed is back and serving within 2 s', async () => {
+  const [, host] = family(programs.process.pid);
+  process.kill(host ?? 0, 'SIGKILL');
+  const killed = performance.now();
+  await until(async () => {
+    const client = await connectClient('v2', programs.mcp_url);
+    const served = await client.tools();
+    await client.close();
+    return served.length === 4;
+  }, 5_000);
+  expect(performance.now() - killed).toBeLessThan(2_000);
+});
+
+test('stopping leaves no process behind, and starting again serves the same snapshot', async () => {
+  const before = family(programs.process.pid);
+  const started = performance.now();
+  await programs.stop();
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(before.length).toBeGreaterThan(1);
+  await until(() => before.every((pid) => !alive(pid)), 1_000);
+  programs = await startPrograms({ again: programs });
+  await until(async () => (await fetch(programs.mcp_url.replace('/mcp', '/health'))).ok, 5_000);
+  await programs.signIn();
+  expect(await programs.api('GET', '/deploy/status')).toMatchObject({
+    status: 'running',
+    snapshot_version: 1,
+    pending_changes: 0,
+  });
+  const client = await connectClient('v2', programs.mcp_url);
+  expect(await client.tools()).toHaveLength(4);
+  await client.close();
+}, 30_000);
+
+test('the server killed takes the host that it started along', async () => {
+  const before = family(programs.process.pid);
+  await programs.stop('SIGKILL');
+  await until(() => before.every((pid) => !alive(pid)), 10_000);
+  programs = await startPrograms({ again: programs });
+}, 30_000);

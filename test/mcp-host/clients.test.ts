@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  parameterOf,
+  promptOf,
+  resourceOf,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from './support.ts';
+
+const folder = sqliteFolder();
+let control: ControlServer;
+let host: TestHost;
+const connection = connectionOf({});
+const columns = [
+  { name: 'id', type: 'INTEGER', kind: 'bigint' as const },
+  { name: 'name', type: 'TEXT', kind: 'string' as const },
+];
+const content = {
+  connections: [connection],
+  tools: [
+    toolOf(connection, 'customers', 'select id, name from customers where id >= :from order by id', {
+      columns,
+      parameters: [parameterOf('from', 'integer', { minimum: 1 })],
+    }),
+    toolOf(connection, 'as_csv', 'select id, name from customers order by id', { return_type: 'csv' }),
+    toolOf(connection, 'greeting', 'select name from customers where id = 1', {
+      transform_template: '{{ vars.hello }}, {{ rows[0].name }}!',
+    }),
+    toolOf(connection, 'broken', 'select 1 from nowhere'),
+  ],
+  resources: [
+    resourceOf(connection, 'db://customers', 'select id, name from customers order by id', { name: 'all' }),
+    resourceOf(connection, 'db://customers/{id}', 'select name from customers where id = :id', {
+      name: 'one',
+      mime_type: 'text/plain',
+      parameters: [parameterOf('id', 'string')],
+    }),
+  ],
+  prompts: [
+    promptOf('ask', 'Ask about {{ topic }}, {{ vars.hello }}.', [{ name: 'topic', required: true, enum: ['sales', 'stock'] }]),
+  ],
+  server: { global_variables: { hello: 'Hello' } },
+};
+
+beforeAll(async () => {
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  const ack = await control.deploy(snapshotOf(1, content));
+  expect(ack).toMatchObject({ version: 1, error: null });
+});
+afterAll(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string; outputSchema?: unknown }[] }>;
+  callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<Record<string, unknown>>;
+  listResources(): Promise<{ resources: { uri: string }[] }>;
+  listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
+  readResource(params: { uri: string }): Promise<{ contents: Record<string, unknown>[] }>;
+  listPrompts(): Promise<{ prompts: { name: string }[] }>;
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<{ messages: unknown[] }>;
+  complete(params: object): Promise<{ completion: { values: string[] } }>;
+  close(): Promise<void>;
+}
+const ERAS: [string, () => Promise<AnyClient>][] = [
+  [
+    'the v2 client in the stateless revision',
+    async () => {
+      const client = new ModernClient({ name: 'modern', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+      await client.connect(new ModernTransport(host.mcp));
+      return client;
+    },
+  ],
+  [
+    'the v2 client with an initialize handshake',
+    async () => {
+      const client = new ModernClient({ name: 'modern', version: '1' });
+      await client.connect(new ModernTransport(host.mcp));
+      return client;
+    },
+  ],
+  [
+    'the v1 client',
+    async () => {
+      const client = new LegacyClient({ name: 'legacy', version: '1' });
+      await client.connect(new LegacyTransport(host.mcp));
+      return client;
+    },
+  ],
+];
+
+describe.each(ERAS)('%s', (_, connect) => {
+  let client: AnyClient;
+  beforeAll(async () => {
+    client = await connect();
+  });
+  afterAll(() => client.close());
+
+  test('lists tools in their order with their schemas', async () => {
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['customers', 'as_csv', 'greeting', 'broken']);
+    expect(tools[0] as unknown).toEqual(content.tools[0]?.listing);
+  });
+
+  test('calls a tool and gets the rows both as structured content and as text', async () => {
+    const result = await client.callTool({ name: 'customers', arguments: { from: 2 } });
+    const expected = {
+      rows: [
+        { id: 2, name: 'Grace' },
+        { id: 3, name: 'Edsger' },
+      ],
+      row_count: 2,
+      truncated: false,
+    };
+    expect(result['structuredContent']).toEqual(expected);
+    expect(result['content']).toEqual([{ type: 'text', text: JSON.stringify(expected) }]);
+    expect(result['isError']).toBeUndefined();
+  });
+
+  test('gets text results and the output of a template', async () => {
+    expect((await client.callTool({ name: 'as_csv' }))['content']).toEqual([
+      { type: 'text', text: 'id,name\r\n1,Ada\r\n2,Grace\r\n3,Edsger\r\n' },
+    ]);
+    expect((await client.callTool({ name: 'greeting' }))['content']).toEqual([{ type: 'text', text: 'Hello, Ada!' }]);
+  });
+
+  test('reads what went wrong in a result it can act on', async () => {
+    const bad = await client.callTool({ name: 'customers', arguments: { from: 0, to: 9 } });
+    expect(bad['isError']).toBe(true);
+    expect(JSON.stringify(bad['content'])).toContain('from');
+    const broken = await client.callTool({ name: 'broken' });
+    expect(broken['isError']).toBe(true);
+    expect(JSON.stringify(broken['content'])).toContain('nowhere');
+    expect(JSON.stringify(broken['content'])).not.toContain(folder.directory);
+  });
+
+  test('is told that a tool is unknown as a protocol error', async () => {
+    const error = await client.callTool({ name: 'missing' }).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: -32_602 });
+  });
+
+  test('lists and reads resources', async () => {
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['db://customers']);
+    expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'db://customers/{id}',
+    ]);
+    const [all] = (await client.readResource({ uri: 'db://customers' })).contents;
+    expect(all).toMatchObject({ uri: 'db://customers', mimeType: 'application/json' });
+    expect(JSON.parse(String(all?.['text']))).toHaveLength(3);
+    const [one] = (await client.readResource({ uri: 'db://customers/2' })).contents;
+    expect(one).toEqual({ uri: 'db://customers/2', mimeType: 'text/plain', text: 'Grace' });
+    expect(await client.readResource({ uri: 'db://nothing' }).catch((error: unknown) => error)).toBeInstanceOf(Error);
+  });
+
+  test('lists and gets prompts, and completes their arguments', async () => {
+    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['ask']);
+    const { messages } = await client.getPrompt({ name: 'ask', arguments: { topic: 'sales' } });
+    expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Ask about sales, Hello.' } }]);
+    expect(await client.getPrompt({ name: 'ask', arguments: { topic: 'x' } }).catch((error: unknown) => error)).toMatchObject({
+      code: -32_602,
+    });
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: 'ask' },
+      argument: { name: 'topic', value: 'st' },
+    });
+    expect(completion.values).toEqual(['stock']);
+  });
+});
+
+test('every call is told to the server with its timing and its client', async () => {
+  const items = await until(() => {
+    const all = control.usage.flatMap((batch) => batch.items);
+    return all.some(({ kind }) => kind === 'prompt') && all.length >= 20 ? all : null;
+  });
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      kind: 'tool',
+      name: 'customers',
+      connection_id: connection.id,
+      rows: 2,
+      success: true,
+      snapshot_version: 1,
+      client: 'legacy/1',
+    }),
+  );
+  expect(items).toContainEqual(
+    expect.objectContaining({ name: 'broken', success: false, error: 'sql_error', client: 'modern/1' }),
+  );
+  expect(control.usage.map(({ seq }) => seq)).toEqual(control.usage.map((_, n) => n + 1));
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test';
+import { createQueue } from '#mcp-host/queue.ts';
+
+const limits = { name: 'shop', max_concurrency: 1, queue_limit: 2, queue_timeout_ms: 1_000 };
+const settled = async (promise: Promise<void> | undefined): Promise<boolean> =>
+  Promise.race([Promise.resolve(promise).then(() => true), Bun.sleep(1).then(() => false)]);
+
+const refusal = (promise: Promise<void> | undefined): Promise<unknown> =>
+  Promise.resolve(promise).then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe('a connection’s queue', () => {
+  test('lets calls in at once up to its concurrency, then in the order they came', async () => {
+    const queue = createQueue(limits);
+    expect(queue.enter()).toBeUndefined();
+    const second = queue.enter();
+    const third = queue.enter();
+    expect(await settled(second)).toBe(false);
+    queue.leave();
+    expect(await settled(second)).toBe(true);
+    expect(await settled(third)).toBe(false);
+    queue.leave();
+    expect(await settled(third)).toBe(true);
+    queue.leave();
+    expect(queue.counters()).toEqual({ active: 0, waiting: 0, completed: 3, rejected: 0, timed_out: 0, waits: 2 });
+  });
+
+  test('a call that comes while others wait does not overtake them', async () => {
+    const queue = createQueue(limits);
+    void queue.enter();
+    const waiting = queue.enter();
+    queue.leave();
+    const late = queue.enter();
+    expect(await settled(waiting)).toBe(true);
+    expect(await settled(late)).toBe(false);
+  });
+
+  test('a full queue turns calls away at once and says what to do', async () => {
+    const queue = createQueue({ ...limits, queue_limit: 0 });
+    void queue.enter();
+    expect(await refusal(queue.enter())).toMatchObject({
+      code: 'queue_full',
+      detail: expect.stringMatching(/shop.*raise max_concurrency or queue_limit/),
+    });
+    expect(queue.counters().rejected).toBe(1);
+  });
+
+  test('a call that waited too long gives its place in the line up', async () => {
+    const queue = createQueue({ ...limits, queue_timeout_ms: 5 });
+    void queue.enter();
+    expect(await refusal(queue.enter())).toMatchObject({ code: 'timeout' });
+    expect(queue.counters()).toMatchObject({ active: 1, waiting: 0, timed_out: 1 });
+  });
+
+  test('a caller that leaves is forgotten, before and while it waits', async () => {
+    const queue = createQueue(limits);
+    void queue.enter();
+    const controller = new AbortController();
+    const waiting = queue.enter(controller.signal);
+    controller.abort();
+    expect(await refusal(waiting)).toMatchObject({ code: 'cancelled' });
+    expect(await refusal(queue.enter(controller.signal))).toMatchObject({ code: 'cancelled' });
+    expect(queue.counters()).toMatchObject({ active: 1, waiting: 0 });
+    queue.leave();
+    expect(queue.counters().active).toBe(0);
+  });
+
+  test('new limits let waiting calls in and keep the counters', async () => {
+    const queue = createQueue(limits);
+    void queue.enter();
+    const waiting = queue.enter();
+    queue.configure({ ...limits, max_concurrency: 2 });
+    expect(await settled(waiting)).toBe(true);
+    expect(queue.counters()).toMatchObject({ active: 2, waits: 1 });
+  });
+
+  test('never lets more in than its concurrency, however calls come, leave and give up', async () => {
+    const queue = createQueue({ ...limits, max_concurrency: 3, queue_limit: 50, queue_timeout_ms: 20 });
+    let active = 0;
+    let most = 0;
+    const call = async (n: number) => {
+      const controller = new AbortController();
+      if (n % 7 === 0) setTimeout(() => controller.abort(), n % 5);
+      try {
+        await queue.enter(controller.signal);
+      } catch {
+        return;
+      }
+      most = Math.max(most, ++active);
+      await Bun.sleep(n % 4);
+      active--;
+      queue.leave();
+    };
+    await Promise.all(Array.from({ length: 200 }, (_, n) => Bun.sleep(n % 11).then(() => call(n))));
+    const { active: left, waiting, completed, rejected, timed_out } = queue.counters();
+    expect(most).toBe(3);
+    expect({ left, waiting }).toEqual({ left: 0, waiting: 0 });
+    expect(completed).toBeGreaterThan(0);
+    expect(completed + rejected + timed_out).toBeLessThanOrEqual(200);
+  });
+});

@@ -1,0 +1,373 @@
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Parameter } from '#core/contract/parameters.ts';
+import type { ReturnType } from '#core/contract/tools.ts';
+import { inputSchema } from '#core/engine/arguments.ts';
+import { outputSchema } from '#core/engine/shape.ts';
+import { parseSql } from '#core/engine/sql/parse.ts';
+import { DIALECT_OF } from '#core/engine/sql/statement.ts';
+import { createLog, type LogLine } from '#core/log.ts';
+import { createKeyring } from '#core/security/secrets.ts';
+import { guardedFetch } from '#core/sources/dial.ts';
+import { openSource } from '#core/sources/open.ts';
+import type { Column } from '#core/sources/source.ts';
+import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
+import { tokenFile } from '#mcp-host/auth/token-file.ts';
+import { createHost, type Host, type HostOptions } from '#mcp-host/host.ts';
+import { snapshotFile } from '#snapshots/file.ts';
+import {
+  type FrozenConnection,
+  type FrozenPrompt,
+  type FrozenResource,
+  type FrozenServer,
+  type FrozenTool,
+  SNAPSHOT_FORMAT,
+  type Snapshot,
+  type SnapshotContent,
+} from '#snapshots/format.ts';
+
+export const TOKEN = 'service-token-of-the-tests-0123456789';
+export const KEY = 'key-of-the-tests-0123456789abcdef-0123';
+export const keyring = createKeyring([KEY], new Uint8Array(32));
+
+/** A folder with a SQLite database, removed at the end. */
+export function sqliteFolder(): { directory: string; file: string; remove: () => void } {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-host-'));
+  const file = join(directory, 'shop.sqlite');
+  const db = new Database(file, { create: true });
+  db.run('create table customers (id integer primary key, name text not null, score real)');
+  db.run("insert into customers values (1, 'Ada', 1.5), (2, 'Grace', null), (3, 'Edsger', 3)");
+  db.close();
+  return { directory, file, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+let connections = 0;
+/** A frozen connection; its pool key is new unless given. */
+export const connectionOf = (more: Partial<FrozenConnection>): FrozenConnection => ({
+  id: crypto.randomUUID(),
+  name: 'shop',
+  db_type: 'sqlite',
+  host: null,
+  port: null,
+  database: 'shop.sqlite',
+  username: null,
+  password: null,
+  ssl_mode: null,
+  ssl_ca: null,
+  ssl_cert: null,
+  ssl_key: null,
+  extra_params: {},
+  read_only: false,
+  pool_size: 4,
+  max_concurrency: 4,
+  queue_limit: 100,
+  queue_timeout_ms: 5_000,
+  pool_key: `sha256:${++connections}`,
+  ...more,
+});
+
+type Draft = Partial<FrozenTool> & { parameters?: Parameter[]; columns?: Column[]; return_type?: ReturnType };
+
+export function toolOf(connection: FrozenConnection, name: string, sql: string, more: Draft = {}): FrozenTool {
+  const { columns = null, parameters = [], return_type = 'rows', transform_template = null, ...rest } = more;
+  const output_schema = outputSchema(return_type, columns, transform_template !== null);
+  return {
+    ...queryOf(connection, name, sql, parameters),
+    return_type,
+    transform_template,
+    cache_ttl_seconds: 0,
+    tags: [],
+    listing: {
+      name,
+      description: `The tool ${name}`,
+      inputSchema: inputSchema(parameters),
+      ...(output_schema && { outputSchema: output_schema }),
+      annotations: { readOnlyHint: true },
+    },
+    ...rest,
+  };
+}
+
+const queryOf = (connection: FrozenConnection, name: string, sql: string, parameters: readonly Parameter[]) => ({
+  id: crypto.randomUUID(),
+  name,
+  connection_id: connection.id,
+  statement: parseSql(sql, DIALECT_OF[connection.db_type] ?? 'sqlite', parameters),
+  mode: 'read' as const,
+  parameters,
+  timeout_ms: 10_000,
+  max_rows: 1_000,
+  max_bytes: 4 * 1024 * 1024,
+});
+
+export function resourceOf(
+  connection: FrozenConnection,
+  uri_template: string,
+  sql: string,
+  more: Partial<FrozenResource> = {},
+): FrozenResource {
+  const name = more.name ?? 'resource';
+  const has_variables = uri_template.includes('{');
+  const { parameters = [], mime_type = 'application/json' } = more;
+  return {
+    ...queryOf(connection, name, sql, parameters),
+    uri_template,
+    mime_type,
+    transform_template: null,
+    listing: { name, mimeType: mime_type, [has_variables ? 'uriTemplate' : 'uri']: uri_template },
+    ...more,
+  };
+}
+
+export const promptOf = (name: string, template: string, args: FrozenPrompt['arguments'] = []): FrozenPrompt => ({
+  id: crypto.randomUUID(),
+  name,
+  arguments: args,
+  messages: [{ role: 'user', template }],
+  listing: { name, description: `The prompt ${name}`, arguments: args.map(({ name, required }) => ({ name, required })) },
+});
+
+export const parameterOf = (name: string, type: Parameter['type'], more: Partial<Parameter> = {}): Parameter => ({
+  name,
+  type,
+  description: '',
+  required: true,
+  ...more,
+});
+
+export function snapshotOf(
+  version: number,
+  content: Partial<Omit<SnapshotContent, 'server'>> & { server?: Partial<FrozenServer> } = {},
+): Snapshot {
+  return {
+    version,
+    checksum: `sha256:${new Bun.CryptoHasher('sha256').update(crypto.randomUUID()).digest('hex')}`,
+    created_at: '2026-01-01T00:00:00.000Z',
+    content: {
+      format: SNAPSHOT_FORMAT,
+      connections: [],
+      tools: [],
+      resources: [],
+      prompts: [],
+      ...content,
+      server: {
+        server_name: 'Shop',
+        transport: 'http',
+        host: '127.0.0.1',
+        port: 0,
+        log_level: 'DEBUG',
+        otel_enabled: false,
+        auth_type: 'none',
+        oauth_clients: [],
+        token_ttl_seconds: 3600,
+        introspection_url: null,
+        introspection_client_id: null,
+        introspection_client_secret: null,
+        introspection_cache_ttl_seconds: 60,
+        cors_origins: ['http://localhost:5173'],
+        global_variables: {},
+        ...content.server,
+      },
+    },
+  };
+}
+
+export interface Ack {
+  readonly version: number | null;
+  readonly checksum: string | null;
+  readonly load_ms: number | null;
+  readonly error: string | null;
+  readonly url: string | null;
+  readonly request_id: string | null;
+}
+
+/** The server's end of the control channel, spoken by the test. */
+export interface ControlServer {
+  readonly url: string;
+  readonly acks: Ack[];
+  readonly usage: { seq: number; items: Record<string, unknown>[] }[];
+  /** The `have` of every connection so far. */
+  readonly haves: string[];
+  send(event: string, data: object): void;
+  /** Sends it to every host and answers the acknowledgement. */
+  deploy(snapshot: Snapshot): Promise<Ack>;
+  nextAck(): Promise<Ack>;
+  /** Answers every request with this status until it is null again. */
+  fail(status: number | null): void;
+  /** Sent first to every host that connects. */
+  greeting: { event: string; data: object } | null;
+  stop(): Promise<void>;
+}
+
+export function controlServer(port = 0): ControlServer {
+  const encoder = new TextEncoder();
+  const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  const acks: Ack[] = [];
+  const usage: { seq: number; items: Record<string, unknown>[] }[] = [];
+  const haves: string[] = [];
+  let waiting: ((ack: Ack) => void)[] = [];
+  let failing: number | null = null;
+  const write = (controller: ReadableStreamDefaultController<Uint8Array>, event: string, data: object) =>
+    controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (failing !== null) return new Response('', { status: failing });
+      if (request.headers.get('x-service-token') !== TOKEN) return Response.json({ detail: 'no' }, { status: 401 });
+      if (pathname === '/api/internal/hosts/stream') {
+        haves.push(searchParams.get('have') ?? '');
+        let mine: ReadableStreamDefaultController<Uint8Array>;
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            mine = controller;
+            streams.add(controller);
+            write(controller, 'ping', {});
+            if (control.greeting !== null) write(controller, control.greeting.event, control.greeting.data);
+          },
+          cancel: () => void streams.delete(mine),
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      }
+      const body = await request.json();
+      if (pathname.endsWith('/usage')) usage.push(body);
+      if (pathname.endsWith('/ack')) {
+        acks.push(body);
+        for (const resolve of waiting) resolve(body);
+        waiting = [];
+      }
+      return new Response(null, { status: 204 });
+    },
+  });
+  const control: ControlServer = {
+    url: `http://127.0.0.1:${server.port}`,
+    acks,
+    usage,
+    haves,
+    greeting: null,
+    send(event, data) {
+      for (const controller of streams) write(controller, event, data);
+    },
+    deploy(snapshot) {
+      const ack = control.nextAck();
+      control.send('snapshot', snapshot);
+      return ack;
+    },
+    nextAck: () => new Promise((resolve) => waiting.push(resolve)),
+    fail: (status) => {
+      failing = status;
+    },
+    stop: () => server.stop(true),
+  };
+  return control;
+}
+
+export interface TestHost {
+  readonly host: Host;
+  readonly log: LogLine[];
+  /** URL of the MCP endpoint. */
+  readonly mcp: URL;
+  stop(): Promise<void>;
+}
+
+const dialPolicy = (sqlite_dir: string) => ({ allow_private_networks: true, forbidden: [], sqlite_dir });
+
+/** What a host needs to authorise, as `main.ts` has it. */
+export const authSettings = (directory: string): AuthSettings => ({
+  tokens: tokenFile(join(directory, 'tokens.json')),
+  keys: [KEY],
+  public_url: null,
+  ask: (url, init) => guardedFetch(url, init, dialPolicy(directory)),
+});
+
+/** A host as `main.ts` starts it, on a port of its own, with its files in `directory`. */
+export async function testHost(directory: string, control_url: string, more: Partial<HostOptions> = {}): Promise<TestHost> {
+  const log: LogLine[] = [];
+  const policy = dialPolicy(directory);
+  const host = createHost({
+    id: 'test-host',
+    boot_id: crypto.randomUUID(),
+    server_url: control_url,
+    service_token: TOKEN,
+    address: { host: '127.0.0.1', port: 0 },
+    allowed_hosts: ['mcp.example.com'],
+    openSource: (settings) => openSource(settings, policy),
+    openSecret: (sealed, place) => keyring.open(sealed, place),
+    file: snapshotFile(join(directory, 'host.json')),
+    auth: authSettings(directory),
+    log: createLog('DEBUG', (line) => log.push(line), 'host'),
+    grace_ms: 2_000,
+    retry_ms: { min: 20, max: 100 },
+    ...more,
+  });
+  await host.start();
+  return {
+    host,
+    log,
+    get mcp() {
+      return new URL('/mcp', host.url() ?? 'http://not-listening');
+    },
+    stop: () => host.stop(100),
+  };
+}
+
+/** Polls until the condition holds; fails after 5 s. */
+export async function until<T>(
+  condition: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+): Promise<T> {
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > deadline) throw new Error('the condition did not come true within 5 s');
+    await Bun.sleep(5);
+  }
+}
+
+export interface RpcAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: { result?: Record<string, unknown>; error?: { code: number; message: string; data?: unknown }; id?: unknown };
+}
+
+/** One raw POST; a legacy request unless the envelope is asked for. */
+export async function rpc(url: URL, message: object, headers: Record<string, string> = {}): Promise<RpcAnswer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? {} : (JSON.parse(text) as RpcAnswer['body']) };
+}
+
+export const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** One raw POST of the stateless revision with all its headers. */
+export function modern(
+  url: URL,
+  method: string,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Promise<RpcAnswer> {
+  const name = params['name'] ?? params['uri'];
+  return rpc(
+    url,
+    { id: 1, method, params: { ...params, _meta: ENVELOPE } },
+    {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof name === 'string' && { 'mcp-name': name }),
+      ...headers,
+    },
+  );
+}

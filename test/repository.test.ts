@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dir, '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const manifest: { license: string; dependencies: Record<string, string>; devDependencies: Record<string, string> } = JSON.parse(
+  read('package.json'),
+);
+
+/** Everything git keeps or would keep; a checkout without git has nothing to compare with. */
+const listing = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard'], { cwd: root });
+const tracked = listing.success ? listing.stdout.toString().trim().split('\n') : [];
+const texts = tracked.filter(
+  (path) => !/(^bun\.lock|\.(png|ico|woff2|jsonl|db|svg))$/.test(path) && existsSync(join(root, path)),
+);
+
+function matching(pattern: RegExp): string[] {
+  return texts.filter((path) => path !== 'test/repository.test.ts' && pattern.test(read(path)));
+}
+
+test('bun.lock is the only lock file and names no registry', () => {
+  expect(read('bun.lock')).not.toMatch(/https?:\/\//);
+  for (const other of ['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lockb']) {
+    expect(existsSync(join(root, other))).toBe(false);
+  }
+});
+
+test('every version in package.json is exact and locked', () => {
+  const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+  expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
+  const lock = read('bun.lock');
+  expect(versions.filter(([name, version]) => !lock.includes(`"${name}@${version}"`))).toEqual([]);
+});
+
+test('the licence is MIT', () => {
+  expect(manifest.license).toBe('MIT');
+  expect(read('LICENSE')).toStartWith('MIT License');
+});
+
+test('AGENTS.md has at most 80 lines and names every folder', () => {
+  const guide = read('AGENTS.md');
+  expect(guide.trimEnd().split('\n').length).toBeLessThanOrEqual(80);
+  for (const folder of ['core/', 'server/', 'mcp-host/', 'agent/', 'snapshots/', 'ui/', 'test/']) expect(guide).toContain(folder);
+});
+
+test('.ci/run can be executed and calls the test command of the README', () => {
+  expect(read('.ci/run')).toContain('npm test');
+  expect(Bun.spawnSync(['bash', '-n', join(root, '.ci/run')]).exitCode).toBe(0);
+  expect(Bun.spawnSync(['test', '-x', join(root, '.ci/run')]).exitCode).toBe(0);
+});
+
+test('no file holds a path of somebody’s machine', () => {
+  expect(matching(/(^|[\s"'`(=:])\/(root|work|home\/[a-z]\w*|Users\/[A-Za-z]\w*)\/\w/m)).toEqual([]);
+});
+
+test('no file holds a note of work left to do', () => {
+  expect(matching(/\b(TODO|FIXME)\b/)).toEqual([]);
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Secret, TOTP } from 'otpauth';
+import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
+import { reachable } from '#test/support/databases.ts';
+import { connectHost } from '#test/support/host.ts';
+import { until } from '#test/support/programs.ts';
+
+/** Secrets that a person gives, each written nowhere else. */
+const GIVEN = {
+  password: 'canary-password-7f3a91c2',
+  next_password: 'canary-password-2-61d0be47',
+  ssl_key: 'canary-ssl-key-0c5d7e19',
+  extra: 'canary-extra-param-b8a4f062',
+  oauth: 'canary-oauth-client-39e1d75a',
+  introspection: 'canary-introspection-e6027bd4',
+  dns: 'canary-dns-credential-5a91c3f8',
+  admin: 'canary-admin-password-c4d2',
+  wrong: 'canary-refused-password-91ab',
+};
+/** What the server reads from its environment. */
+const KEYS = [
+  'canary-encryption-key-4c1f9a6b02',
+  'canary-jwt-secret-8e03d7b5f14ac2',
+  'canary-service-token-d92f6015be7',
+] as const;
+
+let t: TestApp;
+let answers: { readonly from: string; readonly text: string }[];
+/** Secrets that the server made. */
+let made: string[];
+let ids: string[];
+
+const keep = (from: string, { body, headers }: Answer): void => {
+  const sent = [...headers].filter(([name]) => name !== 'set-cookie');
+  answers.push({ from, text: JSON.stringify([body, sent]) });
+};
+const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const answer = await t.request(method, `/api/v1${path}`, body === undefined ? {} : { body });
+  keep(`${method} ${path}`, answer);
+  return answer;
+};
+
+beforeAll(async () => {
+  answers = [];
+  const [encryption, jwt, service] = KEYS;
+  t = await testApp({ SVC_ENCRYPTION_KEY: encryption, SVC_JWT_SECRET: jwt, SVC_AGENT_SERVICE_TOKEN: service });
+  connectHost(t.app);
+  keep('setup', await t.request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: GIVEN.admin } }));
+  const setup = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: {} })).body;
+  made = [String(setup['secret']), ...(setup['recovery_codes'] as string[])];
+  const code = new TOTP({ secret: Secret.fromBase32(String(setup['secret'])) }).generate({
+    timestamp: t.app.clock().getTime(),
+  });
+  await call('POST', '/auth/2fa/verify-setup', { code });
+  const login = await t.request('POST', '/api/v1/auth/login', {
+    anonymous: true,
+    body: { username: 'ada', password: GIVEN.admin },
+  });
+  made.push(String(login.body['pending_token']));
+  const token = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'canary' } });
+  expect(token.status).toBe(201);
+  made.push(String(token.body['token']));
+  await configure();
+});
+afterAll(() => t.close());
+
+async function configure(): Promise<void> {
+  const connection = await call('POST', '/connections', {
+    name: 'shop',
+    db_type: 'postgresql',
+    host: '127.0.0.1',
+    port: 1,
+    database: 'shop',
+    username: 'reader',
+    password: GIVEN.password,
+    ssl_mode: 'require',
+    ssl_key: GIVEN.ssl_key,
+    extra_params: { api_token: GIVEN.extra, application_name: 'sluice' },
+  });
+  expect(connection.status).toBe(201);
+  const connection_id = String(connection.body['id']);
+  const tool = await call('POST', '/tools', { connection_id, name: 'one', description: 'One', sql_query: 'select 1 as one' });
+  expect(tool.status).toBe(201);
+  const config = await call('PATCH', '/server/config', {
+    oauth_clients: [{ client_id: 'client', client_secret: GIVEN.oauth }],
+    introspection_url: 'https://issuer.example/introspect',
+    introspection_client_id: 'sluice',
+    introspection_client_secret: GIVEN.introspection,
+    dns_provider: 'cloudflare',
+    dns_credentials: { api_token: GIVEN.dns },
+  });
+  expect(config.status).toBe(200);
+  expect((await call('POST', '/deploy', { note: 'first' })).status).toBe(200);
+  await until(() => readdirSync(join(t.directory, 'generated')).includes('1'), 10_000);
+  await call('PATCH', `/connections/${connection_id}`, { password: GIVEN.next_password, pool_size: 3 });
+  await call('PATCH', '/auth/me', { current_password: GIVEN.wrong, username: 'eve' });
+  expect((await call('POST', '/deploy', { note: 'second' })).status).toBe(200);
+  ids = [connection_id, String(tool.body['id']), 'connection', 'server_config', 'admin', '1', '2'];
+  const { items } = (await call('GET', '/history')).body as unknown as { items: { id: string; entity_id: string }[] };
+  ids.push(...new Set(items.flatMap((item) => [item.id, item.entity_id])));
+}
+
+/** As it is, and in the encodings that a library may choose; Base64 at each of its three alignments. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const base64 = [0, 1, 2].map((shift) => {
+    const text = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    return text.slice(shift === 0 ? 0 : shift + 1, -2);
+  });
+  const url = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), bytes.toString('hex'), ...base64, ...url])];
+}
+
+const secrets = (): string[] => [...Object.values(GIVEN), ...KEYS, ...made];
+
+function expectNone(texts: readonly { readonly from: string; readonly text: string }[], except: readonly string[] = []): void {
+  const found = texts.flatMap(({ from, text }) =>
+    secrets()
+      .filter((secret) => !except.includes(secret) && formsOf(secret).some((form) => text.includes(form)))
+      .map((secret) => `${from} holds ${secret}`),
+  );
+  expect(found).toEqual([]);
+}
+
+/** Every address that a path with variables stands for, with the ids that are known. */
+function addresses(path: string): string[] {
+  return pathVariables(path).reduce(
+    (paths, name) => paths.flatMap((each) => ids.map((id) => each.replace(`{${name}}`, encodeURIComponent(id)))),
+    [fullPath(path)],
+  );
+}
+
+test('the search finds a secret in each of its forms', () => {
+  for (const form of [
+    GIVEN.password,
+    Buffer.from(`ab${GIVEN.password}cd`).toString('base64'),
+    Buffer.from(GIVEN.dns).toString('hex'),
+  ]) {
+    expect(() => expectNone([{ from: 'here', text: `x${form}y` }])).toThrow('here holds canary');
+  }
+});
+
+test('no answer of any GET route, and none of a write, holds a secret', async () => {
+  const reads = (Object.values(operations) as Operation[]).filter(({ method }) => method === 'GET');
+  let answered = 0;
+  for (const { path } of reads) {
+    for (const address of addresses(path)) {
+      const answer = await t.request('GET', address);
+      if (answer.status === 200) answered += 1;
+      expect([address, answer.status]).not.toEqual([address, 500]);
+      keep(`GET ${address}`, answer);
+    }
+  }
+  expect(answered).toBeGreaterThan(reads.length);
+  expectNone(answers);
+}, 60_000);
+
+test('no error holds a secret, also of a body that is wrong or a database that refuses it', async () => {
+  const wrong = [
+    { name: GIVEN.wrong, db_type: 'postgresql', password: { value: GIVEN.wrong } },
+    { name: 'other', db_type: 'mysql', password: GIVEN.wrong, port: GIVEN.wrong },
+    { name: 'other', db_type: 'mysql', host: '127.0.0.1', port: 1, [GIVEN.wrong]: 1, password: GIVEN.wrong },
+  ];
+  const login = { name: 'draft', username: 'root', password: GIVEN.wrong };
+  const refused: { from: string; text: string }[] = [];
+  const ask = async (path: string, body: unknown, accept: string) => {
+    const answer = await t.request('POST', `/api/v1${path}`, { body, headers: { accept } });
+    refused.push({ from: path, text: JSON.stringify(answer.body) });
+    return answer;
+  };
+  for (const accept of ['application/json', 'application/problem+json']) {
+    for (const body of wrong.slice(0, 2)) await ask('/connections', body, accept);
+    await ask('/auth/login', { username: 'ada', password: GIVEN.wrong }, accept);
+    await ask('/auth/2fa/disable', { password: GIVEN.wrong, code: '1' }, accept);
+    const down = { db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x' };
+    expect((await ask('/connections/test', { ...login, ...down }, accept)).body).toMatchObject({
+      success: false,
+      code: 'refused',
+    });
+    if (!reachable.mysql) continue;
+    const mysql = { db_type: 'mysql', host: '127.0.0.1', port: 3306, database: 'test' };
+    const denied = await ask('/connections/test', { ...login, ...mysql }, accept);
+    expect(denied.body).toMatchObject({ success: false, code: 'auth_failed' });
+  }
+  expectNone(refused);
+});
+
+test('no log line holds a secret', () => {
+  expect(t.log.length).toBeGreaterThan(0);
+  expectNone(t.log.map((line) => ({ from: `log ${line.message}`, text: JSON.stringify(line) })));
+});
+
+test('no file holds a secret: not the database as it lies on the disk, not the generated project', () => {
+  const files = readdirSync(t.directory, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    statSync(join(t.directory, path)).isFile(),
+  );
+  expect(files).toContain('sluice.sqlite');
+  expect(files.filter((path) => path.startsWith('generated/')).length).toBeGreaterThan(3);
+  expectNone(files.map((path) => ({ from: path, text: readFileSync(join(t.directory, path), 'latin1') })));
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { fullPath, operations } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+
+const UNKNOWN = '0190b0c0-0000-7000-8000-000000000000';
+const all = Object.entries(operations) as [string, Operation][];
+const url = (path: string) =>
+  fullPath(path)
+    .replaceAll('{version}', '1')
+    .replaceAll('{from}', '1')
+    .replaceAll('{to}', '1')
+    .replaceAll(/\{\w+\}/g, UNKNOWN);
+const has_body = ({ method }: Operation) => method === 'POST' || method === 'PATCH';
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+});
+afterAll(() => t.close());
+
+describe.each(all)('%s', (name, definition) => {
+  test('says no to nobody unless it is public', async () => {
+    if (definition.access === 'public') return;
+    const answer = await t.request(definition.method, url(definition.path), {
+      anonymous: true,
+      ...(has_body(definition) ? { body: {} } : {}),
+    });
+    expect(answer.status).toBe(401);
+    expect(isErrorBody(answer.body)).toBe(true);
+  });
+
+  test('refuses a body that it cannot read', async () => {
+    if (!has_body(definition) || name === 'auth.logout') return;
+    const path = url(definition.path);
+    const broken = await t.request(definition.method, path, { raw: '{"a":' });
+    expect([broken.status, isErrorBody(broken.body)]).toEqual([400, true]);
+    const foreign = await t.request(definition.method, path, { raw: 'a=1', headers: { 'content-type': 'text/plain' } });
+    expect([foreign.status, isErrorBody(foreign.body)]).toEqual([415, true]);
+    const list = await t.request(definition.method, path, { raw: '[]' });
+    expect([list.status, isErrorBody(list.body)]).toEqual([422, true]);
+    const large = await t.request(definition.method, path, {
+      raw: JSON.stringify({ a: 'x'.repeat(definition.max_body ?? 1024 * 1024) }),
+    });
+    expect([large.status, isErrorBody(large.body)]).toEqual([413, true]);
+    const deep = await t.request(definition.method, path, { raw: `{"a":${'['.repeat(100)}${']'.repeat(100)}}` });
+    expect([deep.status, isErrorBody(deep.body)]).toEqual([422, true]);
+    const polluted = await t.request(definition.method, path, { raw: '{"a":{"__proto__":{"x":1}}}' });
+    expect([polluted.status, isErrorBody(polluted.body)]).toEqual([422, true]);
+  });
+
+  test('names an unknown field and the nearest known one', async () => {
+    const path = url(definition.path);
+    const answer = has_body(definition)
+      ? await t.request(definition.method, path, { body: { nonsense_field: 1 } })
+      : await t.request(definition.method, `${path}?nonsense_field=1`);
+    expect(answer.status).toBe(422);
+    expect(answer.body['detail']).toContain('nonsense_field');
+    expect(isErrorBody(answer.body)).toBe(true);
+  });
+
+  test('an unknown or malformed id is 404', async () => {
+    if (!definition.path.includes('{') || definition.access === 'public') return;
+    for (const id of [UNKNOWN, 'not-an-id', '%00', "'%20or%20'1'%3D'1"]) {
+      const path = fullPath(definition.path).replaceAll(/\{\w+\}/g, id);
+      const answer = await t.request(definition.method, path, has_body(definition) ? { body: {} } : {});
+      expect([answer.status, isErrorBody(answer.body)]).toEqual([404, true]);
+    }
+  });
+});
+
+test('an address that is not there is 404 with the one error body', async () => {
+  const answer = await t.request('GET', '/api/v1/nowhere');
+  expect([answer.status, isErrorBody(answer.body)]).toEqual([404, true]);
+});
+
+test('the other form of an error carries the code, the fields and the request id', async () => {
+  const answer = await t.request('POST', '/api/v1/connections', {
+    body: { name: 1 },
+    headers: { accept: 'application/problem+json', 'x-request-id': 'my-id' },
+  });
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(answer.body).toMatchObject({ type: 'about:blank', status: 422, code: 'invalid', request_id: 'my-id' });
+  expect(answer.body['errors']).toContainEqual({ field: 'name', message: 'name must be a text.' });
+  expect(answer.headers.get('x-request-id')).toBe('my-id');
+});
+
+test('a host name that is not ours and a foreign origin are refused everywhere', async () => {
+  for (const path of ['/', '/api/health', '/api/v1/auth/status', '/api/openapi.json', '/api/internal/hosts/stream']) {
+    const rebound = await t.request('GET', path, { headers: { host: 'evil.example' } });
+    expect(rebound.status).toBe(403);
+    expect(rebound.body['detail']).toContain('SVC_ALLOWED_HOSTS');
+    const foreign = await t.request('GET', path, { headers: { origin: 'https://evil.example' } });
+    expect(foreign.status).toBe(403);
+  }
+});
+
+test('the control channel wants the service token, whoever is signed in', async () => {
+  const answer = await t.request('GET', '/api/internal/hosts/stream?id=h1');
+  expect(answer.status).toBe(401);
+  expect(answer.body['detail']).toContain('SVC_AGENT_SERVICE_TOKEN');
+});
+
+test('the OpenAPI document names every operation and every reference resolves', async () => {
+  const { body } = await t.request('GET', '/api/openapi.json', { anonymous: true });
+  const ids = Object.values(body['paths'] as Record<string, Record<string, { operationId: string }>>).flatMap((item) =>
+    Object.values(item).map(({ operationId }) => operationId),
+  );
+  expect(ids.sort()).toEqual(Object.keys(operations).sort());
+  for (const [reference] of JSON.stringify(body).matchAll(/#\/[\w/]+/g)) {
+    let node: unknown = body;
+    for (const step of reference.slice(2).split('/')) node = (node as Record<string, unknown>)[step];
+    expect(node).toBeDefined();
+  }
+});
+
+test('answers carry the headers that keep a browser safe', async () => {
+  const { headers } = await t.request('GET', '/api/health', { anonymous: true });
+  expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('x-frame-options')).toBe('DENY');
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+});

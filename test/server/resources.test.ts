@@ -1,0 +1,139 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+
+let t: TestApp;
+let connection_id: string;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  const db = new Database(join(t.directory, 'databases/shop.sqlite'));
+  db.run('create table products (id integer primary key, name text not null, price real)');
+  db.close();
+  const created = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  });
+  connection_id = String(created.body['id']);
+});
+afterEach(() => t.close());
+
+const resource = (over: object = {}) => ({
+  connection_id,
+  name: 'product',
+  description: 'One product',
+  uri_template: 'shop://products/{id}',
+  sql_query: 'select id, name from products where id = :id',
+  ...over,
+});
+const prompt = (over: object = {}) => ({
+  name: 'report',
+  description: 'A report',
+  template: 'Report on {{ topic }}.',
+  arguments: [{ name: 'topic' }],
+  ...over,
+});
+const problem = { accept: 'application/problem+json' };
+
+test('a resource is created with the variables of its address as parameters, read, changed and deleted', async () => {
+  const created = await t.request('POST', '/api/v1/resources', { body: resource() });
+  expect(created.status).toBe(201);
+  expect(created.body).toMatchObject({
+    connection_name: 'shop',
+    mime_type: 'application/json',
+    parameters: [{ name: 'id', type: 'string', required: true }],
+    version: 1,
+  });
+  const path = `/api/v1/resources/${String(created.body['id'])}`;
+  const changed = await t.request('PATCH', path, { body: { ...created.body, mime_type: 'text/csv' } });
+  expect(changed.body).toMatchObject({ mime_type: 'text/csv', version: 2 });
+  expect((await t.request('PATCH', path, { body: { version: 1, title: 'x' } })).status).toBe(409);
+  expect((await t.request('DELETE', path)).status).toBe(204);
+  expect((await t.request('GET', path)).status).toBe(404);
+});
+
+describe('a resource is refused at the field that is wrong', () => {
+  const cases: readonly [string, object, string][] = [
+    ['an address without a scheme', { uri_template: '/products/{id}' }, 'uri_template'],
+    ['an operator of a higher level', { uri_template: 'shop://products/{/id*}' }, 'uri_template'],
+    ['the same variable twice', { uri_template: 'shop://{id}/{id}' }, 'uri_template'],
+    ['variables that touch', { uri_template: 'shop://{id}{name}', sql_query: 'select :id, :name' }, 'uri_template'],
+    ['a parameter that the address lacks', { parameters: [{ name: 'other', type: 'string' }] }, 'parameters.0.name'],
+    ['a variable that the statement lacks a value for', { sql_query: 'select :nothing as x' }, 'sql_query'],
+    ['a statement that writes', { sql_query: 'delete from products where id = :id' }, 'sql_query'],
+    ['a media type that is none', { mime_type: 'json' }, 'mime_type'],
+    ['a template that does not parse', { transform_template: '{% if %}' }, 'transform_template'],
+  ];
+  test.each(cases)('%s', async (_, over, field) => {
+    const answer = await t.request('POST', '/api/v1/resources', { body: resource(over), headers: problem });
+    expect(answer.status).toBe(422);
+    expect((answer.body['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+    expect((await t.request('GET', '/api/v1/resources')).body['total']).toBe(0);
+  });
+
+  test('a name or an address that is taken', async () => {
+    await t.request('POST', '/api/v1/resources', { body: resource() });
+    const named = await t.request('POST', '/api/v1/resources', {
+      body: resource({ uri_template: 'shop://other/{id}' }),
+      headers: problem,
+    });
+    expect([named.status, named.body['errors']]).toMatchObject([409, [{ field: 'name' }]]);
+    const addressed = await t.request('POST', '/api/v1/resources', { body: resource({ name: 'other' }), headers: problem });
+    expect([addressed.status, addressed.body['errors']]).toMatchObject([409, [{ field: 'uri_template' }]]);
+  });
+});
+
+test('a prompt is created with a template or with messages, owned or not, changed and deleted', async () => {
+  const created = await t.request('POST', '/api/v1/prompts', { body: prompt() });
+  expect(created.status).toBe(201);
+  expect(created.body).toMatchObject({
+    connection_id: null,
+    connection_name: null,
+    arguments: [{ name: 'topic', required: true }],
+    version: 1,
+  });
+  const path = `/api/v1/prompts/${String(created.body['id'])}`;
+  const messages = [
+    { role: 'user', template: 'What about {{ topic }}?' },
+    { role: 'assistant', template: 'Let me look.' },
+  ];
+  const changed = await t.request('PATCH', path, { body: { template: null, messages, connection_id } });
+  expect(changed.body).toMatchObject({ template: null, messages, connection_name: 'shop', version: 2 });
+  await t.request('DELETE', `/api/v1/connections/${connection_id}`);
+  expect((await t.request('GET', path)).status).toBe(404);
+});
+
+describe('a prompt is refused at the field that is wrong', () => {
+  const cases: readonly [string, object, string][] = [
+    ['neither a template nor messages', { template: null }, 'template'],
+    ['both', { messages: [{ role: 'user', template: 'x' }] }, 'template'],
+    ['a template that does not parse', { template: '{% for %}' }, 'template'],
+    ['a message that does not parse', { template: null, messages: [{ role: 'user', template: '{{' }] }, 'messages.0.template'],
+    ['an argument declared twice', { arguments: [{ name: 'topic' }, { name: 'topic' }] }, 'arguments.1.name'],
+    ['a role that is not known', { template: null, messages: [{ role: 'system', template: 'x' }] }, 'messages.0.role'],
+    ['an unknown connection', { connection_id: '0190b0c0-0000-7000-8000-000000000000' }, 'connection_id'],
+  ];
+  test.each(cases)('%s', async (_, over, field) => {
+    const answer = await t.request('POST', '/api/v1/prompts', { body: prompt(over), headers: problem });
+    expect(answer.status).toBe(422);
+    expect((answer.body['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
+    const plain = await t.request('POST', '/api/v1/prompts', { body: prompt(over) });
+    expect(isErrorBody(plain.body)).toBe(true);
+    expect((await t.request('GET', '/api/v1/prompts')).body['total']).toBe(0);
+  });
+});
+
+test('resources and prompts are frozen; a resource that no longer prepares refuses the deploy', async () => {
+  await t.request('POST', '/api/v1/resources', { body: resource() });
+  await t.request('POST', '/api/v1/prompts', { body: prompt() });
+  const rehearsed = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
+  expect(rehearsed.body['counts']).toEqual({ connections: 1, tools: 0, resources: 1, prompts: 1 });
+  const db = new Database(join(t.directory, 'databases/shop.sqlite'));
+  db.run('drop table products');
+  db.close();
+  const refused = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
+  expect(refused.status).toBe(422);
+  expect(refused.body['detail']).toContain('resource product:');
+});

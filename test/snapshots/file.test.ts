@@ -1,0 +1,74 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { snapshotFile } from '#snapshots/file.ts';
+import { SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
+
+const folders: string[] = [];
+let path = '';
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'snapshot-file-'));
+  folders.push(folder);
+  path = join(folder, 'snapshot.json');
+});
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+const snapshotOf = (version: number): Snapshot => ({
+  version,
+  checksum: `sha256:${String(version).repeat(64)}`,
+  created_at: '2026-01-01T00:00:00.000Z',
+  content: { format: SNAPSHOT_FORMAT, connections: [], tools: [], resources: [], prompts: [] } as unknown as Snapshot['content'],
+});
+
+describe('a host’s snapshot file', () => {
+  test('is empty at first', async () => {
+    expect(await snapshotFile(path).read()).toEqual({ snapshot: null, stopped: false, fault: null });
+  });
+
+  test('gives back what was written last, and leaves no draft behind', async () => {
+    const file = snapshotFile(path);
+    await file.write(snapshotOf(1));
+    await file.write(snapshotOf(2));
+    expect(await file.read()).toEqual({ snapshot: snapshotOf(2), stopped: false, fault: null });
+    expect((await readdir(join(path, '..'))).sort()).toEqual(['snapshot.json', 'snapshot.json.previous']);
+  });
+
+  test.each([
+    ['a changed byte', (text: string) => text.replace('"version":2', '"version":3')],
+    ['half a file', (text: string) => text.slice(0, text.length / 2)],
+    ['an empty file', () => ''],
+    ['another format', () => '{}'],
+  ])('%s is passed over for the one before it', async (_, damage) => {
+    const file = snapshotFile(path);
+    await file.write(snapshotOf(1));
+    await file.write(snapshotOf(2));
+    await writeFile(path, damage(await readFile(path, 'utf8')));
+    expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: expect.stringContaining('damaged') });
+    await file.write(snapshotOf(4));
+    await writeFile(path, '');
+    expect(await file.read()).toMatchObject({ snapshot: { version: 1 } });
+  });
+
+  test('a damaged file without an earlier one is no snapshot', async () => {
+    await writeFile(path, 'rubbish');
+    expect(await snapshotFile(path).read()).toMatchObject({ snapshot: null, fault: expect.stringContaining('damaged') });
+  });
+
+  test('a lost file is replaced by the one before it', async () => {
+    const file = snapshotFile(path);
+    await file.write(snapshotOf(1));
+    await file.write(snapshotOf(2));
+    await rm(path);
+    expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: null });
+  });
+
+  test('remembers that the server was stopped', async () => {
+    const file = snapshotFile(path);
+    await file.write(snapshotOf(1));
+    await file.setStopped(true);
+    expect(await snapshotFile(path).read()).toMatchObject({ stopped: true, snapshot: { version: 1 } });
+    await file.setStopped(false);
+    expect((await file.read()).stopped).toBe(false);
+  });
+});

@@ -1,0 +1,169 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import { type Compiled, compileQuery } from '#snapshots/compile.ts';
+import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
+import { resourceDefinition } from '#snapshots/entities.ts';
+import { type Configuration, createFreezeMemo, freeze } from '#snapshots/freeze.ts';
+
+const times = { created_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z' };
+
+const connection: ConnectionDefinition & Record<string, unknown> = {
+  id: 'c1',
+  name: 'shop',
+  db_type: 'postgresql',
+  host: 'db.example',
+  port: 5432,
+  database: 'shop',
+  username: 'reader',
+  password: { $sealed: 'v1.aaaaaaaa.fingerprint.ciphertext' },
+  ssl_mode: null,
+  ssl_ca: null,
+  ssl_cert: null,
+  ssl_key: null,
+  extra_params: {},
+  enabled: true,
+  read_only: false,
+  pool_size: 4,
+  max_concurrency: null,
+  queue_limit: 100,
+  queue_timeout_ms: 5_000,
+  query_timeout_ms: 30_000,
+  max_rows: 1_000,
+  max_bytes: 4_194_304,
+  version: 1,
+  ...times,
+};
+
+const STATEMENTS = [
+  'select 1 as one',
+  'select id from products where id = :id',
+  'select id from products [[ where id in (:ids) ]]',
+  'update products set name = :name where id = :id',
+  'with a as (select :id::int as x) select x from a',
+];
+const PARAMETERS = [
+  { name: 'id', type: 'integer' as const, description: '', required: true },
+  { name: 'name', type: 'string' as const, description: 'A name', required: true, max_length: 10 },
+  { name: 'ids', type: 'array' as const, items: 'integer' as const, description: '', required: false },
+];
+
+const tool = fc.record({
+  name: fc.stringMatching(/^[a-z_]{1,12}$/),
+  description: fc.string({ minLength: 1 }),
+  title: fc.option(fc.string({ minLength: 1 })),
+  sql_query: fc.constantFrom(...STATEMENTS),
+  tags: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
+  return_type: fc.constantFrom('rows' as const, 'row' as const, 'value' as const, 'csv' as const),
+  transform_template: fc.constantFrom(null, '{{ rows | length }}'),
+  enabled: fc.boolean(),
+  read_only: fc.boolean(),
+  timeout_ms: fc.option(fc.integer({ min: 1, max: 1_000 })),
+  max_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
+  cache_ttl_seconds: fc.integer({ min: 0, max: 10 }),
+});
+
+const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>
+  list.map((one, n): ToolDefinition => ({
+    ...one,
+    id: `t${n}`,
+    connection_id: 'c1',
+    parameters: PARAMETERS,
+    annotations: {},
+    version: 1,
+    ...times,
+  })),
+);
+
+const resource: ResourceDefinition = {
+  id: 'r1',
+  connection_id: 'c1',
+  name: 'product',
+  title: null,
+  description: 'One product',
+  uri_template: 'shop://products/{id}',
+  sql_query: 'select id from products where id = :id',
+  parameters: PARAMETERS.slice(0, 1),
+  tags: [],
+  mime_type: 'application/json',
+  transform_template: null,
+  enabled: true,
+  version: 1,
+  ...times,
+};
+
+function configuration(list: readonly ToolDefinition[], over: Partial<Configuration> = {}): Configuration {
+  return {
+    server: { server_name: 'Sluice', host: '127.0.0.1', port: 8080 } as unknown as Configuration['server'],
+    connections: [connection],
+    tools: list,
+    resources: [resource],
+    prompts: [],
+    compiled: new Map(),
+    allow_passthrough_sql: false,
+    ...over,
+  };
+}
+
+async function artifacts(list: readonly ToolDefinition[]): Promise<Map<string, Compiled>> {
+  const stored = new Map<string, Compiled>([[resource.id, await compileQuery(resourceDefinition(resource), 'postgresql')]]);
+  for (const one of list) stored.set(one.id, await compileQuery(one, 'postgresql'));
+  // As it comes back from the store.
+  return new Map(JSON.parse(JSON.stringify([...stored])) as [string, Compiled][]);
+}
+
+test('stored artifacts, a memo and nothing at all give the same bytes, in whatever order rows and keys come', async () => {
+  await fc.assert(
+    fc.asyncProperty(tools, async (list) => {
+      const fresh = await freeze(configuration(list));
+      const compiled = await artifacts(list);
+      const memo = createFreezeMemo();
+      const stored = await freeze(configuration(list, { compiled, memo }));
+      const remembered = await freeze(configuration(list, { compiled, memo }));
+      const turned = list
+        .map((one) => Object.fromEntries(Object.entries(one).toReversed()) as unknown as ToolDefinition)
+        .toReversed();
+      const shuffled = await freeze(configuration(turned, { compiled }));
+      for (const other of [stored, remembered, shuffled]) {
+        expect(other.text).toBe(fresh.text);
+        expect(other.checksum).toBe(fresh.checksum);
+      }
+      expect(canonical(JSON.parse(fresh.text))).toBe(fresh.text);
+      expect(checksum(fresh.text)).toBe(fresh.checksum);
+      expect(JSON.parse(fresh.text)).toEqual(JSON.parse(JSON.stringify(fresh.content)));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a tool of a disabled connection is left out with a warning, one that writes on a read-only connection is a problem', async () => {
+  const [one] =
+    fc.sample(
+      tools.filter((list) => list.length > 0),
+      1,
+    )[0] ?? [];
+  if (one === undefined) throw new Error('no sample');
+  const enabled = { ...one, enabled: true };
+  const disabled = await freeze(configuration([enabled], { connections: [{ ...connection, enabled: false }], resources: [] }));
+  expect(disabled).toMatchObject({ problems: [], content: { tools: [], connections: [] } });
+  expect(disabled.warnings).toHaveLength(1);
+  const writing = { ...enabled, sql_query: STATEMENTS[3] ?? '', read_only: false };
+  const refused = await freeze(configuration([writing], { connections: [{ ...connection, read_only: true }] }));
+  expect(refused.problems).toMatchObject([{ entity_type: 'tool', name: one.name }]);
+});
+
+test('a statement runs in the cheap session only when it reads and holds nothing but closed built-ins', async () => {
+  const base = fc.sample(
+    tools.filter((list) => list.length > 0),
+    1,
+  )[0]?.[0];
+  if (base === undefined) throw new Error('no sample');
+  const modeOf = async (sql_query: string, read_only: boolean) => {
+    const frozen = await freeze(configuration([{ ...base, enabled: true, sql_query, read_only }]));
+    return frozen.content.tools[0]?.mode;
+  };
+  expect(await modeOf('select id, upper(name) from products', true)).toBe('fixed');
+  expect(await modeOf('select my_function(id) from products', true)).toBe('read');
+  expect(await modeOf('select id from products', false)).toBe('write');
+  expect(await modeOf("select set_config('default_transaction_read_only', 'off', false)", true)).not.toBe('fixed');
+});

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type App, createApp } from '#core/app.ts';
+import { openStore } from '#core/db/open.ts';
+import { parseEnv } from '#core/env.ts';
+import { createMemoryKv } from '#core/kv/memory.ts';
+import { createLog, type LogLine } from '#core/log.ts';
+import { createHttp } from '#server/http.ts';
+import { testDatabase } from './databases.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  readonly headers: Headers;
+}
+
+export interface TestApp {
+  readonly app: App;
+  readonly directory: string;
+  /** Every log line so far. */
+  readonly log: LogLine[];
+  /** Moves the clock. */
+  advance(ms: number): void;
+  /** A request as it stands; `cookie` is that of the last sign-in unless `anonymous`. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  /** Creates the administrator and keeps the cookie. */
+  signIn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly raw?: string;
+  readonly headers?: Record<string, string>;
+  readonly anonymous?: boolean;
+}
+
+const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
+
+/** A whole server in this process: a fresh store (embedded, or PostgreSQL when TEST_METADATA says so), a clock that stands still, its own folder. */
+export async function testApp(variables: Record<string, string> = {}, database_url?: string): Promise<TestApp> {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
+  const own =
+    database_url === undefined && process.env['TEST_METADATA'] === 'postgresql' ? await testDatabase('postgresql') : null;
+  const { env } = parseEnv('server', {
+    SVC_ENV: 'dev',
+    SVC_KV: 'memory',
+    SVC_ENCRYPTION_KEY: SECRET,
+    SVC_JWT_SECRET: SECRET,
+    SVC_AGENT_SERVICE_TOKEN: SECRET,
+    SVC_DATA_DIR: directory,
+    SVC_GENERATED_DIR: join(directory, 'generated'),
+    SVC_ALLOW_PRIVATE_NETWORKS: 'true',
+    ...variables,
+  });
+  let now = Date.parse('2026-03-01T12:00:00.000Z');
+  const lines: LogLine[] = [];
+  const app = await createApp({
+    env,
+    store: await openStore(own?.url ?? database_url ?? `file:${join(directory, 'sluice.sqlite')}`),
+    kv: createMemoryKv(() => now),
+    log: createLog('DEBUG', (line) => lines.push(line)),
+    clock: () => new Date(now),
+    ids: () => Bun.randomUUIDv7(),
+  });
+  const http = createHttp(app);
+  let cookie = '';
+  const request: TestApp['request'] = async (method, path, options = {}) => {
+    const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    const response = await http.fetch(
+      new Request(`http://localhost${path}`, {
+        method,
+        headers: {
+          host: 'localhost',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(cookie === '' || options.anonymous ? {} : { cookie }),
+          ...options.headers,
+        },
+        ...(body === undefined ? {} : { body }),
+      }),
+      { address: '192.0.2.1' },
+    );
+    const set = response.headers.get('set-cookie');
+    if (set !== null && !options.anonymous) cookie = set.split(';')[0] ?? '';
+    const text = await response.text();
+    const json = (response.headers.get('content-type') ?? '').includes('json');
+    return { status: response.status, headers: response.headers, body: json && text !== '' ? JSON.parse(text) : { text } };
+  };
+  return {
+    app,
+    directory,
+    log: lines,
+    advance: (ms) => {
+      now += ms;
+    },
+    request,
+    async signIn() {
+      await request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: 'correct horse' } });
+    },
+    async close() {
+      await app.close();
+      await own?.drop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The one form of every error answer (contract section 1). */
+export function isErrorBody(body: unknown): boolean {
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    Object.keys(body).join() === 'detail' &&
+    typeof (body as { detail: unknown }).detail === 'string' &&
+    /^[A-Z0-9a-z_].*[.?]$/s.test((body as { detail: string }).detail)
+  );
+}

@@ -1,0 +1,46 @@
+import { test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executable = process.env['CHROMIUM_PATH'] ?? PLACES.find((path) => existsSync(path));
+
+/** A machine without a browser skips these tests by name; `CI=true` fails them instead. */
+export const browserTest = executable === undefined && process.env['CI'] !== 'true' ? test.skip : test;
+
+// Without the background-networking flags Chromium asks for Google's hosts at every start.
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function openBrowser(): Promise<Browser> {
+  if (executable === undefined) throw new Error(`No browser: install Debian's chromium, or set CHROMIUM_PATH.`);
+  return chromium.launch({ executablePath: executable, args: FLAGS });
+}
+
+export interface Look {
+  readonly width: number;
+  readonly scheme: 'light' | 'dark';
+}
+
+/** A page of a fresh profile, without animations, that collects every console error and uncaught fault in `faults`. */
+export async function openPage(browser: Browser, look: Look): Promise<{ page: Page; context: BrowserContext; faults: string[] }> {
+  const context = await browser.newContext({
+    viewport: { width: look.width, height: 900 },
+    colorScheme: look.scheme,
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  return { page, context, faults };
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Programs {
+  readonly url: string;
+  readonly mcp_url: string;
+  readonly directory: string;
+  readonly port: number;
+  readonly agent_port: number;
+  readonly process: Bun.Subprocess;
+  /** Everything that was printed so far. */
+  output(): string;
+  /** A REST call with the administrator's cookie; throws with the answer when it is not 2xx. */
+  api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Creates the administrator, or signs in. */
+  signIn(): Promise<void>;
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+export interface ProgramOptions {
+  readonly env?: Record<string, string>;
+  /** An earlier run's folder and ports, to start again. */
+  readonly again?: Programs;
+  readonly role?: 'all' | 'server';
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): number {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const { port } = server;
+  void server.stop(true);
+  return port ?? 0;
+}
+
+/** The real programs as `npm start` runs them, in a folder of their own, on free ports. Ready when it answers. */
+export async function startPrograms(options: ProgramOptions = {}): Promise<Programs> {
+  const directory = options.again?.directory ?? mkdtempSync(join(tmpdir(), 'sluice-run-'));
+  const port = options.again?.port ?? freePort();
+  const mcp_port = options.again === undefined ? freePort() : Number(new URL(options.again.mcp_url).port);
+  const agent_port = options.again?.agent_port ?? freePort();
+  let printed = '';
+  const child = Bun.spawn([process.execPath, 'server/main.ts'], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      SVC_ENV: 'dev',
+      SVC_ROLE: options.role ?? 'all',
+      SVC_PORT: String(port),
+      SVC_FASTMCP_PORT: String(mcp_port),
+      SVC_AGENT_MCP_PORT: String(agent_port),
+      SVC_DATA_DIR: directory,
+      SVC_GENERATED_DIR: join(directory, 'generated'),
+      SVC_ALLOW_PRIVATE_NETWORKS: 'true',
+      ...options.env,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    void (async () => {
+      for await (const chunk of stream) printed += Buffer.from(chunk).toString();
+    })();
+  }
+  const url = `http://127.0.0.1:${port}`;
+  let cookie = '';
+  const send = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', cookie },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const set = response.headers.get('set-cookie');
+    if (set !== null) cookie = set.split(';')[0] ?? '';
+    return { ok: response.ok, status: response.status, text: await response.text() };
+  };
+  await until(
+    async () => (await fetch(`${url}/api/health`)).ok,
+    20_000,
+    () => printed,
+  );
+  return {
+    url,
+    mcp_url: `http://127.0.0.1:${mcp_port}/mcp`,
+    directory,
+    port,
+    agent_port,
+    process: child,
+    output: () => printed,
+    async api<T>(method: string, path: string, body?: unknown) {
+      const { ok, status, text } = await send(method, path, body);
+      if (!ok) throw new Error(`${method} ${path} answered ${status}: ${text}`);
+      return (text === '' ? {} : JSON.parse(text)) as T;
+    },
+    async signIn() {
+      const account = { username: 'ada', password: 'correct horse' };
+      const made = await send('POST', '/auth/setup', account);
+      if (!made.ok) await send('POST', '/auth/login', account);
+    },
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      await child.exited;
+    },
+  };
+}
+
+/** Removes the folder of stopped programs. */
+export const removeFolder = ({ directory }: Programs): void => rmSync(directory, { recursive: true, force: true });
+
+/** Repeats until it is true; a failed attempt counts as false. Throws with what `context` says after `timeout_ms`. */
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  timeout_ms: number,
+  context: () => string = () => '',
+): Promise<void> {
+  const ends = performance.now() + timeout_ms;
+  for (;;) {
+    try {
+      if (await condition()) return;
+    } catch {
+      // Not yet.
+    }
+    if (performance.now() > ends) throw new Error(`This did not become true within ${timeout_ms} ms. ${context()}`);
+    await Bun.sleep(25);
+  }
+}

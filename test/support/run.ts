@@ -1,0 +1,211 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { reachable } from './databases.ts';
+
+/** What `npm test` runs once everything is installed: the checks, then every test file in a process of its own. */
+interface Report {
+  readonly title: string;
+  readonly seconds: number;
+  readonly output: string;
+  readonly passed: number;
+  /** Names of what failed and of what was skipped. */
+  readonly failed: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly status: 'passed' | 'failed' | 'skipped';
+}
+
+const ROOT = join(import.meta.dir, '../..');
+const TEST_MS = 30_000;
+const FILE_MS = 300_000;
+/** Run only when a filter names them: they take minutes. */
+const LONG = ['test/bench/', 'test/faults/'];
+const CHECKS = [
+  { title: 'oxfmt --check', program: ['oxfmt', 'oxfmt'], args: ['--check', '.'] },
+  { title: 'oxlint --type-aware', program: ['oxlint', 'oxlint'], args: ['--type-aware'] },
+  { title: 'tsc --noEmit', program: ['typescript', 'tsc'], args: ['--noEmit'] },
+] as const;
+
+/** Tests of the whole server run a second time with the metadata in PostgreSQL; these look at the embedded file itself. */
+const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'two-factor'];
+
+const NOTHING_RAN: Report = {
+  title: '',
+  seconds: 0,
+  output: '',
+  passed: 0,
+  failed: ['no test ran: no test file matches'],
+  skipped: [],
+};
+
+/** Runs the checks (without a filter) and the test files whose path holds one of the filters; answers with the exit code. */
+async function runAll(args: readonly string[]): Promise<number> {
+  const options_at = args.findIndex((arg) => arg.startsWith('-'));
+  const filters = options_at < 0 ? args : args.slice(0, options_at);
+  const options = options_at < 0 ? [] : args.slice(options_at);
+  const reports = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  const checks = args.length > 0 ? [] : CHECKS.map((check) => () => runCheck(check));
+  const found = testFiles(filters);
+  const runs = [
+    ...found.map((file) => ({ file, environment: {} })),
+    ...found.filter(onBothStores).map((file) => ({ file, environment: { TEST_METADATA: 'postgresql' } })),
+  ];
+  const files = runs.map(
+    ({ file, environment }, index) =>
+      () =>
+        runFile(file, options, join(reports, `${index}.xml`), environment),
+  );
+  const checked = await inParallel([buildUi, ...checks]);
+  const tested = await inParallel(files);
+  await rm(reports, { recursive: true, force: true });
+  const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
+  return summary(ran ? [...checked, ...tested] : [...checked, NOTHING_RAN]);
+}
+
+/** Without a PostgreSQL server the tests that name it are skipped, or fail in CI; there is no need to say so twice. */
+function onBothStores(file: string): boolean {
+  if (!reachable.postgres || !file.startsWith('test/server/') || EMBEDDED_ONLY.some((name) => file.includes(name))) return false;
+  return readFileSync(join(ROOT, file), 'utf8').includes('testApp(');
+}
+
+async function run(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; output: string; seconds: number; late: boolean }> {
+  const since = performance.now();
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  let late = false;
+  const limit = setTimeout(() => {
+    late = true;
+    child.kill('SIGKILL');
+  }, FILE_MS);
+  const reading = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const code = await child.exited;
+  clearTimeout(limit);
+  // A process that a test left behind can hold the pipes open.
+  const texts = await Promise.race([
+    reading,
+    Bun.sleep(2_000).then(() => ['', 'Its output is held open by a process it left behind.']),
+  ]);
+  return { code, output: texts.join('').trimEnd(), seconds: (performance.now() - since) / 1000, late };
+}
+
+async function buildUi(): Promise<Report> {
+  const title = 'vite build ui';
+  const { code, output, seconds } = await run(['launch.mjs', 'build']);
+  return { title, seconds, output, passed: code === 0 ? 1 : 0, failed: code === 0 ? [] : [title], skipped: [] };
+}
+
+async function runCheck({ title, program, args }: (typeof CHECKS)[number]): Promise<Report> {
+  const [directory, name] = program;
+  const manifest: { bin: string | Record<string, string> } = await Bun.file(
+    join(ROOT, 'node_modules', directory, 'package.json'),
+  ).json();
+  const script = typeof manifest.bin === 'string' ? manifest.bin : (manifest.bin[name] ?? '');
+  const { code, output, seconds } = await run([join('node_modules', directory, script), ...args]);
+  return { title, seconds, output, passed: code === 0 ? 1 : 0, failed: code === 0 ? [] : [title], skipped: [] };
+}
+
+/** Tests in a browser come first: they take longest. */
+function testFiles(filters: readonly string[]): string[] {
+  const wanted = filters.map((filter) => filter.replace(/^\.\//, ''));
+  const named = (folder: string) => wanted.some((filter) => filter.startsWith(folder.slice(0, -1)));
+  return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+    .filter((path) => /\.test\.tsx?$/.test(path) && (wanted.length === 0 || wanted.some((filter) => path.includes(filter))))
+    .filter((path) => LONG.every((folder) => !path.startsWith(folder) || named(folder)))
+    .toSorted((a, b) => Number(b.startsWith('test/e2e/')) - Number(a.startsWith('test/e2e/')) || (a < b ? -1 : 1));
+}
+
+async function runFile(
+  file: string,
+  options: readonly string[],
+  report_path: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Report> {
+  const title = Object.keys(environment).length === 0 ? file : `${file} (metadata in PostgreSQL)`;
+  const flags = ['--no-orphans', `--timeout=${TEST_MS}`, '--reporter=junit', `--reporter-outfile=${report_path}`, ...options];
+  const { code, output, seconds, late } = await run(['test', ...flags, `./${file}`], environment);
+  const report = Bun.file(report_path);
+  const cases = (await report.exists()) ? parseJunit(await report.text()) : [];
+  const named = (status: Case['status']) =>
+    cases.filter((item) => item.status === status).map((item) => `${title} › ${item.name}`);
+  const failed = named('failed');
+  const none_wanted = options.length > 0 && cases.length === 0 && /matched 0 tests/.test(output);
+  if (late) failed.push(`${title} › did not end within ${FILE_MS / 1000} s`);
+  else if (code !== 0 && failed.length === 0 && !none_wanted) failed.push(`${title} › ended with code ${code}`);
+  else if (cases.length === 0 && !none_wanted) failed.push(`${title} › reported no test`);
+  return { title, seconds, output, passed: named('passed').length, failed, skipped: named('skipped') };
+}
+
+/** The test cases of a JUnit report as Bun writes it. */
+function parseJunit(xml: string): Case[] {
+  return [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(([, attributes = '', body = '']) => {
+    const name = [attribute(attributes, 'classname'), attribute(attributes, 'name')].filter(Boolean).join(' › ');
+    if (/<(failure|error)\b/.test(body)) return { name, status: 'failed' };
+    return { name, status: /<skipped\b/.test(body) ? 'skipped' : 'passed' };
+  });
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
+
+function attribute(attributes: string, name: string): string {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? '';
+  return value.replaceAll(/&(?:#(\d+)|(\w+));/g, (whole, code?: string, entity?: string) =>
+    code === undefined ? (ENTITIES[entity ?? ''] ?? whole) : String.fromCodePoint(Number(code)),
+  );
+}
+
+/** Runs jobs a few at a time and prints each report as it comes, with its output when something failed. */
+async function inParallel(jobs: readonly (() => Promise<Report>)[]): Promise<Report[]> {
+  const queue = [...jobs];
+  const reports: Report[] = [];
+  const worker = async () => {
+    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+      const report = await job();
+      reports.push(report);
+      print(report);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
+  return reports;
+}
+
+function print({ title, seconds, output, passed, failed, skipped }: Report): void {
+  if (failed.length > 0) say(`\n${output}\n`);
+  const counts = [`${passed} passed`, failed.length && `${failed.length} failed`, skipped.length && `${skipped.length} skipped`];
+  say(`${failed.length > 0 ? '✗' : '✓'} ${title}: ${counts.filter(Boolean).join(', ')} (${seconds.toFixed(1)} s)`);
+}
+
+function summary(reports: readonly Report[]): number {
+  const required = ['1', 'true'].includes(process.env['CI'] ?? '');
+  const passed = reports.reduce((sum, report) => sum + report.passed, 0);
+  const skipped = reports.flatMap((report) => report.skipped);
+  const failed = reports.flatMap((report) => report.failed);
+  if (required) failed.push(...skipped.splice(0).map((name) => `${name} (skipped, which CI=true does not allow)`));
+  if (skipped.length > 0) say(`\nSkipped:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
+  if (failed.length > 0) say(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}`);
+  say(`\n${passed} passed, ${failed.length} failed, ${skipped.length} skipped`);
+  return failed.length > 0 ? 1 : 0;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+// The launcher holds the other end of this channel: when it is gone nobody reads our result. `--no-orphans` ends what we started.
+process.on('disconnect', () => process.exit(1));
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(143));
+const code = await runAll(process.argv.slice(2));
+process.stdout.write('', () => process.exit(code));

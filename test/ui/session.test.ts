@@ -1,0 +1,158 @@
+import { expect, test } from 'bun:test';
+import { createApi } from '#ui/src/api.ts';
+import { fieldError, generalError, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { createSession, missingCredentials, redirect, type SessionState } from '#ui/src/kernel/session.ts';
+
+type Answers = Readonly<Record<string, () => Response>>;
+
+const problem =
+  (status: number, body: object, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+
+/** A session over the real client; the network below it answers from a table and keeps what it was asked. */
+function sessionOver(answers: Answers) {
+  const asked: { line: string; init: RequestInit }[] = [];
+  let ended = 0;
+  const call = createApi({
+    onSessionEnd: () => {
+      ended += 1;
+    },
+    fetch: (url, init) => {
+      const line = `${init.method} ${url}`;
+      asked.push({ line, init });
+      const answer = answers[line];
+      return answer === undefined ? Promise.reject(new TypeError('Failed to fetch')) : Promise.resolve(answer());
+    },
+  });
+  return { session: createSession(call), call, asked, ended: () => ended };
+}
+
+const status = (setup_required: boolean, authenticated: boolean) => () =>
+  Response.json({ setup_required, authenticated, version: '1.2.3' });
+const STATUS = 'GET /api/v1/auth/status';
+const CREDENTIALS = { username: 'ada', password: 'correct horse' };
+
+test('the first look at the server decides between setup, login and the pages', async () => {
+  const table: [Answers, SessionState][] = [
+    [{ [STATUS]: status(true, false) }, 'setup'],
+    [{ [STATUS]: status(false, false) }, 'anonymous'],
+    [{ [STATUS]: status(false, true), 'GET /api/v1/auth/me': () => Response.json({ username: 'ada' }) }, 'signed_in'],
+    [
+      { [STATUS]: status(false, true), 'GET /api/v1/auth/me': problem(401, { code: 'unauthenticated', detail: 'x' }) },
+      'anonymous',
+    ],
+    [{}, 'unreachable'],
+  ];
+  for (const [answers, expected] of table) {
+    const { session } = sessionOver(answers);
+    expect(session.state()).toBe('loading');
+    await session.load();
+    expect(session.state()).toBe(expected);
+  }
+});
+
+test('setup asks for problem details and keeps the faults of the fields', async () => {
+  const { session, asked } = sessionOver({
+    'POST /api/v1/auth/setup': problem(422, {
+      code: 'invalid',
+      detail: 'Some fields are not valid.',
+      errors: [{ field: 'password', message: 'is too short' }],
+    }),
+  });
+  const refused = (await session.setup(CREDENTIALS)) as Problem;
+  expect(new Headers(asked[0]?.init.headers).get('accept')).toContain('application/problem+json');
+  expect(fieldError(refused, 'password')).toBe('is too short');
+  expect(generalError(refused, ['username', 'password'])).toBeUndefined();
+  expect(generalError(refused, ['username'])).toBe('Some fields are not valid.');
+});
+
+test('setup signs in; when somebody was faster the login page is next', async () => {
+  const first = sessionOver({
+    'POST /api/v1/auth/setup': () => Response.json({ username: 'ada', totp_enabled: false }, { status: 201 }),
+  });
+  expect(await first.session.setup(CREDENTIALS)).toBe('signed_in');
+  expect([first.session.state(), first.session.username()]).toEqual(['signed_in', 'ada']);
+
+  const second = sessionOver({
+    'POST /api/v1/auth/setup': problem(409, { code: 'conflict', detail: 'An administrator exists.' }),
+  });
+  await second.session.setup(CREDENTIALS);
+  expect(second.session.state()).toBe('anonymous');
+});
+
+test('a wrong password is told apart from too many attempts and from a second factor', async () => {
+  const LOGIN = 'POST /api/v1/auth/login';
+  const wrong = sessionOver({ [LOGIN]: problem(401, { code: 'unauthenticated', detail: 'Wrong.' }) });
+  expect(await wrong.session.login(CREDENTIALS)).toMatchObject({ code: 'unauthenticated', detail: 'Wrong.' });
+  expect(wrong.ended()).toBe(0);
+
+  const limited = sessionOver({ [LOGIN]: problem(429, { code: 'rate_limited', detail: 'Wait.' }, { 'retry-after': '42' }) });
+  expect(await limited.session.login(CREDENTIALS)).toMatchObject({ code: 'rate_limited', retry_after: 42 });
+
+  const second = sessionOver({ [LOGIN]: () => Response.json({ totp_required: true, pending_token: 'p', expires_in: 300 }) });
+  expect(await second.session.login(CREDENTIALS)).toMatchObject({ pending_token: 'p', expires_in: 300 });
+  expect(second.session.state()).toBe('loading');
+});
+
+test('the second factor signs in; a wrong code ends no session', async () => {
+  const VERIFY = 'POST /api/v1/auth/login/verify-2fa';
+  const factor = { pending_token: 'p', code: '123456', is_recovery: false };
+  const right = sessionOver({ [VERIFY]: () => Response.json({ totp_required: false, username: 'ada' }) });
+  expect(await right.session.verify(factor)).toBe('signed_in');
+  expect([right.session.state(), right.session.username()]).toEqual(['signed_in', 'ada']);
+  expect(right.asked[0]?.init.body).toBe(JSON.stringify(factor));
+
+  const wrong = sessionOver({ [VERIFY]: problem(401, { code: 'unauthenticated', detail: 'Wrong.' }) });
+  expect(await wrong.session.verify(factor)).toMatchObject({ code: 'unauthenticated', detail: 'Wrong.' });
+  expect(wrong.ended()).toBe(0);
+});
+
+test('a call that the server refuses for lack of a session ends it, once', async () => {
+  const { session, call, ended } = sessionOver({
+    'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: 'ada' }),
+    'GET /api/v1/deploy/status': problem(401, { code: 'unauthenticated', detail: 'Sign in.' }),
+  });
+  await session.login(CREDENTIALS);
+  expect(await call('deploy.status', {}).catch(toProblem)).toMatchObject({ detail: 'Sign in.' });
+  expect(ended()).toBe(1);
+  expect([session.end(), session.end()]).toEqual([true, false]);
+});
+
+test('logging out that did not reach the server leaves the session as it is', async () => {
+  const { session } = sessionOver({ 'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: 'ada' }) });
+  await session.login(CREDENTIALS);
+  expect(await session.logout()).toMatchObject({ code: 'offline' });
+  expect(session.state()).toBe('signed_in');
+});
+
+const at = (path: string, search = '') => ({ path, search, origin: 'https://sluice.test' });
+
+test('every page sends a visitor who may not see it to the right one, and back afterwards', () => {
+  expect(redirect('loading', 'member', at('/'))).toBeUndefined();
+  expect(redirect('unreachable', 'login', at('/login'))).toBeUndefined();
+  expect(redirect('setup', 'member', at('/'))).toBe('/setup');
+  expect(redirect('setup', 'setup', at('/setup'))).toBeUndefined();
+  expect(redirect('anonymous', 'member', at('/'))).toBe('/login');
+  expect(redirect('anonymous', 'member', at('/tools', '?q=a'))).toBe('/login?next=%2Ftools%3Fq%3Da');
+  expect(redirect('anonymous', 'setup', at('/setup'))).toBe('/login');
+  expect(redirect('anonymous', 'login', at('/login'))).toBeUndefined();
+  expect(redirect('signed_in', 'login', at('/login', '?next=%2Ftools%3Fq%3Da'))).toBe('/tools?q=a');
+  expect(redirect('signed_in', 'login', at('/login', '?next=https%3A%2F%2Fevil.test'))).toBe('/');
+  expect(redirect('signed_in', 'member', at('/tools'))).toBeUndefined();
+});
+
+test('empty and short entries are named before the server is asked', () => {
+  expect(missingCredentials(CREDENTIALS, 8)).toBeUndefined();
+  expect(missingCredentials({ username: '', password: 'short' }, 8)?.errors.map(({ field }) => field)).toEqual([
+    'username',
+    'password',
+  ]);
+  expect(missingCredentials({ username: 'ada', password: '' }, 1)?.errors).toHaveLength(1);
+});
+
+test('a fault that is no answer becomes a sentence without its inner text', () => {
+  expect(toProblem(new TypeError('secret address')).detail).not.toContain('secret');
+  expect(toProblem(new SyntaxError('secret body'))).toMatchObject({ code: 'internal' });
+  expect(toProblem(new DOMException('x', 'AbortError')).code).toBe('aborted');
+});

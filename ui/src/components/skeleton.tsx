@@ -1,0 +1,19 @@
+import { For } from 'solid-js';
+
+const WIDTHS = ['half', 'long', 'short', 'long'] as const;
+
+/** What stands where a list will be. */
+export function SkeletonList(props: { rows: number; label: string }) {
+  return (
+    <ul class="list" aria-busy="true" aria-label={props.label}>
+      <For each={Array.from({ length: props.rows }, (_, index) => index)}>
+        {(index) => (
+          <li class="entity">
+            <span class="skeleton" data-width={WIDTHS[index % 2]} />
+            <span class="skeleton" data-width={WIDTHS[(index + 1) % 4]} />
+          </li>
+        )}
+      </For>
+    </ul>
+  );
+}

@@ -1,0 +1,50 @@
+import type { ErrorCode, FieldError } from '#core/errors.ts';
+
+/** A failed call as a page shows it. `offline` means that no answer came at all. */
+export interface Problem {
+  readonly code: ErrorCode | 'offline' | 'aborted';
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  /** Seconds until a repetition makes sense. */
+  readonly retry_after?: number;
+}
+
+const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
+
+export function toProblem(fault: unknown): Problem {
+  if (isAnswer(fault)) {
+    const { code, detail, errors, retry_after } = fault;
+    return { code, detail, errors, ...(retry_after === undefined ? {} : { retry_after }) };
+  }
+  if (fault instanceof DOMException && fault.name === 'AbortError') {
+    return { code: 'aborted', detail: 'The request was given up.', errors: [] };
+  }
+  // What fetch rejects with when there is no connection, in every browser.
+  if (fault instanceof TypeError) return { code: 'offline', detail: OFFLINE, errors: [] };
+  return {
+    code: 'internal',
+    detail: 'The answer could not be read. Reload the page; if it stays, look at the server log.',
+    errors: [],
+  };
+}
+
+/** The sentence that belongs to one field, or undefined. */
+export const fieldError = (problem: Problem | undefined, field: string): string | undefined =>
+  problem?.errors.find((error) => error.field === field)?.message;
+
+/** What remains to be said when every given field shows its own sentence. */
+export function generalError(problem: Problem | undefined, fields: readonly string[]): string | undefined {
+  if (problem === undefined) return undefined;
+  const shown = problem.errors.filter((error) => fields.includes(error.field));
+  return shown.length > 0 && shown.length === problem.errors.length ? undefined : problem.detail;
+}
+
+interface Answer {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+  readonly retry_after: number | undefined;
+}
+
+const isAnswer = (fault: unknown): fault is Answer =>
+  fault instanceof Error && 'code' in fault && 'detail' in fault && typeof fault.detail === 'string' && 'errors' in fault;

@@ -1,0 +1,49 @@
+/** `3 tools`, `1 tool`, `No tools` never: the number is always there. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/** `640 ms`, `1.2 s`. */
+export const duration = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
+
+/** Seconds as a clock: `0:09`, `12:30`. */
+export const clock = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+
+const STEPS = [
+  { below: 60, unit: 1, word: 'second' },
+  { below: 3_600, unit: 60, word: 'minute' },
+  { below: 86_400, unit: 3_600, word: 'hour' },
+  { below: Number.POSITIVE_INFINITY, unit: 86_400, word: 'day' },
+] as const;
+
+/** How long before `now` (milliseconds) the ISO time was: `just now`, `4 minutes ago`. */
+export function ago(iso: string, now: number): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1_000));
+  if (seconds < 5) return 'just now';
+  const step = STEPS.find(({ below }) => seconds < below) ?? STEPS[3];
+  return `${plural(Math.floor(seconds / step.unit), step.word)} ago`;
+}
+
+/** A name that a shell and every MCP client take, from the server's display name. */
+export const clientName = (server_name: string): string =>
+  server_name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '') || 'sluice';
+
+/** A word quoted for a POSIX shell. */
+export const shellQuote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** What the login page says around the second factor. */
+export const LOGIN_WORDS = {
+  code_lead: 'Enter the 6-digit code that your authenticator app shows for this server.',
+  recovery_lead: 'Enter one of the recovery codes that you kept when you set up the second factor. Each works once.',
+  missing_code: 'Enter the 6 digits of the code.',
+  missing_recovery: 'Enter a recovery code.',
+  to_recovery: 'Use a recovery code',
+  to_code: 'Use the authenticator app',
+  expires_in: (seconds: number) => `This sign-in expires in ${clock(seconds)}.`,
+  back: 'Back to the password',
+  expired: 'This sign-in has expired. Begin again with the password.',
+  refused: 'Too many wrong codes ended this sign-in. Begin again with the password.',
+  limited: 'Too many attempts: this sign-in ends before the next one is allowed. Begin again with the password later.',
+} as const;

@@ -1,0 +1,74 @@
+import { createSignal, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { Entry } from '#ui/src/components/entry.tsx';
+import { Field } from '#ui/src/components/field.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
+import { missingCredentials } from '#ui/src/kernel/session.ts';
+
+/** Creates the first administrator. */
+export function Setup() {
+  const { session, toasts } = useKernel();
+  const [username, setUsername] = createSignal('');
+  const [password, setPassword] = createSignal('');
+  const [problem, setProblem] = createSignal<Problem>();
+  const [busy, setBusy] = createSignal(false);
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    if (busy()) return;
+    const credentials = { username: username().trim(), password: password() };
+    setProblem(missingCredentials(credentials, 8));
+    if (problem() === undefined) {
+      setBusy(true);
+      const result = await session.setup(credentials);
+      setBusy(false);
+      if (result === 'signed_in') return;
+      // The page is about to become the login page.
+      if (result.code === 'conflict') toasts.show('An administrator exists already. Sign in with that account.');
+      setProblem(result);
+    }
+    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+  };
+
+  return (
+    <Entry
+      title="Create the administrator"
+      lead="This account owns the server: its connections, its tools and who may use them. It is the only one that can be made here."
+    >
+      <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
+        <Field
+          label="Username"
+          name="username"
+          autocomplete="username"
+          autofocus
+          value={username()}
+          onInput={setUsername}
+          error={fieldError(problem(), 'username')}
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          hint="At least 8 characters. A long sentence is easier to keep than a short riddle."
+          value={password()}
+          onInput={setPassword}
+          error={fieldError(problem(), 'password')}
+        />
+        <Show when={generalError(problem(), ['username', 'password'])}>
+          {(text) => (
+            <Notice tone="bad" live>
+              {text()}
+            </Notice>
+          )}
+        </Show>
+        <Button type="submit" kind="primary" busy={busy()}>
+          Create administrator
+        </Button>
+      </form>
+    </Entry>
+  );
+}
