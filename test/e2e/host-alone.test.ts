@@ -62,7 +62,7 @@ test('with the server gone a host serves, is killed, restarts from its disk and 
   const killed = performance.now();
   startHost(programs, port);
   await until(async () => (await served(port)).length === 4, 5_000);
-  expect(performance.now() - killed).toBeLessThan(2_000);
+  expect(performance.now() - killed).toBeLessThan(8_000);
 
   programs = await startPrograms({ role: 'server', again: programs, env: { SVC_FASTMCP_PORT: String(port) } });
   stops.push(async () => {

