@@ -3,7 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Who may import whom at run time: our own folders below each folder or file of `core`. Types are free. */
-const BASE = ['core/contract', 'core/errors', 'core/env', 'core/histogram', 'core/issues', 'core/log', 'core/version'];
+const BASE = [
+  'core/contract',
+  'core/errors',
+  'core/env',
+  'core/exposition',
+  'core/histogram',
+  'core/issues',
+  'core/log',
+  'core/probes',
+  'core/product',
+  'core/version',
+];
 const PROGRAM = [...BASE, 'core/client', 'core/dev-secrets'];
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'core/contract': [],
@@ -17,7 +28,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'core/run': ['core', 'snapshots'],
   'core/client': ['core/contract', 'core/errors'],
   core: BASE,
-  snapshots: ['core/contract', 'core/engine', 'core/errors'],
+  snapshots: ['core/contract', 'core/engine', 'core/errors', 'core/product'],
   // Sources of generated projects: they run elsewhere, with what they import copied beside them.
   'snapshots/generate/project': ['core/engine', 'core/errors', 'core/sources'],
   server: ['core', 'snapshots'],

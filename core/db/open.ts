@@ -4,10 +4,10 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
+import { productFile } from '#core/product.ts';
 import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
@@ -104,7 +104,7 @@ async function openPostgresStore(url: string): Promise<Store> {
   };
 }
 
-const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
+const MIGRATIONS = productFile('core/db/migrations');
 
 /** Runs what the journal holds and the table `migrations` does not. */
 async function migrate(dialect: 'sqlite' | 'pg', run: (text: string) => Promise<Record<string, unknown>[]>): Promise<void> {

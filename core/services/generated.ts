@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { App } from '#core/app.ts';
+import { productFile } from '#core/product.ts';
 import { contentOf, readDeployment, type StoredSnapshot } from './deployment.ts';
 
 /** The project that a snapshot is, as source text. */
@@ -27,7 +28,7 @@ export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<
   await app.sleep(QUIET_MS);
   if ((await readDeployment(app)).active_version !== stored.version) return;
   const job: GenerateJob = { stored, target: join(app.env.SVC_GENERATED_DIR, String(stored.version)) };
-  const worker = new Worker(new URL('./generated-worker.ts', import.meta.url));
+  const worker = new Worker(productFile('core/services/generated-worker.ts'));
   const fault = await new Promise<string | null>((resolve) => {
     worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));
     worker.addEventListener('error', ({ message }) => resolve(message));

@@ -1,11 +1,11 @@
 import { AppError } from '#core/errors.ts';
+import { is_compiled, programCommand } from '#core/product.ts';
 import type { PooledSession } from '#core/sources/session-pool.ts';
 import { toSqliteError } from '#core/sources/sqlite-errors.ts';
 import type { SqliteAnswer, SqliteQuestion, SqliteRows, SqliteRun } from '#core/sources/sqlite-messages.ts';
 import type { Column } from '#core/sources/source.ts';
 
-/** First argument with which a compiled binary is started to be the child program instead of itself. */
-export const SQLITE_CHILD_ARGUMENT = 'sluice-sqlite-child';
+const CHILD_FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
 
 export interface SqliteSession extends PooledSession {
   /** With the `write` policy the transaction is committed; once that began, `signal` no longer stops it. */
@@ -18,7 +18,7 @@ export interface SqliteSession extends PooledSession {
 export async function openSqliteSession(path: string, writable: boolean, signal: AbortSignal): Promise<SqliteSession> {
   let pending: PromiseWithResolvers<SqliteAnswer> | undefined;
   let usable = true;
-  const child = Bun.spawn(childCommand(), {
+  const child = Bun.spawn(programCommand('sqlite-child', CHILD_FLAGS), {
     ipc: (message: SqliteAnswer) => settle((asked) => asked.resolve(message)),
     onExit() {
       usable = false;
@@ -26,7 +26,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     },
     serialization: 'advanced',
     env: {},
-    cwd: isCompiled() ? '/' : import.meta.dir,
+    cwd: is_compiled ? '/' : import.meta.dir,
     stdio: ['ignore', 'ignore', 'ignore'],
     windowsHide: true,
   });
@@ -94,16 +94,6 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     },
     close: kill,
   };
-}
-
-function isCompiled(): boolean {
-  return import.meta.dir.startsWith('/$bunfs/') || import.meta.dir.includes('~BUN');
-}
-
-function childCommand(): string[] {
-  if (isCompiled()) return [process.execPath, SQLITE_CHILD_ARGUMENT];
-  const flags = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
-  return [process.execPath, ...flags, `${import.meta.dir}/sqlite-child.ts`];
 }
 
 function crashed(): AppError {

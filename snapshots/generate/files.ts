@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { productSource } from '#core/product.ts';
 
 export interface GeneratedFile {
   /** Below the project's folder, with `/`. */
@@ -7,7 +8,6 @@ export interface GeneratedFile {
   readonly content: string;
 }
 
-const ROOT = join(import.meta.dirname, '../..');
 const IMPORT = /(\bfrom\s+|\bimport\s+)'((?:#|\.)[^']+)'/g;
 
 /** Where a source of ours stands in a generated project. Those that hold nothing but types there become one file. */
@@ -41,7 +41,7 @@ export function ourSources(entries: readonly string[]): GeneratedFile[] {
   return [...done.values()];
 }
 
-export const readSource = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+export const readSource = (path: string): string => readFileSync(productSource(path), 'utf8');
 
 function placeOf(path: string): string {
   const found = PLACES.find(([from]) => from.test(path));

@@ -26,6 +26,8 @@ export interface ProgramOptions {
   /** An earlier run's folder and ports, to start again. */
   readonly again?: Programs;
   readonly role?: 'all' | 'server';
+  /** Another program than `bun server/main.ts`. */
+  readonly command?: readonly string[];
 }
 
 /** A port that was free a moment ago. */
@@ -43,8 +45,8 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
   const mcp_port = options.again === undefined ? freePort() : Number(new URL(options.again.mcp_url).port);
   const agent_port = options.again?.agent_port ?? freePort();
   let printed = '';
-  const child = Bun.spawn([process.execPath, 'server/main.ts'], {
-    cwd: ROOT,
+  const child = Bun.spawn([...(options.command ?? [process.execPath, 'server/main.ts'])], {
+    cwd: options.command === undefined ? ROOT : directory,
     env: {
       PATH: process.env['PATH'] ?? '',
       SVC_ENV: 'dev',

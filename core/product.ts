@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+
+/** One compiled file holds every program and what they read; Bun shows its inside as a folder. */
+export const is_compiled: boolean = import.meta.dir.startsWith('/$bunfs/') || import.meta.dir.includes('~BUN');
+
+const ROOT = is_compiled ? import.meta.dir.replace(/([\\/]root)[\\/].*$/, '$1') : join(import.meta.dir, '..');
+
+/** Where a file of the product is, by its path in the repository. */
+export const productFile = (path: string): string => join(ROOT, path);
+
+/** Where a compiled file keeps sources: a module that was compiled in is no file to read. */
+export const SOURCES = 'dist/sources';
+
+/** Where the text of one of our modules is. */
+export const productSource = (path: string): string => productFile(is_compiled ? `${SOURCES}/${path}` : path);
+
+/** The programs, by the word that a compiled file takes as its first argument. */
+export const PROGRAMS = {
+  server: 'server/main.ts',
+  host: 'mcp-host/main.ts',
+  agent: 'agent/main.ts',
+  stdio: 'mcp-host/stdio.ts',
+  'sqlite-child': 'core/sources/sqlite-child.ts',
+} as const;
+
+/** What starts a program as a process of its own. @param flags of Bun, where there is a Bun to take them. */
+export function programCommand(name: keyof typeof PROGRAMS, flags: readonly string[] = []): string[] {
+  return is_compiled ? [process.execPath, name] : [process.execPath, ...flags, productFile(PROGRAMS[name])];
+}

@@ -1,0 +1,88 @@
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { SOURCES } from '#core/product.ts';
+import { join, resolve } from 'node:path';
+import type { BunPlugin } from 'bun';
+
+/**
+ * `bun run build:binary [file]`: the server with the other programs, the UI and everything they read from disk in one
+ * executable for this kind of machine.
+ */
+const ROOT = resolve(import.meta.dir, '..');
+/** Inside an executable files keep their place below this folder (`core/product.ts`). */
+const INSIDE = process.platform === 'win32' ? 'B:/~BUN/root' : '/$bunfs/root';
+
+const FOLDERS = ['ui/dist', 'ui/docs', 'core/db/migrations', SOURCES];
+/** Generated projects hold copies of our sources: a module that is also a file needs another place. */
+const COPIED = [
+  'package.json',
+  'core/errors.ts',
+  'core/issues.ts',
+  'core/engine',
+  'core/contract',
+  'core/sources',
+  'snapshots/generate',
+];
+const FILES = [
+  'node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb',
+  'node_modules/libpg-query/wasm/libpg-query.wasm',
+  'node_modules/swagger-ui-dist/swagger-ui-bundle.js',
+  'node_modules/swagger-ui-dist/swagger-ui.css',
+  'node_modules/redoc/bundles/redoc.standalone.js',
+];
+
+for (const path of COPIED) cpSync(join(ROOT, path), join(ROOT, SOURCES, path), { recursive: true });
+
+const embedded = [
+  ...FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  ),
+  ...FILES.map((file) => join(ROOT, file)),
+];
+
+const plugin: BunPlugin = {
+  name: 'one file',
+  setup(build) {
+    build.onLoad({ filter: /server\/binary\.ts$/ }, async ({ path }) => ({
+      loader: 'ts',
+      contents: [
+        ...embedded.map((file, index) => `import f${index} from ${JSON.stringify(file)} with { type: 'file' };`),
+        await Bun.file(path).text(),
+        // A file that nobody names would be left out.
+        `Object.defineProperty(globalThis, Symbol.for('files'), { value: [${embedded.map((_, index) => `f${index}`).join(', ')}] });`,
+      ].join('\n'),
+    }));
+    // The driver asks for its native half by a name made at run time, the parser for its WebAssembly beside its own file.
+    build.onLoad({ filter: /node_modules\/libsql\/index\.js$/ }, async ({ path }) => ({
+      loader: 'js',
+      contents: (await Bun.file(path).text()).replace('require(`@libsql/${target}`)', `require('@libsql/${nativeTarget()}')`),
+    }));
+    build.onLoad({ filter: /libpg-query\/wasm\/libpg-query\.js$/ }, async ({ path }) => ({
+      loader: 'js',
+      contents: (await Bun.file(path).text()).replaceAll('__dirname', JSON.stringify(`${INSIDE}/node_modules/libpg-query/wasm`)),
+    }));
+  },
+};
+
+function nativeTarget(): string {
+  const name = `${process.platform}-${process.arch}`;
+  const found = readdirSync(join(ROOT, 'node_modules/@libsql')).find((entry) => entry.startsWith(name));
+  if (found === undefined) throw new Error(`libSQL has no native part for ${name} in node_modules.`);
+  return found;
+}
+
+const outfile = resolve(process.argv[2] ?? join(ROOT, 'dist/sluice'));
+const result = await Bun.build({
+  entrypoints: [join(ROOT, 'server/binary.ts'), join(ROOT, 'core/services/generated-worker.ts')],
+  root: ROOT,
+  target: 'bun',
+  minify: { syntax: true, whitespace: true },
+  naming: { asset: '[dir]/[name].[ext]' },
+  plugins: [plugin],
+  compile: { outfile },
+});
+rmSync(join(ROOT, SOURCES), { recursive: true });
+for (const log of result.logs) process.stderr.write(`${log.message}\n`);
+if (!result.success) process.exit(1);
+process.stdout.write(`${outfile}: ${(Bun.file(outfile).size / 1_000_000).toFixed(0)} MB\n`);
