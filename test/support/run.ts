@@ -28,7 +28,7 @@ const FILE_MS = 300_000;
 /** More files than this that fail are no matter of time. */
 const FEW = 4;
 /** Run only when a filter names them: they take minutes. */
-const LONG = ['test/bench/', 'test/faults/'];
+const LONG = ['test/bench/'];
 const CHECKS = [
   { title: 'oxfmt --check', program: ['oxfmt', 'oxfmt'], args: ['--check', '.'] },
   { title: 'oxlint --type-aware', program: ['oxlint', 'oxlint'], args: ['--type-aware'] },

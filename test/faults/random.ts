@@ -1,0 +1,33 @@
+/** Chance that can be had again: the same seed gives the same run. */
+export interface Random {
+  readonly seed: number;
+  /** From 0 up to, not including, `below`. */
+  whole(below: number): number;
+  pick<T>(items: readonly T[]): T;
+}
+
+/** `FAULT_SEED` repeats a run; without it every run has its own, which it prints. */
+export function createRandom(): Random {
+  const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  let state = seed;
+  // mulberry32: small, and good enough to choose moments.
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const whole = (below: number) => Math.floor(next() * below);
+  return {
+    seed,
+    whole,
+    pick(items) {
+      const found = items[whole(items.length)];
+      if (found === undefined) throw new Error('there is nothing to pick from');
+      return found;
+    },
+  };
+}
+
+/** How many rounds: a few in a plain run, `FAULT_ROUNDS` of them on demand. */
+export const rounds = (few: number): number => Number(process.env['FAULT_ROUNDS'] ?? few);
