@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { clientAddress } from '#core/security/client-address.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
+import { enter, preflight, setCors } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
 import { MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
@@ -11,6 +13,8 @@ import { type Caller, createServerLink } from './server-link.ts';
 export interface AgentOptions {
   readonly server_url: string;
   readonly service_token: string;
+  /** Proxies in front of this port. */
+  readonly trusted_proxies: readonly Network[];
   /** The front port as clients see it. */
   readonly public_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
@@ -29,12 +33,9 @@ export function createAgent(options: AgentOptions): AgentFetch {
   const link = createServerLink(options);
   const mcp = createMcp(link, log);
   const documents = metadataDocuments(public_url);
-  const answer = async (request: Request, address: string | null, request_id: string): Promise<Response> => {
+  const answer = async (request: Request, client_address: string | null, request_id: string): Promise<Response> => {
     const { pathname } = new URL(request.url);
     const path = pathname.length > 1 ? pathname.replace(/\/$/, '') : pathname;
-    const proxied = isOurs(request.headers.get('x-service-token'), options.service_token);
-    if (!proxied) checkEntrance(request, allowed_hosts);
-    const client_address = proxied ? request.headers.get('x-client-address') : address;
     if (path === '/agent-mcp/health') return Response.json({ status: 'ok', version: PRODUCT_VERSION });
     const document = documents.get(path);
     if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
@@ -49,10 +50,21 @@ export function createAgent(options: AgentOptions): AgentFetch {
   return async (request, address) => {
     const given = request.headers.get('x-request-id');
     const request_id = given !== null && /^[\w.-]{1,128}$/.test(given) ? given : Bun.randomUUIDv7();
-    const response = await answer(request, address, request_id).catch((error: unknown) =>
-      toFault(error, request, public_url, log),
-    );
+    const proxied = isOurs(request.headers.get('x-service-token'), options.service_token);
+    const client_address = proxied
+      ? request.headers.get('x-client-address')
+      : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
+    let page: string | null = null;
+    let response: Response;
+    try {
+      if (!proxied) page = await enter(request, link, allowed_hosts);
+      const asks = request.method === 'OPTIONS' && page !== null;
+      response = asks ? preflight() : await answer(request, client_address, request_id);
+    } catch (error) {
+      response = toFault(error, request, public_url, log);
+    }
     response.headers.set('x-request-id', request_id);
+    if (page !== null) setCors(response.headers, page);
     return response;
   };
 }
@@ -62,16 +74,6 @@ function isOurs(given: string | null, service_token: string): boolean {
   if (given === null) return false;
   const [a, b] = [Buffer.from(given), Buffer.from(service_token)];
   return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function checkEntrance(request: Request, allowed_hosts: ReadonlySet<string>): void {
-  const host = request.headers.get('host') ?? new URL(request.url).host;
-  if (!isHostAllowed(host, allowed_hosts)) {
-    throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
-  }
-  if (!isOriginAllowed(request.headers.get('origin'), host, [])) {
-    throw new AppError('forbidden', 'Pages of other origins are accepted on the front port only, when cors_origins names them.');
-  }
 }
 
 function bearerOf(request: Request): string {

@@ -3,6 +3,9 @@ import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames } from '#core/security/origins.ts';
 import { createLog, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
+import { sendLines } from './lines.ts';
+import { createProbes } from './probes.ts';
+import { createServerLink } from './server-link.ts';
 
 /** Seconds without a byte after which a connection is closed, and what a call may take: Bun's largest value. */
 const IDLE_SECONDS = 30;
@@ -18,35 +21,48 @@ try {
 function main(): void {
   const { env, warnings } = parseEnv('agent', withDevSecrets(processEnvironment()));
   const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout), 'agent');
-  for (const warning of warnings) log.warning(warning);
-  const answer = createAgent({
+  const server = {
     server_url: env.SVC_SERVER_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
     service_token: env.SVC_AGENT_SERVICE_TOKEN,
+  };
+  const lines = sendLines(log, createServerLink(server));
+  for (const warning of warnings) log.warning(warning);
+  const answer = createAgent({
+    ...server,
+    trusted_proxies: env.SVC_TRUSTED_PROXIES,
     public_url: env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
     allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
     log,
   });
-  const server = Bun.serve({
+  let stopping = false;
+  const probes = createProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, ending: () => stopping });
+  const listener = Bun.serve({
     hostname: env.SVC_BIND,
     port: env.SVC_AGENT_MCP_PORT,
     idleTimeout: IDLE_SECONDS,
     maxRequestBodySize: 20 * 1024 * 1024,
-    async fetch(request, listener) {
-      listener.timeout(request, CALL_SECONDS);
-      const response = await answer(request, listener.requestIP(request)?.address ?? null);
+    async fetch(request, socket) {
+      socket.timeout(request, CALL_SECONDS);
+      const probed = probes.answer(request);
+      if (probed !== null) return probed;
+      const started = performance.now();
+      const response = await answer(request, socket.requestIP(request)?.address ?? null);
+      probes.add(request.method, response.status, performance.now() - started);
       // Streams of subscriptions are quiet for longer than any limit. Bun keeps the value for the connection's next request.
       const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-      listener.timeout(request, streams ? 0 : IDLE_SECONDS);
+      socket.timeout(request, streams ? 0 : IDLE_SECONDS);
       return response;
     },
   });
-  log.info('agent listens', { address: env.SVC_BIND, port: server.port });
-  let stopping = false;
+  log.info('agent listens', { address: env.SVC_BIND, port: listener.port });
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
+    log.info('agent stops');
     // Running calls may finish.
-    await Promise.race([server.stop(), Bun.sleep(5_000)]);
+    await Promise.race([listener.stop(), Bun.sleep(5_000)]);
+    // The server may be gone already.
+    await Promise.race([lines.stop(), Bun.sleep(500)]);
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop());

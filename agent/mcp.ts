@@ -3,9 +3,12 @@ import { operations, pathVariables } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import { createMarks, type Mark } from './marks.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
 import { type AgentTool, agentTools, toInput } from './tools.ts';
+
+type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
 
 interface Identity {
   readonly id: string;
@@ -16,6 +19,11 @@ interface Identity {
 /** The protocol: every request has a server of its own, so nothing of one caller reaches another. */
 export function createMcp(link: ServerLink, log: Log) {
   const tools = agentTools();
+  const marks = createMarks([...tools.keys()]);
+  const marksOf = async (answer: unknown): Promise<Mark[]> => {
+    const { guard } = await link.settings();
+    return guard === null ? [] : marks(answer, guard);
+  };
   const listings = [...tools.values()].map(({ listing }) => listing);
   const handler = createMcpHandler(
     ({ authInfo }) => {
@@ -38,7 +46,7 @@ export function createMcp(link: ServerLink, log: Log) {
           await link.refused(caller, params.name.slice(0, 128), 'not_found');
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
         }
-        return callTool(link, tool, caller, params.arguments ?? {}, mcpReq.signal, log);
+        return toResult(await callTool(link, tool, caller, params.arguments ?? {}, mcpReq.signal, log), marksOf);
       });
       return server;
     },
@@ -58,24 +66,42 @@ async function callTool(
   given: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
   log: Log,
-): Promise<CallToolResult> {
+): Promise<Outcome> {
   try {
     const input = toInput(tool, given);
     const refusal = refuse(tool, given, input);
     if (refusal !== null) {
       await link.refused(caller, tool.listing.name, refusal.code);
-      return failure(refusal.text);
+      return { failed: refusal.text };
     }
-    const output = (await link.as(caller)(tool.operation, input as never, signal)) as Record<string, unknown>;
-    return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
+    return { output: (await link.as(caller)(tool.operation, input as never, signal)) as Record<string, unknown> };
   } catch (error) {
     if (!(error instanceof AppError)) {
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
-      return failure('The call failed inside the agent endpoint. Its log says why.');
+      return { failed: 'The call failed inside the agent endpoint. Its log says why.' };
     }
-    return failure(sentence(error));
+    return { failed: sentence(error) };
   }
 }
+
+/** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
+async function toResult(outcome: Outcome, marksOf: (answer: unknown) => Promise<Mark[]>): Promise<CallToolResult> {
+  const failed = 'failed' in outcome;
+  const found = await marksOf(failed ? { message: outcome.failed } : outcome.output).catch((error: unknown) => {
+    // The server was there a moment ago: its answer is not held back for this.
+    if (error instanceof AppError) return [];
+    throw error;
+  });
+  const warning = found.length === 0 ? {} : { _warnings: found };
+  if (!failed) {
+    const output = { ...warning, ...outcome.output };
+    return { content: [textOf(JSON.stringify(output))], structuredContent: output };
+  }
+  const before = found.length === 0 ? [] : [textOf(JSON.stringify(warning))];
+  return { isError: true, content: [...before, textOf(outcome.failed)] };
+}
+
+const textOf = (text: string) => ({ type: 'text' as const, text });
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -93,5 +119,3 @@ function sentence({ detail, errors }: AppError): string {
   const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
   return [detail, ...further].join('\n');
 }
-
-const failure = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] });

@@ -1,4 +1,5 @@
 import { type Call, createClient } from '#core/client.ts';
+import type { AgentLine, AgentSettings } from '#core/contract/agent-channel.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 
 /** On whose behalf the server is asked. */
@@ -15,6 +16,10 @@ export interface ServerLink {
   refused(caller: Caller, tool: string, error: 'invalid' | 'not_found'): Promise<void>;
   /** What the token endpoint answers (RFC 6749). */
   token(form: Readonly<Record<string, string | null>>): Promise<{ status: number; body: object }>;
+  /** What the configuration says about the agent endpoint, at most 2 s old. */
+  settings(): Promise<AgentSettings>;
+  /** Lines of the agent's own log. */
+  lines(lines: readonly AgentLine[]): Promise<void>;
   /** The REST API as this caller. */
   as(caller: Caller): Call;
 }
@@ -25,6 +30,9 @@ export interface LinkOptions {
   readonly service_token: string;
 }
 
+/** Contract section 0. */
+const SETTINGS_MS = 2_000;
+
 export function createServerLink({ server_url, service_token }: LinkOptions): ServerLink {
   const send = (url: string, init: RequestInit): Promise<Response> =>
     fetch(url, init).catch((cause: unknown) => {
@@ -34,15 +42,15 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
         retry_after: 2,
       });
     });
-  const post = async <T>(path: string, body: object): Promise<T> => {
+  const ask = async <T>(path: string, body?: object): Promise<T> => {
     const response = await send(`${server_url}/api/internal/agent/${path}`, {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers: {
         'content-type': 'application/json',
         accept: 'application/problem+json, application/json',
         'x-service-token': service_token,
       },
-      body: JSON.stringify(body),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
     const problem = (await response.json().catch(() => ({}))) as { detail?: string; code?: ErrorCode };
@@ -50,10 +58,22 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
     const detail = problem.detail ?? 'The server gave no answer that could be read.';
     throw new AppError(problem.code ?? 'unavailable', detail, retry_after > 0 ? { retry_after } : {});
   };
+  let settings: { readonly asked: number; readonly answer: Promise<AgentSettings> } | null = null;
   return {
-    authorize: ({ token, client_address }, calls) => post('authorize', { token, client_address, calls }),
-    refused: ({ token, client_address }, tool, error) => post('activity', { token, client_address, tool, error }),
-    token: (form) => post('token', form),
+    authorize: ({ token, client_address }, calls) => ask('authorize', { token, client_address, calls }),
+    refused: ({ token, client_address }, tool, error) => ask('activity', { token, client_address, tool, error }),
+    settings() {
+      if (settings !== null && performance.now() - settings.asked < SETTINGS_MS) return settings.answer;
+      const answer = ask<AgentSettings>('settings');
+      settings = { asked: performance.now(), answer };
+      // What failed is asked again.
+      answer.catch(() => {
+        settings = null;
+      });
+      return answer;
+    },
+    lines: (lines) => ask('lines', { lines }),
+    token: (form) => ask('token', form),
     as: ({ token, client_address, request_id }) =>
       createClient({
         base_url: server_url,

@@ -12,7 +12,7 @@ export const OPERATE = {
     title: 'Stop serving',
     effect: 'removes',
     description:
-      'Takes the MCP server away from its clients: running calls finish, then every call is refused. Only when asked for; deploy_server starts it again. Takes no arguments: {}.',
+      'Takes the MCP server away from its clients: running calls finish (10 seconds), then every call is refused. Use it only when the person asked for it; nothing that is configured goes, and deploy_server starts it again. Takes no arguments: {}.',
   },
   get_deploy_status: {
     title: 'Deployment status',
@@ -24,31 +24,31 @@ export const OPERATE = {
     title: 'Export the configuration',
     effect: 'reads',
     description:
-      'Gives all connections, tools, resources, prompts and settings as one document without ids and secrets. Use it for a copy, or as data of import_config on another installation. Takes no arguments: {}.',
+      'Gives all connections, tools, resources, prompts and settings as one document without ids and secrets. Large: use get_flow_layout for an overview. Use it for a copy, or as data of import_config on another installation. Takes no arguments: {}.',
   },
   import_config: {
     title: 'Import a configuration',
     effect: 'adds',
     description:
-      'Adds what an export holds; names that exist stay as they are; all or nothing. Call it with dry_run true first and read errors and needs_secrets. Secrets are not in exports: set them with update_connection. At most 16 MiB. Example: {"dry_run":true,"data":{"format":"sluice/1","tools":[]}}.',
+      'Adds what an export holds; names that exist stay as they are; all or nothing. Call it with dry_run true first and read errors and needs_secrets. Secrets are not in exports: set them with update_connection. Its settings are left out. To undo it, rollback any entry of list_history with action import. At most 4 MiB here. Then deploy_server. Example: {"dry_run":true,"data":{"format":"sluice/1","tools":[]}}.',
   },
   list_history: {
     title: 'List changes',
     effect: 'reads',
     description:
-      'Lists changes of everything, the newest first, with who made them and what differs. Use it to find the history_id for rollback. At most 100 a page; filters entity_type, entity_id, action. Example: {"entity_type":"tool","action":"delete"}.',
+      'Lists changes of everything, the newest first, with who made them and what differs. Use it to find the history_id for rollback. At most 100 a page; filters entity_type (connection, tool, resource, prompt, server_config…), entity_id, action (create, update, delete, rollback, import, deploy, blocked). Example: {"entity_type":"tool","action":"delete"}.',
   },
   get_entity_history: {
     title: 'Changes of one record',
     effect: 'reads',
     description:
-      'Lists the changes of one record, the newest first. Use it before rollback. At most 100 a page. Example: {"entity_type":"tool","entity_id":"find_orders"}.',
+      'Lists the changes of one record, the newest first, also of a deleted one (by id). Use it before rollback. entity_type is connection, tool, resource, prompt or server_config. At most 100 a page. Example: {"entity_type":"tool","entity_id":"find_orders"}.',
   },
   rollback: {
     title: 'Undo a change',
     effect: 'overwrites',
     description:
-      'Restores the state before a history entry: a deleted record comes back with all that went with it, a created one goes. Take history_id from list_history, get_entity_history or the answer of a deletion; try dry_run true first. Then deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
+      'Restores the state before a history entry: a deleted record comes back with all that went with it, a created one goes, an import is undone whole. history_id is an entry’s id from list_history, get_entity_history or the answer of a deletion, or a batch_id; try dry_run true first. A later change of the record is overwritten. Then deploy_server. Example: {"history_id":"0197…","dry_run":true}.',
   },
   get_metrics_stats: {
     title: 'Usage of tools',
@@ -60,7 +60,7 @@ export const OPERATE = {
     title: 'Usage over time',
     effect: 'reads',
     description:
-      'Calls, errors and durations minute by minute for 1h, 6h, 24h or 7d, of everything or of one tool. 7d has 10 080 points: prefer 1h. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
+      'Calls, errors and durations minute by minute for 1h, 6h, 24h or 7d, of everything or of one tool. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
   get_queue_metrics: {
     title: 'Queues of databases',
@@ -96,7 +96,7 @@ export const OPERATE = {
     title: 'Change global variables',
     effect: 'overwrites',
     description:
-      'Adds or changes variables (set) and deletes others (delete) in one step, all or nothing; the rest stays. At most 100 in all. Then deploy_server. Example: {"set":{"currency":"CHF"},"delete":["old_rate"]}.',
+      'Adds or changes variables (set) and deletes others (delete) in one step, all or nothing; the rest stays. Use it for single ones; dry_run true only checks; history_id of the answer given to rollback undoes it. At most 100 in all. Then deploy_server. Example: {"set":{"currency":"CHF"},"delete":["old_rate"]}.',
   },
   get_server_health: {
     title: 'Health of the server',
@@ -108,7 +108,7 @@ export const OPERATE = {
     title: 'Read the generated code',
     effect: 'reads',
     description:
-      'Gives a deployed version as a complete TypeScript project that runs on its own. Large: only when the code itself is wanted. Example: {"snapshot":3}.',
+      'Gives a deployed version (snapshot; the active one unless said) as a complete TypeScript project that runs on its own. Use it after deploy_server, and only when the code itself is wanted: it is large. Example: {"snapshot":3}.',
   },
   get_flow_layout: {
     title: 'Overview of everything',

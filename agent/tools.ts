@@ -1,12 +1,9 @@
-import { toJsonSchema } from '@valibot/to-json-schema';
-import type * as v from 'valibot';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
+import { type JsonObject, schemaOf } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
 import type { ToolText } from './texts.ts';
-
-type JsonObject = Record<string, unknown>;
 
 /** A tool of the agent endpoint: what is listed, and the operation that it is. */
 export interface AgentTool {
@@ -67,10 +64,18 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       description: text.description,
       annotations: annotationsOf(text),
       inputSchema: { ...input, type: 'object', properties: renamed, required: required.map(argumentOf) },
-      outputSchema: { ...schemaOf(definition.output, 'output'), type: 'object' },
+      outputSchema: withWarnings(schemaOf(definition.output, 'output')),
     },
   };
 }
+
+const WARNINGS = { type: 'array', items: { type: 'object' }, description: 'Suspicious text in this answer' };
+
+const withWarnings = (schema: JsonObject): AgentTool['listing']['outputSchema'] => ({
+  ...schema,
+  type: 'object',
+  properties: { ...(schema['properties'] as JsonObject | undefined), _warnings: WARNINGS },
+});
 
 const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
   title,
@@ -79,11 +84,6 @@ const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
   idempotentHint: effect !== 'adds',
   openWorldHint: false,
 });
-
-function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as JsonObject;
-  return rest;
-}
 
 /** The arguments of a call as the operation takes them. */
 export function toInput({ id_argument }: AgentTool, given: Readonly<JsonObject>): JsonObject {

@@ -13,6 +13,7 @@ import { createLock, type Lock, type Store } from '#core/db/open.ts';
 import type { GuardModel } from '#core/security/prompt-guard/model.ts';
 import { openGuardModel } from '#core/services/guard-model.ts';
 import type { Guard } from '#core/security/prompt-guard/guard.ts';
+import { type Countries, createCountries } from '#core/services/countries.ts';
 import { type ConfigurationCache, createConfigurationCache } from '#core/services/configuration.ts';
 import type { StoredSnapshot } from '#core/services/deployment.ts';
 
@@ -31,6 +32,8 @@ export interface App extends AppOptions {
   readonly policy: DialPolicy;
   readonly sources: SourcePool;
   readonly hosts: HostBoard;
+  /** Where callers are; opened when it is first asked. */
+  readonly countries: Countries;
   /** Deploys, stops and activations take turns, over every server of the database. */
   readonly deploy_lock: Lock;
   /** Lists of access tokens are read and sent one after the other. */
@@ -44,6 +47,8 @@ export interface App extends AppOptions {
   readonly pending_cache: Map<string, Change[]>;
   /** The snapshot that was read or stored last, by version. */
   readonly snapshot_cache: Map<number, StoredSnapshot>;
+  /** Of this process: whether it ends, and how many requests it answers now. */
+  readonly life: { ending: boolean; answering: number };
   /** Work that no caller waits for; `close` does. */
   background(work: Promise<void>): void;
   /** Waits; no longer than until the app closes. */
@@ -64,6 +69,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     policy,
     sources,
     hosts: createHostBoard(options.clock),
+    countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
     token_lock: createLock(),
     guard_model: () => (model ??= openGuardModel(app)),
@@ -71,6 +77,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     configuration_cache: createConfigurationCache(),
     pending_cache: new Map(),
     snapshot_cache: new Map(),
+    life: { ending: false, answering: 0 },
     background(work) {
       const watched = work.finally(() => working.delete(watched));
       working.add(watched);
@@ -78,6 +85,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     sleep: (ms) => Promise.race([Bun.sleep(ms), closing.promise]),
     async close() {
       closing.resolve();
+      await app.countries.close();
       await model?.then((opened) => opened?.close());
       await Promise.allSettled(working);
       await sources.close();

@@ -44,10 +44,15 @@ export function createClient(options: ClientOptions): Call {
 }
 
 async function toError(response: Response): Promise<AppError> {
-  const body = (await response.json().catch(() => ({}))) as { detail?: string; code?: ErrorCode; errors?: FieldError[] };
+  const body = (await response.json().catch(() => ({}))) as { detail?: string;
+    code?: ErrorCode;
+    errors?: FieldError[];
+    position?: number;
+  };
   const retry_after = Number(response.headers.get('retry-after'));
   return new AppError(body.code ?? 'internal', body.detail ?? `The server answered ${response.status}.`, {
     errors: body.errors ?? [],
     ...(retry_after > 0 ? { retry_after } : {}),
+    ...(body.position === undefined ? {} : { position: body.position }),
   });
 }

@@ -96,9 +96,18 @@ export const SETTINGS = {
   SVC_AGENT_SERVICE_TOKEN: secret('shared by server, host and agent; the same on all'),
   REDIS_PASSWORD: secret('password of Redis, when no Redis URL is given'),
   SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of server and agent'), secret: true },
-  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the host'), secret: true },
+  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the hosts, where they keep limits together'), secret: true },
   SVC_KV: choice(['redis', 'memory'], 'redis', 'where rate counters and activity live; memory is for a single server'),
   SVC_PORT: integer(3000, 0, 65_535, 'front port: UI, REST API and proxies'),
+  SVC_SSL_PORT: integer(
+    443,
+    0,
+    65_535,
+    'port of HTTPS, listened on once there is a certificate; with 443 also port 80, for redirects and challenges',
+  ),
+  SVC_EXTERNAL_HTTPS_PORT: integer(443, 1, 65_535, 'port of HTTPS as people see it, in redirects and addresses'),
+  SVC_SSL_STAGING: bool(false, 'order certificates from Let’s Encrypt’s staging environment, which browsers do not trust'),
+  SVC_ACME_DIRECTORY_URL: url(['https:'], 'ACME directory of another certificate authority than Let’s Encrypt'),
   SVC_BIND: text(null, 'address that server and agent listen on; 127.0.0.1 in dev, 0.0.0.0 in production'),
   SVC_DATA_DIR: fixed('./data', 'folder of the embedded database, generated dev secrets and host snapshots'),
   SVC_SQLITE_DIR: text(null, 'folder that SQLite connections may open files from; `databases` in the data folder'),
@@ -136,18 +145,39 @@ export const SETTINGS = {
     1_000_000,
     'default of the configuration’s agent_rate_limit: requests a minute for each token',
   ),
+  SVC_TOOL_RATE_LIMIT: integer(
+    0,
+    0,
+    1_000_000,
+    'calls a minute of each tool and each resource of the MCP server, by all callers together; 0: no limit',
+  ),
+  SVC_CALLER_RATE_LIMIT: integer(
+    0,
+    0,
+    1_000_000,
+    'calls a minute by each caller of the MCP server: its credential, or without one its address; 0: no limit',
+  ),
+  SVC_METRICS_TOKEN: secret('bearer token that may read `/metrics`, and the reasons in `/readyz`, of every program'),
+  SVC_OTLP_ENDPOINT: url(
+    ['http:', 'https:'],
+    'OTLP/HTTP collector of the host’s traces, such as http://collector:4318; used when the configuration says otel_enabled',
+  ),
+  SVC_GEOIP_SOURCE: {
+    default: 'generic',
+    meaning:
+      'countries in the activity of agents: generic (data that is installed along), maxmind (GeoLite2, downloaded weekly) or the path of an .mmdb file',
+    parse(value): string {
+      const word = value.toLowerCase();
+      if (word === 'generic' || word === 'maxmind') return word;
+      if (!word.endsWith('.mmdb')) throw new Error('must be generic, maxmind or the path of an .mmdb file');
+      return resolve(value);
+    },
+  },
+  SVC_MAXMIND_LICENSE_KEY: secret('licence key with which MaxMind gives out GeoLite2; required with SVC_GEOIP_SOURCE=maxmind'),
 } satisfies Record<string, Setting<unknown>>;
 
 /** Of the specification, effective in a later version: known, so that setting one is no warning. */
-export const RESERVED: readonly string[] = [
-  'SVC_SSL_PORT',
-  'SVC_GEOIP_SOURCE',
-  'SVC_MAXMIND_LICENSE_KEY',
-  'SVC_SSL_STAGING',
-  'SVC_EXTERNAL_HTTPS_PORT',
-  'SVC_ACME_DIRECTORY_URL',
-  'SVC_OTLP_ENDPOINT',
-];
+export const RESERVED: readonly string[] = [];
 
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
@@ -220,6 +250,9 @@ export function parseEnv(
       faults.push('REDIS_PASSWORD is required (or SVC_REDIS_URL, or SVC_KV=memory for a single server).');
     }
   }
+  if (program === 'server' && parsed.SVC_GEOIP_SOURCE === 'maxmind' && !parsed.SVC_MAXMIND_LICENSE_KEY) {
+    faults.push('SVC_MAXMIND_LICENSE_KEY is required when SVC_GEOIP_SOURCE is maxmind.');
+  }
   if ((parsed.SVC_ADMIN_USERNAME === null) !== (parsed.SVC_ADMIN_PASSWORD === null)) {
     faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD are only valid together.');
   }
@@ -289,6 +322,12 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
 /** Where the server's Redis is (contract section 0). */
 export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>
   env.SVC_REDIS_URL ?? env.REDIS_URL ?? `redis://:${encodeURIComponent(env.REDIS_PASSWORD ?? '')}@redis:6379/0`;
+
+/** Where the hosts of an installation share their limits; null: each has its own. A host alone needs no Redis. */
+export function hostRedisUrl({ SVC_KV, REDIS_URL, SVC_REDIS_URL, REDIS_PASSWORD }: Env): string | null {
+  if (SVC_KV === 'memory') return null;
+  return REDIS_URL ?? SVC_REDIS_URL ?? (REDIS_PASSWORD ? redisUrl({ SVC_REDIS_URL, REDIS_URL, REDIS_PASSWORD }) : null);
+}
 
 /** The environment of this process; read nowhere else. */
 export const processEnvironment = (): Record<string, string | undefined> => ({ ...process.env });

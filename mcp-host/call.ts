@@ -5,10 +5,13 @@ import { shape, type Shaped, shapeResource } from '#core/engine/shape.ts';
 import type { Ran, ResultCache } from './cache.ts';
 import type { Registry, ResourceEntry } from './registry.ts';
 import type { Sources } from './sources.ts';
+import { callerKey, type RateLimits } from './rate-limit.ts';
+import type { Report } from './report.ts';
 import type { Usage } from './usage.ts';
+import type { Watch } from './watch.ts';
 import { type Fault, toFault } from './fault.ts';
 import { isMembers, type Members, RPC, RpcError } from './protocol.ts';
-import { matchUri } from '#core/engine/uri-template.ts';
+import { matchUri, typedValues } from '#core/engine/uri-template.ts';
 
 /** Who calls, and what a call needs of the host. */
 export interface CallContext {
@@ -22,6 +25,11 @@ export interface CallContext {
   readonly modern: boolean;
   readonly client: string;
   readonly token_prefix: string | null;
+  /** Null: calls are not limited. */
+  readonly limits: RateLimits | null;
+  readonly watch: Watch;
+  /** Of a caller that wants to hear how its call goes on. */
+  readonly report: Report | null;
 }
 
 /** Thrown when the caller itself gave up: nothing is answered. */
@@ -80,12 +88,12 @@ export async function readResource(params: Members, context: CallContext): Promi
 export function findResource(
   { resources, templates }: Registry,
   uri: string,
-): { resource: ResourceEntry; values: Record<string, string> } | null {
+): { resource: ResourceEntry; values: Members } | null {
   const resource = resources.get(uri);
   if (resource !== undefined) return { resource, values: {} };
   for (const candidate of templates) {
     const values = matchUri(candidate.template, uri);
-    if (values !== null) return { resource: candidate, values };
+    if (values !== null) return { resource: candidate, values: typedValues(values, candidate.entity.parameters) };
   }
   return null;
 }
@@ -110,8 +118,10 @@ async function perform(
   context: CallContext,
   ends: Ends,
 ): Promise<string> {
-  const { registry, sources, usage, log, now, signal } = context;
-  const started = performance.now();
+  const { registry, sources, usage, log, now, signal, limits, watch, report } = context;
+  const { started } = watch;
+  watch.query = entity;
+  watch.connection = connection;
   const record = {
     kind,
     name: entity.name,
@@ -135,24 +145,38 @@ async function perform(
   const run = async (values: Values, end: AbortSignal): Promise<Ran> => {
     const lease = sources.lease(connection);
     try {
-      const outcome = await runQuery(plan, values, { source: lease.source, slot: lease.queue, signal: end, vars: registry.vars });
+      const { source, queue } = report?.follow(lease, entity.timeout_ms) ?? lease;
+      const outcome = await runQuery(plan, values, {
+        source,
+        slot: queue,
+        signal: end,
+        vars: registry.vars,
+        timing: watch,
+      });
       return { members: ends.finish(outcome), rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
     } finally {
       lease.release();
     }
   };
   try {
+    const turn = limits?.take(entity, () => callerOf(watch));
+    if (turn !== undefined) await turn;
     const values = plan.toValues(args);
     const shared = ends.through?.(values, (end) => run(values, end)) ?? null;
     const { members, rows, wait_ms } = await (shared ?? run(values, signal));
     note(rows, members.length, wait_ms, null);
+    report?.done(rows);
     return members;
   } catch (error) {
     const fault = toFault(error, signal, { kind, name: entity.name }, log);
-    note(0, 0, 0, fault.code);
+    watch.fault = fault.code;
+    note(0, 0, watch.wait_ms, fault.code);
+    report?.failed(fault.code);
     if (fault.code === 'cancelled' && signal.aborted) throw new CallerGone();
     return ends.fail(fault);
   }
 }
+
+const callerOf = ({ exchange: { caller, address } }: Watch): string => callerKey(caller.owner, address);
 
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;

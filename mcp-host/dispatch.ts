@@ -6,6 +6,7 @@ import { type Era, eraOf, clientName } from './era.ts';
 import { LIST_MEMBER, type ListMethod, pageAt } from './lists.ts';
 import { complete, getPrompt } from './prompt.ts';
 import {
+  BATCH_VERSIONS,
   errorText,
   HEADERLESS_VERSION,
   LEGACY_VERSIONS,
@@ -17,11 +18,16 @@ import {
   type RpcMessage,
   toMessage,
 } from './protocol.ts';
-import { CAPABILITIES, discovery, type Registry } from './registry.ts';
+import { discovery, greeting, lifetime, type Registry } from './registry.ts';
+import { wishesOf } from './report.ts';
+import { sessionMethod } from './session-methods.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { Sources } from './sources.ts';
 import type { Streams } from './streams.ts';
+import { tell, type Told } from './tell.ts';
 import type { Usage } from './usage.ts';
+import type { RateLimits } from './rate-limit.ts';
+import { createWatch, type Observe } from './watch.ts';
 
 export interface DispatchOptions {
   readonly sources: Sources;
@@ -29,6 +35,8 @@ export interface DispatchOptions {
   readonly streams: Streams;
   readonly usage: Usage;
   readonly cache: ResultCache;
+  readonly limits: RateLimits | null;
+  readonly observe: Observe;
   readonly log: Log;
   readonly now: () => number;
   /** Calls that run now, to be aborted when the host must end. */
@@ -40,6 +48,8 @@ export interface Exchange {
   readonly request: Request;
   readonly registry: Registry;
   readonly caller: Caller;
+  /** Of the peer, read when it is wanted. */
+  readonly address: () => string;
   readonly listener: number;
 }
 
@@ -70,19 +80,29 @@ const BOTH: Readonly<Record<string, Handler>> = {
   'prompts/get': getPrompt,
   'completion/complete': (params, { registry }) => complete(params, registry),
 };
-const MODERN: Readonly<Record<string, Handler>> = { ...BOTH, 'server/discover': (_, { registry }) => discovery(registry) };
+const MODERN: Readonly<Record<string, Handler>> = {
+  ...BOTH,
+  'server/discover': (_, { registry, now }) => discovery(registry, now()),
+};
 const LEGACY: Readonly<Record<string, Handler>> = { ...BOTH, ping: () => '' };
-/** Methods whose results carry `ttlMs` and `cacheScope` (2026-07-28, Caching). */
-const CACHED = new Set([...Object.keys(LISTS), 'resources/read']);
+
+/** What calls need of one exchange, whatever the protocol. */
+interface Ask extends Partial<Told> {
+  readonly exchange: Exchange;
+  readonly era: Era;
+  readonly session: Session | null;
+}
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { sessions, streams, running } = options;
+  const { sessions, streams, running, now } = options;
 
-  const call = async (message: RpcMessage, handler: Handler, exchange: Exchange, era: Era, session: Session | null) => {
+  const call = async (message: RpcMessage, handler: Handler, { exchange, era, session, report, left }: Ask) => {
+    const watch = createWatch(message, exchange, era, session);
     const controller = new AbortController();
     const { signal } = exchange.request;
     const onLeave = () => controller.abort();
     signal.addEventListener('abort', onLeave);
+    left?.addEventListener('abort', onLeave);
     running.add(controller);
     if (session !== null && message.id !== undefined) session.running.set(message.id, controller);
     try {
@@ -90,8 +110,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       const { registry, caller } = exchange;
       const { token_prefix } = caller;
       const { signal: ends } = controller;
-      return await handler(message.params, { ...options, registry, signal: ends, modern: era.modern, client, token_prefix });
+      const context = { registry, signal: ends, modern: era.modern, client, token_prefix, watch, report: report ?? null };
+      return await handler(message.params, { ...options, ...context });
+    } catch (error) {
+      watch.error = error;
+      throw error;
     } finally {
+      options.observe(watch);
       signal.removeEventListener('abort', onLeave);
       running.delete(controller);
       if (session !== null && message.id !== undefined) session.running.delete(message.id);
@@ -104,42 +129,51 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (method === 'subscriptions/listen') return streams.listen(id, params, pieces.server_info, exchange);
     const handler = Object.hasOwn(MODERN, method) ? MODERN[method] : undefined;
     if (handler === undefined) throw unknownMethod(404);
-    const members = await call(message, handler, exchange, era, null);
-    if (method === 'server/discover') return reply(resultText(id, members));
-    return reply(resultText(id, `${CACHED.has(method) ? pieces.modern_cached : pieces.modern},${members}`));
+    const answer = async (told: Partial<Told>) => {
+      const members = await call(message, handler, { exchange, era, session: null, ...told });
+      if (method === 'server/discover') return resultText(id, members);
+      return resultText(id, `${pieces.modern}${lifetime(method, exchange.registry, now())},${members}`);
+    };
+    const wishes = wishesOf(method, params, exchange.request.headers, null);
+    if (wishes === null) return reply(await answer({}));
+    return tell(wishes, calledName(params), (told) => answer(told).catch(toText(id)));
   };
+
+  /** A response text in place of the error that a call ended with. */
+  const toText = (id: RpcId) => (error: unknown) =>
+    error instanceof CallerGone ? null : errorText(id, toRpcError(error, options.log));
 
   const initialize = ({ id, params }: RpcMessage & { id: RpcId }, exchange: Exchange): Response => {
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const session = sessions.open(exchange.caller.owner, version, clientName(params['clientInfo']));
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are open. Try again later.', { http_status: 503 });
-    const { server_info } = exchange.registry.pieces;
-    const members = `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${server_info}`;
-    return reply(resultText(id, members), 200, { [SESSION]: session.id });
+    return reply(resultText(id, greeting(exchange.registry, version)), 200, { [SESSION]: session.id });
   };
 
   /** The text of a legacy response; null when there is none to give. */
-  const legacy = async (message: RpcMessage, exchange: Exchange, era: Era, session: Session | null): Promise<string | null> => {
+  const legacy = async (message: RpcMessage, ask: Ask): Promise<string | null> => {
     const { id, method, params } = message;
+    const { session } = ask;
     if (id === undefined) {
       if (method === 'notifications/cancelled') session?.running.get(params['requestId'] as RpcId)?.abort();
       return null;
     }
     try {
       const handler = Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
-      if (handler === undefined) throw unknownMethod(200);
-      return resultText(id, await call(message, handler, exchange, era, session));
+      const members =
+        handler === undefined ? sessionMethod(method, params, session, ask.exchange.registry) : await call(message, handler, ask);
+      if (members === null) throw unknownMethod(200);
+      return resultText(id, members);
     } catch (error) {
-      if (error instanceof CallerGone) return null;
-      return errorText(id, toRpcError(error, options.log));
+      return toText(id)(error);
     }
   };
 
   const batch = async (body: readonly unknown[], exchange: Exchange): Promise<Response> => {
     const session = sessionOf(exchange, sessions);
     const version = session?.version ?? exchange.request.headers.get('mcp-protocol-version') ?? HEADERLESS_VERSION;
-    if (version !== HEADERLESS_VERSION || body.length === 0 || body.length > BATCH) {
+    if (!BATCH_VERSIONS.has(version) || body.length === 0 || body.length > BATCH) {
       throw new RpcError(RPC.invalid_request, 'Send one message a request: batches are not part of this protocol version.', {
         http_status: 400,
       });
@@ -148,7 +182,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const answers = await Promise.all(
       body.map(async (item) => {
         const message = toMessage(item);
-        return message === null ? null : legacy(message, exchange, era, session);
+        return message === null ? null : legacy(message, { exchange, era, session });
       }),
     );
     const texts = answers.filter((text) => text !== null);
@@ -160,7 +194,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (era.modern) return hasId(message) ? modern(message, exchange, era) : accepted();
     if (hasId(message) && message.method === 'initialize') return initialize(message, exchange);
     const session = sessionOf(exchange, sessions);
-    const text = await legacy(message, exchange, era, session);
+    const { headers } = exchange.request;
+    const wishes = hasId(message) ? wishesOf(message.method, message.params, headers, session?.log_level ?? null) : null;
+    if (wishes !== null) {
+      return tell(wishes, calledName(message.params), (told) => legacy(message, { exchange, era, session, ...told }));
+    }
+    const text = await legacy(message, { exchange, era, session });
     return text === null ? accepted() : reply(text);
   };
 
@@ -231,6 +270,7 @@ const notAllowed = () =>
   );
 const unknownMethod = (http_status: number) =>
   new RpcError(RPC.method_not_found, 'This server does not have the method.', { http_status });
+const calledName = (params: Members): string => String(params['name'] ?? params['uri']);
 const hasId = (message: RpcMessage): message is RpcMessage & { id: RpcId } => message.id !== undefined;
 
 /** The id of a request, to answer it when nothing else of it was read. */

@@ -18,6 +18,7 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'timeout',
   'cancelled',
   'queue_full',
+  'rate_limited',
   'unavailable',
   'too_large',
 ]);

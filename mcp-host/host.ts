@@ -3,6 +3,7 @@ import type { Log, LogLevel } from '#core/log.ts';
 import { LOG_LEVELS } from '#core/log.ts';
 import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/security/places.ts';
+import type { Shares } from '#core/kv/shares.ts';
 import type { SnapshotFile } from '#snapshots/file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
@@ -10,16 +11,24 @@ import type { Caller } from './auth/scheme.ts';
 import { createResultCache } from './cache.ts';
 import { type ControlEvent, createControl, type ListenEvent, type SnapshotEvent } from './control.ts';
 import { createDispatch } from './dispatch.ts';
+import { type HostHealth, healthOf } from './health.ts';
 import { createLines } from './lines.ts';
 import { type Address, createListener, type Listener, NO_LISTENER } from './listener.ts';
 import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './registry.ts';
 import { createSessions } from './sessions.ts';
+import { createMetrics } from './metrics.ts';
+import { createProbes, readinessOf } from './probes.ts';
+import { createPlaceLeases } from './lease.ts';
+import { createRateLimits, type RateSettings } from './rate-limit.ts';
 import { createSources, type OpenPool } from './sources.ts';
 import { createStreams } from './streams.ts';
 import { type Bridge, createBridge } from './transports/bridge.ts';
 import { createHttp, type HostFetch } from './transports/http.ts';
 import { createSse } from './transports/sse.ts';
+import { createUpdates } from './updates.ts';
+import { createTracing } from './tracing.ts';
 import { createUsage } from './usage.ts';
+import type { Watch } from './watch.ts';
 
 export interface HostOptions {
   /** Stable name of this host; its boot id is new at every start. */
@@ -40,6 +49,13 @@ export interface HostOptions {
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
   readonly auth: AuthSettings;
+  readonly rates?: RateSettings;
+  /** Where the hosts of an installation keep limits together; without it this host keeps its own. Closed with the host. */
+  readonly shares?: Shares | null;
+  /** Collector of traces (OTLP over HTTP). */
+  readonly otlp_endpoint?: string | null;
+  /** Bearer token of who may read figures. */
+  readonly metrics_token?: string | null;
   readonly log: Log;
   readonly now?: () => number;
   /** How long running calls may go on after a stop or an end. */
@@ -60,8 +76,6 @@ export interface Host {
   health(): HostHealth;
 }
 
-export type HostHealth = ReturnType<typeof healthOf>;
-
 const WAITING = 'Nothing is deployed here yet. Deploy in the Sluice UI, then try again.';
 const STOPPED = 'The server is stopped. Deploy to start it again.';
 /** Who started the program has its environment, and with it every secret. */
@@ -70,17 +84,22 @@ const ENDING = 'The host is ending. Try again in a moment.';
 
 /** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
 export function createHost(options: HostOptions): Host {
-  const { log, file, boot_id, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
+  const { log, file, boot_id, shares = null, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
   const started_at = now();
   const running = new Set<AbortController>();
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
-  const sessions = createSessions({ now });
+  const sessions = createSessions({
+    now,
+    onEnd: ({ version, opened_at }) => metrics.endSession(version, now() - opened_at),
+  });
   const streams = createStreams();
   /** What the host has; served unless there is a reason to be idle. */
   let held: Registry | null = null;
   let idle: string | null = WAITING;
   /** The copy on disk was sealed before the keys were rotated: it is asked for again, or it would end with the old key. */
   let stale = false;
+  /** Why the copy on disk was not taken, until a newer one is. */
+  let file_fault: string | null = null;
 
   const control = createControl({
     server_url: options.server_url,
@@ -109,7 +128,27 @@ export function createHost(options: HostOptions): Host {
     takeUses: () => auth.takeUses(),
   });
   const cache = createResultCache(now);
-  const dispatch = createDispatch({ sources, sessions, streams, usage, cache, log, now, running });
+  const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), shares });
+  const leases = shares && createPlaceLeases({ shares, owner: `${options.id}/${boot_id}`, queues: () => sources.queues(), log });
+  const tracing = createTracing({ endpoint: options.otlp_endpoint ?? null, id: options.id, log });
+  const metrics = createMetrics({
+    sources,
+    limits,
+    state: () => ({
+      snapshot_version: held?.snapshot_version ?? null,
+      checksum: held?.checksum ?? null,
+      sessions: sessions.count(),
+      streams: streams.count(),
+      usage_dropped: usage.dropped(),
+      connected: control.state().connected,
+      shared_limits: shares && shares.up(),
+    }),
+  });
+  const observe = (watch: Watch) => {
+    metrics.add(watch);
+    tracing.add(watch);
+  };
+  const dispatch = createDispatch({ sources, sessions, streams, usage, cache, limits, observe, log, now, running });
   const serving = () => (held !== null && idle === null ? held : { idle: idle ?? WAITING });
   const fetch = createHttp({
     dispatch,
@@ -119,6 +158,13 @@ export function createHost(options: HostOptions): Host {
     sse: createSse({ dispatch, serving, streams, log }),
     serving,
     health: () => health(),
+    probes: createProbes({
+      service_token: options.service_token,
+      metrics_token: options.metrics_token ?? null,
+      readiness: () => readinessOf({ idle, fault: file_fault, connected: control.state().connected, shares }),
+      metrics: () => metrics.text(),
+    }),
+    refused: (status) => metrics.refuse(status),
   });
   const listener =
     options.network === false
@@ -144,12 +190,15 @@ export function createHost(options: HostOptions): Host {
   const swap = (next: Registry) => {
     const before = idle === null ? held : null;
     sources.use(next.connections);
+    leases?.refresh();
     cache.use(next);
+    metrics.use(next);
+    tracing.use(next.server);
     held = next;
     idle = null;
     const level = LOG_LEVELS.find((known) => known === next.server.log_level.toUpperCase());
     if (level !== undefined) log.setLevel(level satisfies LogLevel);
-    streams.announce(changedLists(before, next), sessions.all());
+    streams.announce(changedLists(before, next), sessions.all(), createUpdates(before, next));
     if (before !== null && before.server.transport !== next.server.transport) streams.end();
     dismiss();
   };
@@ -197,7 +246,7 @@ export function createHost(options: HostOptions): Host {
     if (content === undefined) throw new AppError('not_found', `The host does not have snapshot ${version}.`);
     const snapshot: Snapshot = { version, checksum, created_at, content };
     stale = false;
-    return { registry: await loadRegistry(snapshot), snapshot };
+    return { registry: await loadRegistry(snapshot, now()), snapshot };
   };
 
   /** What is acknowledged survives a restart; a full disk does not keep the host from serving. */
@@ -213,6 +262,7 @@ export function createHost(options: HostOptions): Host {
       log.info('snapshot_loaded', { version: data.version, load_ms, tools: registry.tools.size });
       await keep(async () => {
         if (snapshot !== null) await file.write(snapshot);
+        file_fault = null;
         await file.setStopped(false);
       });
       await acknowledge({ load_ms });
@@ -277,10 +327,11 @@ export function createHost(options: HostOptions): Host {
     async start() {
       await auth.load();
       const { snapshot, stopped, fault } = await file.read();
+      file_fault = fault;
       if (fault !== null) log.error('snapshot_file_damaged', { detail: fault });
       if (snapshot !== null) {
         try {
-          const registry = await loadRegistry(snapshot);
+          const registry = await loadRegistry(snapshot, now());
           const { connections, server } = snapshot.content;
           stale = secretsIn([connections, server], '').some(({ sealed }) => options.staleSecret?.(sealed) ?? false);
           if (stopped) {
@@ -296,10 +347,19 @@ export function createHost(options: HostOptions): Host {
       control.start();
     },
     async stop(grace) {
+      // Whoever asks meanwhile is told to go elsewhere; a closed port would say nothing.
       pause(ENDING);
-      const closed = listener.close(grace);
       await drain(grace, ENDING);
-      await Promise.race([Promise.all([usage.flush(), sources.close(), closed, auth.keep()]), Bun.sleep(1_000)]);
+      const rest = [
+        listener.close(500),
+        usage.flush(),
+        sources.close(),
+        auth.keep(),
+        tracing.close(),
+        ...(leases ? [leases.close()] : []),
+      ];
+      await Promise.race([Promise.all(rest), Bun.sleep(1_000)]);
+      shares?.close();
       usage.close();
       control.close();
       clearInterval(keepAlive);
@@ -315,29 +375,4 @@ export function createHost(options: HostOptions): Host {
 function localUrl(listener: Listener, held: Registry | null): string {
   const url = listener.current()?.url;
   return `http://127.0.0.1:${url === undefined ? (held?.server.port ?? 0) : new URL(url).port}`;
-}
-
-function healthOf(state: {
-  serving: Registry | null;
-  idle: string | null;
-  waiting: boolean;
-  uptime_ms: number;
-  sessions: number;
-  streams: number;
-  usage_dropped: number;
-  /** The list of access tokens: when the server told it, and whether a newer one would be known. */
-  access_tokens: { as_of: string | null; current: boolean };
-  control: { connected: boolean; last_event_at: string | null };
-  connections: ReturnType<ReturnType<typeof createSources>['counters']>;
-}) {
-  const { serving, idle, waiting, uptime_ms, ...rest } = state;
-  return {
-    status: idle === null ? 'running' : waiting ? 'waiting' : 'stopped',
-    snapshot_version: serving?.snapshot_version ?? null,
-    checksum: serving?.checksum ?? null,
-    server_name: serving?.server.server_name ?? null,
-    transport: serving?.server.transport ?? null,
-    uptime_seconds: Math.floor(uptime_ms / 1_000),
-    ...rest,
-  };
 }

@@ -202,7 +202,9 @@ export const NO_LISTENER: Listener = {
   close: () => Promise.resolve(),
 };
 
-const isEventStream = ({ headers }: Response): boolean => headers.get('content-type') === 'text/event-stream';
+/** An answer in one piece may have the type too. */
+const isEventStream = ({ headers }: Response): boolean =>
+  headers.get('content-type') === 'text/event-stream' && !headers.has('content-length');
 
 const sameAddress = (a: Address, b: Address): boolean => a.host === b.host && a.port === b.port;
 

@@ -1,6 +1,8 @@
 /** Revisions of the Model Context Protocol that the host speaks: the stateless one, and those with an initialize handshake. */
 export const MODERN_VERSION = '2026-07-28';
-export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+/** Those of them in which one body may hold several messages. */
+export const BATCH_VERSIONS: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
 /** What a legacy request without the version header speaks (2025-06-18, Protocol Version Header). */
 export const HEADERLESS_VERSION = '2025-03-26';
 
@@ -9,6 +11,8 @@ export const META = {
   client: 'io.modelcontextprotocol/clientInfo',
   capabilities: 'io.modelcontextprotocol/clientCapabilities',
   subscription: 'io.modelcontextprotocol/subscriptionId',
+  server: 'io.modelcontextprotocol/serverInfo',
+  log_level: 'io.modelcontextprotocol/logLevel',
 } as const;
 
 /** JSON-RPC error codes and the HTTP status of each in the stateless revision. */

@@ -25,6 +25,12 @@ export interface QueueCounters {
 /** First come, first served places of one connection. It outlives swaps: limits change, counters and waiters stay. */
 export interface Queue extends Slot {
   configure(limits: QueueLimits): void;
+  /** How many calls the connection may run at once, over all hosts that share the limit. */
+  limit(): number;
+  /** This host's part of the limit; null: it has the whole of it. Calls that run are not ended by a smaller part. */
+  grant(places: number | null): void;
+  /** Is called when a call has to wait because of the part, not of the limit. */
+  onShort(listener: () => void): void;
   counters(): QueueCounters;
   /** As it is reported to the server. */
   gauge(): Omit<QueueGauge, 'id'>;
@@ -43,10 +49,17 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   let timed_out = 0;
   let waits = 0;
   const waited = createWaits(now);
+  let granted: number | null = null;
+  let places = limits.max_concurrency;
+  let onShort = () => {};
 
+  const apply = () => {
+    places = granted === null ? limits.max_concurrency : Math.min(granted, limits.max_concurrency);
+    fill();
+  };
   const fill = () => {
     for (const waiter of waiters) {
-      if (active >= limits.max_concurrency) return;
+      if (active >= places) return;
       waiters.delete(waiter);
       active++;
       waiter.admit();
@@ -79,13 +92,14 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     };
     signal?.addEventListener('abort', onAbort);
     waiters.add(waiter);
+    if (places < limits.max_concurrency) onShort();
     return promise;
   };
 
   return {
     enter(signal) {
       if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
-      if (active < limits.max_concurrency && waiters.size === 0) {
+      if (active < places && waiters.size === 0) {
         active++;
         waited.add(0);
         return undefined;
@@ -103,12 +117,20 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     },
     configure(next) {
       limits = next;
-      fill();
+      apply();
+    },
+    limit: () => limits.max_concurrency,
+    grant(part) {
+      granted = part;
+      apply();
+    },
+    onShort(listener) {
+      onShort = listener;
     },
     counters: () => ({ active, waiting: waiters.size, completed, rejected, timed_out, waits }),
     gauge: () => ({
       name: limits.name,
-      limit: limits.max_concurrency,
+      limit: places,
       active,
       waiting: waiters.size,
       completed,

@@ -4,7 +4,8 @@ import { AppError } from '#core/errors.ts';
 import { planQuery, type QueryPlan } from '#core/engine/query.ts';
 import { compilePrompt, type PromptPlan } from './prompt.ts';
 import { type ListMethod, type RenderedList, renderList, sameList } from './lists.ts';
-import { MODERN_VERSION } from './protocol.ts';
+import { ICON } from './icon.ts';
+import { META, MODERN_VERSION } from './protocol.ts';
 import { parseUriTemplate, type UriTemplate } from '#core/engine/uri-template.ts';
 
 interface Bound<E> {
@@ -34,20 +35,24 @@ export interface Registry {
   /** Names this snapshot in cursors. */
   readonly edition: string;
   readonly pieces: Pieces;
+  /** When it began to serve, in milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** Result members that depend on the snapshot alone, rendered once. */
 export interface Pieces {
+  /** Name and version, and the same with what clients show. */
   readonly server_info: string;
-  /** First members of every 2026-07-28 result; `cached` for those that may be cached. */
+  readonly server_card: string;
+  /** First members of every 2026-07-28 result. */
   readonly modern: string;
-  readonly modern_cached: string;
+  readonly cache_scope: string;
 }
 
 const SLICE = 200;
 
 /** Builds a registry beside the running one, in slices that let other work through. Throws when the snapshot is not whole. */
-export async function loadRegistry({ version, checksum, content }: Snapshot): Promise<Registry> {
+export async function loadRegistry({ version, checksum, content }: Snapshot, now = Date.now()): Promise<Registry> {
   const { server, connections } = content;
   const by_id = new Map(connections.map((connection) => [connection.id, connection]));
   const bound = <E extends FrozenQuery & { readonly name: string }>(entity: E): Bound<E> => {
@@ -90,6 +95,7 @@ export async function loadRegistry({ version, checksum, content }: Snapshot): Pr
     },
     edition,
     pieces: renderPieces(server, version),
+    since: now,
   };
 }
 
@@ -104,12 +110,15 @@ async function inSlices<A, B>(items: readonly A[], make: (item: A) => B): Promis
   return made;
 }
 
-/** `ttlMs` 0: a deploy is seen by the next request, as the product promises; a list costs a client one cheap request. */
 function renderPieces({ server_name, auth_type }: FrozenServer, version: number): Pieces {
-  const server_info = JSON.stringify({ name: server_name, version: String(version) });
-  const modern = `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":${server_info}}`;
-  const scope = auth_type === 'none' ? 'public' : 'private';
-  return { server_info, modern, modern_cached: `${modern},"ttlMs":0,"cacheScope":"${scope}"` };
+  const identity = { name: server_name, version: String(version) };
+  const server_info = JSON.stringify(identity);
+  return {
+    server_info,
+    server_card: JSON.stringify({ ...identity, title: server_name, icons: [ICON] }),
+    modern: `"resultType":"complete","_meta":{"${META.server}":${server_info}}`,
+    cache_scope: auth_type === 'none' ? 'public' : 'private',
+  };
 }
 
 export type ListKind = 'tools' | 'resources' | 'prompts';
@@ -126,7 +135,38 @@ export function changedLists(before: Registry | null, after: Registry | null): L
   );
 }
 
-export const discovery = ({ pieces }: Registry): string =>
-  `${pieces.modern_cached},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}`;
-export const CAPABILITIES =
-  '{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true},"completions":{}}';
+/** Methods whose results say how long they hold (2026-07-28, Caching). What a resource reads changes with its database. */
+const HOLDS: Readonly<Record<string, boolean>> = {
+  'tools/list': true,
+  'resources/list': true,
+  'resources/templates/list': true,
+  'prompts/list': true,
+  'server/discover': true,
+  'resources/read': false,
+};
+/** Changes seldom come alone: lists that just changed are not to be kept, later for a tenth of the time they have stood. */
+const SETTLING_MS = 10_000;
+const LONGEST_MS = 60_000;
+
+/** The members that say how long a result holds, with a comma before them; empty for results that are not to be kept. */
+export function lifetime(method: string, { pieces, since }: Registry, now: number): string {
+  const holds = HOLDS[method];
+  if (holds === undefined) return '';
+  const age = now - since;
+  const ttl = !holds || age < SETTLING_MS ? 0 : Math.min(Math.floor(age / 10), LONGEST_MS);
+  return `,"ttlMs":${ttl},"cacheScope":"${pieces.cache_scope}"`;
+}
+
+/** The members of the results that open a conversation. */
+export const discovery = (registry: Registry, now: number): string =>
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}`;
+export const greeting = ({ pieces }: Registry, version: string): string =>
+  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${pieces.server_card}`;
+
+const CAPABILITIES = JSON.stringify({
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+});

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ListKind } from './registry.ts';
 import type { RpcId } from './protocol.ts';
+import type { McpLogLevel } from './report.ts';
 
 /** A session of the protocol revisions before 2026-07-28. */
 export interface Session {
@@ -9,10 +10,16 @@ export interface Session {
   readonly owner: string;
   readonly version: string;
   readonly client: string;
+  readonly opened_at: number;
   used_at: number;
   streaming: boolean;
   /** Changes announced while no stream was open; the next stream begins with them. */
   readonly missed: Set<ListKind>;
+  /** URIs of resources whose changes the client wants to hear of, and those it has missed. */
+  readonly subscribed: Set<string>;
+  readonly missed_uris: Set<string>;
+  /** Log messages of its calls that it wants to hear; null until it says so. */
+  log_level: McpLogLevel | null;
   readonly running: Map<RpcId, AbortController>;
 }
 
@@ -34,14 +41,15 @@ export interface SessionsOptions {
   readonly now: () => number;
   readonly idle_ms?: number;
   readonly limit?: number;
+  readonly onEnd?: (session: Session) => void;
 }
 
-export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000 }: SessionsOptions): Sessions {
+export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000, onEnd }: SessionsOptions): Sessions {
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
   const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
   const end = (session: Session) => {
-    sessions.delete(session.id);
+    if (sessions.delete(session.id)) onEnd?.(session);
     for (const controller of session.running.values()) controller.abort();
   };
   const makeRoom = (): boolean => {
@@ -59,9 +67,13 @@ export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000 }: S
         owner,
         version,
         client,
+        opened_at: now(),
         used_at: now(),
         streaming: false,
         missed: new Set(),
+        subscribed: new Set(),
+        missed_uris: new Set(),
+        log_level: null,
         running: new Map(),
       };
       sessions.set(session.id, session);

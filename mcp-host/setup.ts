@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Env } from '#core/env.ts';
+import { type Env, hostRedisUrl } from '#core/env.ts';
 import { acceptedHostNames } from '#core/security/origins.ts';
+import type { Shares } from '#core/kv/shares.ts';
 import type { Log } from '#core/log.ts';
 import { createKeyring } from '#core/security/secrets.ts';
 import { guardedFetch } from '#core/sources/dial.ts';
@@ -38,6 +39,21 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       public_url: env.SVC_MCP_PUBLIC_URL,
       ask: (url, init) => guardedFetch(url, init, policy),
     },
+    rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },
+    shares: await openShares(env, log),
+    otlp_endpoint: env.SVC_OTLP_ENDPOINT,
+    metrics_token: env.SVC_METRICS_TOKEN,
     log,
   };
+}
+
+/** The client of Redis is loaded where there is one only. */
+async function openShares(env: Env, log: Log): Promise<Shares | null> {
+  const url = hostRedisUrl(env);
+  if (url === null) return null;
+  const shares = await import('#core/kv/shares.ts');
+  return shares.openShares(url, env.SVC_AGENT_SERVICE_TOKEN, (up, reason) => {
+    if (up) log.info('shared_limits_on', { reason });
+    else log.warning('shared_limits_off', { reason, effect: 'every host applies its limits by itself' });
+  });
 }

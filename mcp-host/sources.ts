@@ -25,6 +25,8 @@ export interface Sources {
   /** The connections from now on: equal ones keep their pool, others drain and close. */
   use(connections: readonly FrozenConnection[]): void;
   counters(): { id: string; name: string; sessions: number; queue: QueueCounters }[];
+  /** The queue of each connection, by its id. */
+  queues(): Iterable<readonly [string, Queue]>;
   /** The queues, as the server is told. */
   gauges(): QueueGauge[];
   /** Waits for every pool to close. */
@@ -117,6 +119,9 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Source
         sessions: open_sessions.get(id) ?? 0,
         queue: queue.counters(),
       }));
+    },
+    *queues() {
+      for (const [id, { queue }] of queues) yield [id, queue] as const;
     },
     gauges: () => [...queues].map(([id, { queue }]) => ({ id, ...queue.gauge() })),
     async close() {

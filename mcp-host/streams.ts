@@ -1,12 +1,13 @@
 import { type ListKind, LIST_KINDS } from './registry.ts';
 import { META, type Members, RPC, type RpcId, RpcError } from './protocol.ts';
+import { SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
 import type { Session } from './sessions.ts';
 
 /** Streams open at once in one host. */
 const LIMIT = 10_000;
 /** Events that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
 const UNREAD = 256;
-const HEADERS = {
+export const EVENT_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
@@ -28,7 +29,8 @@ export interface Streams {
   carry(first: string, by: Opener, opened: (send: (message: string) => void) => () => void): Response;
   /** Ends the stream of a session, if it has one. */
   detach(session: Session): void;
-  announce(kinds: readonly ListKind[], sessions: Iterable<Session>): void;
+  /** @param is_updated tells of a URI whether what is behind it has changed. */
+  announce(kinds: readonly ListKind[], sessions: Iterable<Session>, is_updated?: IsUpdated): void;
   keepAlive(): void;
   /** Ends streams properly; without a listener, all of them. */
   end(listener?: number): void;
@@ -36,6 +38,8 @@ export interface Streams {
   endOf(is_gone: (owner: string) => boolean): void;
   count(): number;
 }
+
+type IsUpdated = (uri: string) => boolean;
 
 /** Who has a stream, and over which listener. */
 interface Opener {
@@ -48,6 +52,8 @@ interface Stream {
   readonly owner: string;
   readonly send: (message: string) => void;
   readonly notify: (kind: ListKind) => void;
+  /** Tells which of the resources that it follows have changed. */
+  readonly update: (is_updated: IsUpdated) => void;
   readonly comment: () => void;
   readonly end: () => void;
   /** Forgets a stream whose reader is gone. */
@@ -57,7 +63,10 @@ interface Stream {
 /** What a stream says. */
 interface Script {
   readonly kinds: readonly ListKind[];
-  readonly notification: (kind: ListKind) => string;
+  /** Resources whose changes it tells. */
+  readonly uris: ReadonlySet<string>;
+  /** Further params members of its notifications, as text. */
+  readonly params: string;
   /** An event before all others, as it is written. */
   readonly first?: string;
   readonly greeting?: string;
@@ -70,7 +79,7 @@ interface Script {
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
   { listener, caller: { owner } }: Opener,
-  { kinds, notification, first, greeting, farewell, opened, closed }: Script,
+  { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
   open: Set<Stream>,
 ): Stream {
   const write = (text: string) => {
@@ -84,7 +93,10 @@ function createStream(
     owner,
     send,
     notify(kind) {
-      if (kinds.includes(kind)) send(notification(kind));
+      if (kinds.includes(kind)) send(`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed","params":{${params}}}`);
+    },
+    update(is_updated) {
+      for (const uri of uris) if (is_updated(uri)) send(updated(uri, params));
     },
     comment: () => write(COMMENT),
     end() {
@@ -105,7 +117,10 @@ function createStream(
   return stream;
 }
 
-const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
+const updated = (uri: string, params: string): string =>
+  `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}${params && `,${params}`}}}`;
+/** A message as an event of the stream. */
+export const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
 
 export function createStreams(): Streams {
   const open = new Set<Stream>();
@@ -119,7 +134,7 @@ export function createStreams(): Streams {
       },
       cancel: () => stream?.dispose(),
     });
-    return new Response(body, { headers: HEADERS });
+    return new Response(body, { headers: EVENT_HEADERS });
   };
 
   const current = new WeakMap<Session, Stream>();
@@ -128,15 +143,19 @@ export function createStreams(): Streams {
       current.get(session)?.end();
       const missed = [...session.missed];
       session.missed.clear();
+      const missed_uris = new Set(session.missed_uris);
+      session.missed_uris.clear();
       return start(
         { caller: session, listener },
         {
           kinds: LIST_KINDS,
-          notification: (kind) => `{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed"}`,
+          uris: session.subscribed,
+          params: '',
           opened(stream) {
             current.set(session, stream);
             session.streaming = true;
             for (const kind of missed) stream.notify(kind);
+            stream.update((uri) => missed_uris.has(uri));
           },
           closed(stream) {
             if (current.get(session) !== stream) return;
@@ -147,12 +166,13 @@ export function createStreams(): Streams {
       );
     },
     listen(id, params, server_info, by) {
-      const { kinds, honoured } = toFilter(params['notifications']);
+      const { kinds, uris, honoured } = toFilter(params['notifications']);
       const meta = `"_meta":{"${META.subscription}":${JSON.stringify(id)}`;
       return start(by, {
         kinds,
+        uris,
+        params: `${meta}}`,
         greeting: `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${meta}},"notifications":${JSON.stringify(honoured)}}}`,
-        notification: (kind) => `{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed","params":{${meta}}}}`,
         farewell: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"resultType":"complete",${meta},"io.modelcontextprotocol/serverInfo":${server_info}}}}`,
       });
     },
@@ -160,7 +180,8 @@ export function createStreams(): Streams {
       let closed: (() => void) | undefined;
       return start(by, {
         kinds: [],
-        notification: () => '',
+        uris: new Set(),
+        params: '',
         first,
         opened(stream) {
           closed = opened(stream.send);
@@ -169,9 +190,16 @@ export function createStreams(): Streams {
       });
     },
     detach: (session) => current.get(session)?.end(),
-    announce(kinds, sessions) {
-      for (const session of sessions) if (!current.has(session)) for (const kind of kinds) session.missed.add(kind);
-      for (const stream of open) for (const kind of kinds) stream.notify(kind);
+    announce(kinds, sessions, is_updated = () => false) {
+      for (const session of sessions) {
+        if (current.has(session)) continue;
+        for (const kind of kinds) session.missed.add(kind);
+        for (const uri of session.subscribed) if (is_updated(uri)) session.missed_uris.add(uri);
+      }
+      for (const stream of open) {
+        for (const kind of kinds) stream.notify(kind);
+        stream.update(is_updated);
+      }
     },
     keepAlive() {
       for (const stream of open) stream.comment();
@@ -192,12 +220,27 @@ const FILTER: Readonly<Record<string, ListKind>> = {
   promptsListChanged: 'prompts',
 };
 
-/** The part of a subscription filter that the host can serve: changes of lists, not of single resources. */
-function toFilter(value: unknown): { kinds: ListKind[]; honoured: Record<string, true> } {
+interface Filter {
+  readonly kinds: ListKind[];
+  readonly uris: ReadonlySet<string>;
+  readonly honoured: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a subscription filter that the host can serve. */
+function toFilter(value: unknown): Filter {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RpcError(RPC.invalid_params, 'params.notifications must be an object that says which changes to send.');
   }
   const wanted = Object.entries(value as Members).filter(([name, on]) => on === true && Object.hasOwn(FILTER, name));
   const kinds = wanted.flatMap(([name]) => FILTER[name] ?? []);
-  return { kinds, honoured: Object.fromEntries(wanted.map(([name]) => [name, true as const])) };
+  const uris = toUris((value as Members)['resourceSubscriptions']);
+  const followed = uris.size > 0 ? { resourceSubscriptions: [...uris] } : {};
+  return { kinds, uris, honoured: { ...Object.fromEntries(wanted.map(([name]) => [name, true])), ...followed } };
+}
+
+function toUris(value: unknown = []): ReadonlySet<string> {
+  const is_uri = (uri: unknown): uri is string => typeof uri === 'string' && uri.length <= URI_LENGTH;
+  if (Array.isArray(value) && value.length <= SUBSCRIPTIONS && value.every(is_uri)) return new Set(value);
+  const limits = `at most ${SUBSCRIPTIONS} URIs of at most ${URI_LENGTH} characters`;
+  throw new RpcError(RPC.invalid_params, `params.notifications.resourceSubscriptions must be a list of ${limits}.`);
 }

@@ -1,15 +1,20 @@
 import type { Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
+import { AgentLines, type AgentSettings } from '#core/contract/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable, toInvalid } from '#core/issues.ts';
-import { authenticateBearer, countCalls, requireAgents } from '#core/services/agent-bearers.ts';
+import { authenticateBearer, countCalls, countMinute, requireAgents } from '#core/services/agent-bearers.ts';
 import { grantTokens } from '#core/services/agent-grants.ts';
+import { guardEnabled } from '#core/services/config-settings.ts';
+import { readSettings } from '#core/services/config.ts';
 import { tellActivity } from './bearer.ts';
 import { readJson } from './body.ts';
+import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from './routes.ts';
 
 const SMALL = 64 * 1024;
+const MOST_LINES = 4 * 1024 * 1024;
 const ADDRESS = v.nullable(v.pipe(v.string(), v.maxLength(64)));
 
 const Authorize = v.object({
@@ -39,10 +44,16 @@ const Grant = v.object({
 
 /** Requests for tokens from one address in a minute. */
 const GRANTS_A_MINUTE = 120;
-const MINUTE_MS = 60_000;
 
 /** What the agent endpoint asks (contract section 0). The service token was checked before. */
-export function addAgentRoutes(app: App, router: Hono<ServerEnv>): void {
+export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
+  router.get('/api/internal/agent/settings', async (c) => c.json(await agentSettings(app)));
+  router.post('/api/internal/agent/lines', async (c) => {
+    const sent = v.safeParse(AgentLines, await readJson(c.req.raw, MOST_LINES));
+    if (!sent.success) throw toInvalid(sent.issues, []);
+    live_logs.takeFromAgent(sent.output.lines);
+    return c.body(null, 204);
+  });
   router.post('/api/internal/agent/authorize', async (c) => {
     const { token, client_address, calls } = parse(Authorize, await readJson(c.req.raw, SMALL));
     await requireAgents(app);
@@ -73,13 +84,22 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>): void {
   router.post('/api/internal/agent/token', async (c) => {
     const { client_address, ...request } = parse(Grant, await readJson(c.req.raw, SMALL));
     await requireAgents(app);
-    const { count, resets_in_ms } = await app.kv.increment(`agent-grants:${client_address}`, MINUTE_MS);
+    const { count, retry_after } = await countMinute(app, `agent-grants:${client_address}`);
     if (count > GRANTS_A_MINUTE) {
-      const retry_after = Math.max(1, Math.ceil(resets_in_ms / 1_000));
       throw new AppError('rate_limited', `Too many tokens were asked for. Wait ${retry_after} seconds.`, { retry_after });
     }
     return c.json(await grantTokens(app, request, client_address));
   });
+}
+
+async function agentSettings(app: App): Promise<AgentSettings> {
+  const { settings } = await readSettings(app);
+  const { cors_origins, ui_domain, mcp_domain, prompt_guard_threshold: threshold, prompt_guard_allow: allow } = settings;
+  return {
+    cors_origins: [...cors_origins],
+    domains: [ui_domain, mcp_domain].filter((name) => name !== null),
+    guard: guardEnabled(app.env, settings) ? { threshold, allow: [...allow] } : null,
+  };
 }
 
 function parse<T extends v.GenericSchema>(schema: T, value: Record<string, unknown>): v.InferOutput<T> {

@@ -16,7 +16,7 @@ export async function printBanner(app: App, port: number, write: (text: string) 
   const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (with a token of POST /api/v1/agent-tokens)`];
   if (active !== null) {
     const { server, tools } = contentOf(active);
-    const mcp = mcpUrl(app, server.port);
+    const mcp = await mcpUrl(app, server.port);
     lines.push(`  MCP server  ${mcp}  (${tools.length} tools, snapshot ${active.version})`, '', '  Connect a client:');
     lines.push(`    claude mcp add --transport http sluice ${mcp}`);
     if (tools.some(({ name }) => name === CALL.params.name)) {

@@ -6,7 +6,7 @@ import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/run.ts';
 import { recordActivity } from '#core/services/agent-activity.ts';
 import { authenticateBearer, type Bearer, countCalls } from '#core/services/agent-bearers.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress } from '#core/security/client-address.ts';
 import { requireServiceToken } from './hosts.ts';
 import type { ServerEnv } from './routes.ts';
 
@@ -67,15 +67,24 @@ interface Told {
   readonly duration_ms: number;
 }
 
-export const tellActivity = (app: App, { actor, token_prefix }: Bearer, told: Told): Promise<void> =>
-  recordActivity(app, {
+/** In the activity, and as a line of the live log. */
+export async function tellActivity(app: App, { actor, token_prefix }: Bearer, told: Told): Promise<void> {
+  const { tool_name, client_ip, error } = told;
+  const duration_ms = Math.round(told.duration_ms * 10) / 10;
+  const entry = {
     timestamp: app.clock().toISOString(),
     token_prefix,
     token_name: actor.name,
-    tool_name: told.tool_name,
-    client_ip: told.client_ip,
-    country: null,
-    success: told.error === null,
-    duration_ms: Math.round(told.duration_ms * 10) / 10,
-    error: told.error,
-  });
+    tool_name,
+    client_ip,
+    country: await app.countries.of(client_ip),
+    success: error === null,
+    duration_ms,
+    error,
+  };
+  await recordActivity(app, entry);
+  const log = app.log.from('agent');
+  const fields = { tool: tool_name, token_name: actor.name, token_prefix, client_ip, duration_ms };
+  if (error === null) log.info('agent call', fields);
+  else log.warning('agent call failed', { ...fields, code: error });
+}

@@ -3,6 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { acceptedHostNames, isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/security/origins.ts';
 import { readSettings } from '#core/services/config.ts';
+import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 
 /**
@@ -13,7 +14,9 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
   const names = acceptedHostNames(app.env);
   return async (c, next) => {
     const host = c.req.header('host') ?? '';
-    if (!isHostAllowed(host, names) && !isHostAllowed(host, await domains(app))) {
+    // Our own programs reach us by names that only they know, such as that of a container. No page can bring their token.
+    const is_ours = c.req.header('origin') === undefined && isAgent(app, c);
+    if (!is_ours && !isHostAllowed(host, names) && !isHostAllowed(host, await domains(app))) {
       throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
     }
     const origin = c.req.header('origin');
@@ -23,7 +26,7 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
     if (!isOriginAllowed(origin, host, listed)) {
       throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
     }
-    if (c.req.method === 'OPTIONS') c.res = preflight();
+    if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? '');
     else await next();
     setCors(c.res.headers, origin);
   };
@@ -38,18 +41,19 @@ async function domains(app: App): Promise<ReadonlySet<string>> {
 function setCors(headers: Headers, origin: string): void {
   headers.set('access-control-allow-origin', origin);
   headers.append('vary', 'Origin');
-  headers.set('access-control-expose-headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
+  headers.set('access-control-expose-headers', 'X-Request-Id, Retry-After, WWW-Authenticate, Mcp-Session-Id');
 }
 
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Accept, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID';
 
-const preflight = (): Response =>
+/** Headers of tool parameters (`Mcp-Param-…`) are allowed as they are asked for. */
+const preflight = (asked: string): Response =>
   new Response(null, {
     status: 204,
     headers: {
       'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-      'access-control-allow-headers': REQUEST_HEADERS,
+      'access-control-allow-headers': [REQUEST_HEADERS, ...(asked.match(/\bmcp-param-[\w-]+/gi) ?? [])].join(', '),
       'access-control-max-age': '600',
     },
   });

@@ -5,12 +5,16 @@ import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
 import { entrance } from './entrance.ts';
 import { answerFault } from './faults.ts';
+import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from './hosts.ts';
 import { createLiveLogs } from './live-logs.ts';
 import { openApi } from './openapi.ts';
-import { addAgentProxy } from './proxy.ts';
+import { addPlayground } from './playground.ts';
+import { addProbes } from './probes.ts';
+import { addAgentProxy, addMcpProxy } from './proxy.ts';
 import { addRoutes, type ServerEnv } from './routes.ts';
 import { addStatic } from './static.ts';
+import { type HttpsState, NO_HTTPS } from './tls/state.ts';
 
 const UI_POLICY = {
   defaultSrc: ["'self'"],
@@ -25,7 +29,7 @@ const UI_POLICY = {
 };
 
 /** Everything that the front port answers, as one web-standard handler. */
-export function createHttp(app: App): Hono<ServerEnv> {
+export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerEnv> {
   const router = new Hono<ServerEnv>();
   router.onError((error, c) => answerFault(app, c, error));
   router.notFound((c) => answerFault(app, c, new AppError('not_found', 'There is nothing at this address.')));
@@ -42,13 +46,19 @@ export function createHttp(app: App): Hono<ServerEnv> {
     if (c.req.method === 'HEAD' && isStream(c.res)) await c.res.body?.cancel();
   });
   router.use(secureDefaults());
+  addProbes(app, router);
   router.use(entrance(app));
+  const front = createFront(app, router);
+  router.use(frontRules(app, front, https));
+  addChallenges(app, router);
   addRoutes(app, router);
   const live_logs = createLiveLogs(app);
   live_logs.addRoutes(router);
+  addPlayground(app, router);
   addHostRoutes(app, router, live_logs);
-  addAgentRoutes(app, router);
+  addAgentRoutes(app, router, live_logs);
   addAgentProxy(app, router);
+  addMcpProxy(app, router, front);
   const document = JSON.stringify(openApi());
   router.get('/api/openapi.json', (c) => c.body(document, 200, { 'content-type': 'application/json' }));
   addStatic(router);

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import type { UsageBatch } from '#core/contract/monitoring.ts';
+import type { HostLine, UsageBatch } from '#core/contract/monitoring.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS } from '#core/log.ts';
@@ -28,6 +28,7 @@ const SESSION_ENDED = 4_401;
 /** The live log of this server: its own lines, those of the hosts that report to it, and one for each call. */
 export interface LiveLogs {
   takeFromHost(host_id: string, batch: UsageBatch): void;
+  takeFromAgent(lines: readonly HostLine[]): void;
 }
 
 /** @param ping_ms how often a quiet reader hears that the line stands, and its session is looked at again. */
@@ -48,6 +49,9 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
         message: 'more calls',
         fields: { count: more },
       });
+    },
+    takeFromAgent(lines) {
+      for (const line of lines) ring.add({ ...line, source: 'agent' });
     },
     addRoutes(router) {
       router.get(PATH, async (c) => {

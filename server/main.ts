@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import { withDevSecrets } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, toStream } from '#core/log.ts';
+import { programCommand } from '#core/product.ts';
 import { run, systemCall } from '#core/run.ts';
 import { createDemo } from '#core/services/demo.ts';
 import { printBanner } from './banner.ts';
@@ -11,10 +11,7 @@ import { supervise } from './supervisor.ts';
 
 const GRACE_MS = 8_500;
 /** What runs beside the server with role all. */
-const OTHERS = [
-  ['host', '../mcp-host/main.ts'],
-  ['agent', '../agent/main.ts'],
-] as const;
+const OTHERS = ['host', 'agent'] as const;
 
 await main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof EnvError ? error.message : `Sluice cannot start: ${String(error)}`}\n`);
@@ -23,21 +20,16 @@ await main().catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const environment = withDevSecrets(processEnvironment());
-  const other = OTHERS.find(([name]) => name === environment['SVC_ROLE']);
-  if (other !== undefined) return runInstead(other[1], environment);
+  const other = OTHERS.find((name) => name === environment['SVC_ROLE']);
+  if (other !== undefined) return runInstead(other, environment);
   const { env, warnings } = parseEnv('server', environment);
   const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout));
   for (const warning of warnings) log.warning(warning);
   const server = await startServer(env, log);
   log.info('server listens', { address: env.SVC_BIND, port: server.port });
   const server_url = env.SVC_SERVER_URL ?? `http://127.0.0.1:${server.port}`;
-  const start = ([name, entry]: readonly [string, string]) =>
-    supervise(
-      name,
-      [process.execPath, fileURLToPath(new URL(entry, import.meta.url))],
-      { ...environment, SVC_SERVER_URL: server_url },
-      log,
-    );
+  const start = (name: (typeof OTHERS)[number]) =>
+    supervise(name, programCommand(name), { ...environment, SVC_SERVER_URL: server_url }, log);
   const programs = env.SVC_ROLE === 'all' ? OTHERS.map(start) : [];
 
   let stopping = false;
@@ -45,6 +37,7 @@ async function main(): Promise<void> {
     if (stopping) process.exit(1);
     stopping = true;
     log.info('server stops');
+    server.app.life.ending = true;
     await Promise.all(programs.map((program) => program.stop(GRACE_MS)));
     await server.stop();
     process.exit(0);
@@ -66,8 +59,8 @@ async function main(): Promise<void> {
 }
 
 /** One image for every program: with another role this one only passes signals and the exit code on. */
-async function runInstead(entry: string, environment: Record<string, string | undefined>): Promise<void> {
-  const child = Bun.spawn([process.execPath, fileURLToPath(new URL(entry, import.meta.url))], {
+async function runInstead(name: (typeof OTHERS)[number], environment: Record<string, string | undefined>): Promise<void> {
+  const child = Bun.spawn(programCommand(name), {
     env: environment,
     stdio: ['ignore', 'inherit', 'inherit'],
     // Its end tells the program that this one is gone.

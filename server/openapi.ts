@@ -39,7 +39,7 @@ export function openApi(): Json {
 }
 
 function describe(name: string, definition: Operation): Json {
-  const { method, path, input, output, status = 200, summary, access, query = [] } = definition;
+  const { method, path, input, output, status = 200, waits = false, summary, access, query = [] } = definition;
   const { properties, required } = schemaOf(input, 'input') as { properties: Record<string, Json>; required?: string[] };
   const variables = pathVariables(path);
   const without_body = method === 'GET' || method === 'DELETE';
@@ -62,6 +62,7 @@ function describe(name: string, definition: Operation): Json {
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
     ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
     responses: {
+      ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
       [status]: status === 204 ? { description: 'Done' } : { description: 'Done', content: json(schemaOf(output, 'output')) },
       default: {
         description: `A fault, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,

@@ -2,7 +2,9 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/services/agent-bearers.ts';
-import { clientAddress } from './client-address.ts';
+import { hostName } from '#core/security/origins.ts';
+import { clientAddress } from '#core/security/client-address.ts';
+import { type Front, MCP_PATHS } from './front.ts';
 import type { ServerEnv } from './routes.ts';
 
 /** Headers that belong to one connection (RFC 9110, section 7.6.1), or to this server alone. */
@@ -26,7 +28,7 @@ const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
 /** `/agent-mcp/…` and its metadata go to the agent as streams; the agent learns the caller's address. */
 export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
   const target = app.env.SVC_AGENT_MCP_URL ?? `http://127.0.0.1:${app.env.SVC_AGENT_MCP_PORT}`;
-  const forward = (c: Context<ServerEnv>) => proxy(app, c, target);
+  const forward = (c: Context<ServerEnv>) => proxy(app, c, target, 'The agent endpoint');
   const guarded = async (c: Context<ServerEnv>) => {
     if (c.req.path !== '/agent-mcp/health') await requireAgents(app);
     return forward(c);
@@ -39,6 +41,25 @@ export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
   }
 }
 
+/** With `mcp_proxy` the MCP server answers here too, and its metadata (RFC 9728, RFC 8414) at the root of its own domain. */
+export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): void {
+  const forward = async (c: Context<ServerEnv>) => {
+    const { mcp_proxy, mcp_port } = await front.settings();
+    if (!mcp_proxy) throw new AppError('not_found', 'MCP is not served at this address: turn on mcp_proxy, or use the address of the MCP host.');
+    const host = app.env.SVC_FASTMCP_HOST;
+    return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
+  };
+  for (const path of MCP_PATHS) router.all(path, forward);
+  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}/mcp`, forward);
+  const at_root = async (c: Context<ServerEnv>) => {
+    const { ui_domain, mcp_domain } = await front.settings();
+    const name = hostName(c.req.header('host') ?? '');
+    return name === mcp_domain && name !== ui_domain ? forward(c) : c.notFound();
+  };
+  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}`, at_root);
+  router.post('/oauth/token', at_root);
+}
+
 /** The body as it comes. A call may take long, so the caller may wait in silence once all of it was read. */
 function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | null {
   const { body } = req.raw;
@@ -49,7 +70,7 @@ function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | 
   return null;
 }
 
-async function proxy(app: App, c: Context<ServerEnv>, target: string): Promise<Response> {
+async function proxy(app: App, c: Context<ServerEnv>, target: string, name: string): Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
   const headers = new Headers(c.req.raw.headers);
   for (const name of DROPPED) headers.delete(name);
@@ -66,7 +87,7 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string): Promise<R
     ...(body === null ? {} : { body, duplex: 'half' }),
   }).catch((cause: unknown) => {
     if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
-    throw new AppError('unavailable', 'The agent endpoint does not answer. It starts within seconds; try again.', {
+    throw new AppError('unavailable', `${name} does not answer. It starts within seconds; try again.`, {
       cause,
       retry_after: 2,
     });

@@ -14,6 +14,8 @@ import type { Upgrade } from './sockets.ts';
 export type ServerEnv = {
   Bindings: {
     readonly address: string | null;
+    /** It came over our own TLS. */
+    readonly secure?: boolean;
     readonly upgrade?: Upgrade;
     /** Called once the whole request was read: from then on the caller may wait in silence. */
     readonly received?: () => void;
@@ -33,10 +35,12 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
         session.token = token;
       });
       const bearer = definition.access === 'public' ? null : bearerOf(c);
+      let waited = false;
       const work = async (who: Pick<Call, 'actor' | 'by_name'>) => {
         // Nobody's body is read before it is clear that somebody may send it.
         authorise(definition, who.actor);
         const input = await readInput(definition, c);
+        waited = definition.waits === true && input['wait'] === true;
         c.env?.received?.();
         return run(app, name, input as never, { ...call, ...who });
       };
@@ -45,7 +49,7 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
           ? await work({ actor: await sessionActor(app, c) })
           : await asBearer(app, c, bearer, name, definition, work);
       if (session.token !== undefined) writeSession(app, c, session.token);
-      const status = definition.status ?? 200;
+      const status = waited ? 200 : (definition.status ?? 200);
       return status === 204 ? c.body(null, 204) : c.json(output, status);
     });
   }

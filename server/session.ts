@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { isSameOrigin } from '#core/security/origins.ts';
 import { authenticate, SESSION_MS } from '#core/services/sessions.ts';
-import { isTrusted } from './client-address.ts';
+import { isTrusted } from '#core/security/client-address.ts';
 import type { ServerEnv } from './routes.ts';
 
 const NAME = 'svc_session';
@@ -13,12 +13,19 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Edge = Context<ServerEnv>;
 
-/** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
-function isSecure({ env }: App, c: Edge): boolean {
-  if (new URL(c.req.url).protocol === 'https:') return true;
+/** What the browser speaks with us, or with a trusted proxy that says so; null when that is not known. */
+export function spokenScheme({ env }: App, c: Edge): string | null {
+  if (c.env?.secure === true || new URL(c.req.url).protocol === 'https:') return 'https';
   const proxy = c.env?.address ?? null;
   const forwarded = c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase();
-  if (forwarded !== undefined && proxy !== null && isTrusted(proxy, env.SVC_TRUSTED_PROXIES)) return forwarded === 'https';
+  return forwarded !== undefined && proxy !== null && isTrusted(proxy, env.SVC_TRUSTED_PROXIES) ? forwarded : null;
+}
+
+/** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
+function isSecure(app: App, c: Edge): boolean {
+  const { env } = app;
+  const spoken = spokenScheme(app, c);
+  if (spoken !== null) return spoken === 'https';
   const public_url = env.SVC_PUBLIC_URL === null ? null : new URL(env.SVC_PUBLIC_URL);
   return public_url?.protocol === 'https:' && c.req.header('host')?.toLowerCase() === public_url.host;
 }

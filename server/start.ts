@@ -12,14 +12,18 @@ import { requireSecrets, rewrapActiveSnapshot } from '#core/services/keys.ts';
 import { followDeployments } from '#core/services/deployment-follow.ts';
 import { followTokens, tellTokenUses } from '#core/services/mcp-tokens.ts';
 import { keepForgetting } from '#core/services/monitoring-retention.ts';
-import { faultOutside } from './faults.ts';
-import { createHttp, isStream } from './http.ts';
-import { type SocketOwner, socketHandler } from './sockets.ts';
+import { drained } from './health.ts';
+import { createHttp } from './http.ts';
+import { listen } from './listen.ts';
+import { createHttps } from './tls/https.ts';
+import { keepCertificate, type KeeperOptions } from './tls/keeper.ts';
 
 export interface RunningServer {
   readonly app: App;
   /** The port that is listened on. */
   readonly port: number;
+  /** The port of HTTPS, while it is listened on. */
+  httpsPort(): number | null;
   /** Ends every stream, then the listener, then the stores. */
   stop(): Promise<void>;
 }
@@ -27,10 +31,18 @@ export interface RunningServer {
 /** Connections that say and hear nothing for so long are closed, unless a stream or a call is under way. */
 const IDLE_SECONDS = 30;
 
-/** Opens the stores and listens. @param idle_seconds at most 255. */
-export async function startServer(env: Env, log: Log, idle_seconds = IDLE_SECONDS): Promise<RunningServer> {
+export interface StartOptions {
+  /** At most 255. */
+  readonly idle_seconds?: number;
+  readonly clock?: () => Date;
+  readonly certificates?: KeeperOptions;
+}
+
+/** Opens the stores and listens. */
+export async function startServer(env: Env, log: Log, options: StartOptions = {}): Promise<RunningServer> {
+  const { idle_seconds = IDLE_SECONDS, clock = () => new Date(), certificates } = options;
   const store = await openStore(databaseUrl(env));
-  const app = await createApp({ env, store, kv: openKv(env, log), log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
+  const app = await createApp({ env, store, kv: openKv(env, log), log, clock, ids: () => Bun.randomUUIDv7() });
   try {
     await requireSecrets(app);
     if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is sealed with the first key now');
@@ -40,35 +52,20 @@ export async function startServer(env: Env, log: Log, idle_seconds = IDLE_SECOND
     await app.close();
     throw error;
   }
-  const http = createHttp(app);
-  const server = Bun.serve({
-    hostname: env.SVC_BIND,
-    port: env.SVC_PORT,
-    idleTimeout: idle_seconds,
-    maxRequestBodySize: 20 * 1024 * 1024,
-    websocket: socketHandler,
-    // Bun's own page of a fault shows the source; what Hono could not answer is told like any other fault.
-    development: false,
-    error: (error) => faultOutside(app, error),
-    async fetch(request, listener) {
-      let is_socket = false;
-      const response = await http.fetch(request, {
-        address: listener.requestIP(request)?.address ?? null,
-        upgrade: (owner: SocketOwner) => (is_socket = listener.upgrade(request, { data: owner })),
-        received: () => listener.timeout(request, 0),
-      });
-      // Streams are quiet for long. A timeout stays with the connection: after anything else the usual one holds again.
-      if (!is_socket) listener.timeout(request, isStream(response) ? 0 : idle_seconds);
-      return response;
-    },
-  });
-  const chores = [keepForgetting(app), followTokens(app), tellTokenUses(app), followDeployments(app)];
+  const https = createHttps(app);
+  const http = createHttp(app, https);
+  const listening = { app, http, hostname: env.SVC_BIND, idle_seconds };
+  const listener = listen({ ...listening, port: env.SVC_PORT });
+  https.start(listening);
+  const chores = [keepForgetting(app), followTokens(app), tellTokenUses(app), followDeployments(app), keepCertificate(app, certificates)];
   return {
     app,
-    port: server.port ?? env.SVC_PORT,
+    port: listener.port,
+    httpsPort: () => https.port(),
     async stop() {
+      await drained(app);
       for (const end of chores) end();
-      await server.stop(true);
+      await Promise.all([listener.stop(), https.stop()]);
       await app.close();
     },
   };

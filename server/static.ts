@@ -1,22 +1,21 @@
 import type { Hono } from 'hono';
 import { existsSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AppError } from '#core/errors.ts';
+import { productFile } from '#core/product.ts';
 import type { ServerEnv } from './routes.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const UI = join(ROOT, 'ui/dist');
-const DOCS = join(ROOT, 'ui/docs');
+const UI = productFile('ui/dist');
+const DOCS = productFile('ui/docs');
 
 /** What Swagger UI and Redoc need to run from this origin alone. */
 const DOCS_POLICY =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'";
 const BUNDLES: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map(
   Object.entries({
-    'swagger-ui-bundle.js': { file: join(ROOT, 'node_modules/swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
-    'swagger-ui.css': { file: join(ROOT, 'node_modules/swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
-    'redoc.standalone.js': { file: join(ROOT, 'node_modules/redoc/bundles/redoc.standalone.js'), type: 'text/javascript' },
+    'swagger-ui-bundle.js': { file: productFile('node_modules/swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
+    'swagger-ui.css': { file: productFile('node_modules/swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
+    'redoc.standalone.js': { file: productFile('node_modules/redoc/bundles/redoc.standalone.js'), type: 'text/javascript' },
     'swagger-init.js': { file: join(DOCS, 'swagger-init.js'), type: 'text/javascript' },
     'redoc-init.js': { file: join(DOCS, 'redoc-init.js'), type: 'text/javascript' },
   }),

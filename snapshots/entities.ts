@@ -76,20 +76,26 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
 }
 
 function freezeResource(resource: ResourceDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenResource {
-  const { variables } = parseUriTemplate(resource.uri_template);
   return {
     id: resource.id,
     name: resource.name,
     ...freezeQuery(resource, compiled, connection),
     uri_template: resource.uri_template,
     mime_type: resource.mime_type,
-    listing: {
-      [variables.length === 0 ? 'uri' : 'uriTemplate']: resource.uri_template,
-      name: resource.name,
-      ...(resource.title === null ? {} : { title: resource.title }),
-      description: resource.description,
-      mimeType: resource.mime_type,
-    },
+    listing: resourceListing(resource),
+  };
+}
+
+export function resourceListing(
+  resource: Pick<ResourceDefinition, 'uri_template' | 'name' | 'title' | 'description' | 'mime_type'>,
+): FrozenResource['listing'] {
+  const { variables } = parseUriTemplate(resource.uri_template);
+  return {
+    [variables.length === 0 ? 'uri' : 'uriTemplate']: resource.uri_template,
+    name: resource.name,
+    ...(resource.title === null ? {} : { title: resource.title }),
+    description: resource.description,
+    mimeType: resource.mime_type,
   };
 }
 
@@ -155,7 +161,10 @@ const modeOf = (read_only: boolean, { classification }: Compiled): FrozenTool['m
   return classification.read_only && classification.fixed ? 'fixed' : 'read';
 };
 
-function toolListing(tool: ToolDefinition, compiled: Compiled): FrozenTool['listing'] {
+export function toolListing(
+  tool: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations' | 'read_only'>,
+  compiled: Pick<Compiled, 'input_schema' | 'output_schema'>,
+): FrozenTool['listing'] {
   const hints = tool.annotations;
   return {
     name: tool.name,

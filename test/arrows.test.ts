@@ -34,13 +34,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   server: ['core', 'snapshots'],
   'mcp-host': [...PROGRAM, 'snapshots', 'core/engine', 'core/sources', 'core/security', 'core/kv'],
   agent: [...PROGRAM, 'core/security'],
-  ui: ['core/contract', 'core/client', 'core/errors'],
+  ui: ['core/contract', 'core/client', 'core/errors', 'core/issues'],
 };
 /** Packages of the folders that may not import just any. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   'core/contract': /^valibot$/,
   'core/client': /^$/,
-  ui: /^(solid-js|@solidjs\/[\w-]+|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
+  ui: /^(solid-js|@solidjs\/[\w-]+|@kobalte\/core|@tanstack\/solid-virtual|@codemirror\/[\w-]+|@lezer\/[\w-]+|@dagrejs\/dagre|sql-formatter|uplot|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
 };
 const PROJECT = 'snapshots/generate/project';
 const MAX_LINES = 400;

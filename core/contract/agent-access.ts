@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from './fields.ts';
+import { Period } from './monitoring.ts';
 import { operation } from './operation.ts';
 
 export const Scopes = v.pipe(
@@ -31,12 +32,28 @@ export const AgentActivity = v.object({
   token_name: v.string(),
   tool_name: v.pipe(v.string(), v.description('Name of the tool; of an operation that is none, its own name')),
   client_ip: v.nullable(v.string()),
-  country: v.pipe(v.nullable(v.string()), v.description('null without a database of places')),
+  country: v.pipe(
+    v.nullable(v.string()),
+    v.description('ISO 3166-1 alpha-2; null of an address that is private or in no database'),
+  ),
   success: v.boolean(),
   duration_ms: v.number(),
   error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
 });
 export type AgentActivity = v.InferOutput<typeof AgentActivity>;
+
+const counts = { calls: v.number(), errors: v.number() };
+const AgentStats = v.object({
+  period: Period,
+  ...counts,
+  error_rate: v.pipe(v.number(), v.description('0 to 1')),
+  avg_ms: v.number(),
+  tokens: v.array(v.object({ token_prefix: v.string(), token_name: v.string(), ...counts, last_called_at: Timestamp })),
+  tools: v.array(v.object({ tool_name: v.string(), ...counts, avg_ms: v.number() })),
+  countries: v.array(v.object({ country: v.nullable(v.string()), ...counts })),
+  complete: v.pipe(v.boolean(), v.description('false: the period holds more calls than are kept')),
+});
+export type AgentStats = v.InferOutput<typeof AgentStats>;
 
 /** A week. */
 const LONGEST_TOKEN_MINUTES = 10_080;
@@ -123,5 +140,13 @@ export const agentAccess = {
     }),
     output: listOf(AgentActivity),
     summary: 'Calls of agents and scripts, the newest first; the last 10 000 are kept',
+  }),
+  'agent_activity.stats': operation({
+    method: 'GET',
+    path: '/agent-activity/stats',
+    access: 'admin',
+    input: v.strictObject({ period: v.optional(Period, '24h') }),
+    output: AgentStats,
+    summary: 'Calls of agents and scripts by token, tool and country, the busiest first; of the last 10 000 calls',
   }),
 };

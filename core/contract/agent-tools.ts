@@ -32,7 +32,10 @@ const Deleted = v.object({
   ),
   total: v.pipe(v.number(), v.description('Records that went, itself included')),
   history_id: v.pipe(v.nullable(v.string()), v.description('What rollback takes to bring all of it back; null on a dry run')),
-  batch_id: v.pipe(v.nullable(v.string()), v.description('The same for every history entry of this deletion')),
+  batch_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('Of all entries of this deletion, of a single one its history_id; rollback takes it as well'),
+  ),
 });
 export type Deleted = v.InferOutput<typeof Deleted>;
 

@@ -147,6 +147,15 @@ export const connections = {
     agent: 'create_connection',
     summary: 'Create a connection',
   }),
+  'connections.create_sample': operation({
+    method: 'POST',
+    path: '/connections/sample',
+    access: 'write',
+    input: Empty,
+    output: Connection,
+    status: 201,
+    summary: 'Connect a small sample shop that the server makes, to try things out',
+  }),
   'connections.get': operation({
     method: 'GET',
     path: '/connections/{id}',

@@ -17,6 +17,7 @@ import { resources } from './resources.ts';
 import { schema } from './schema.ts';
 import { server } from './server.ts';
 import { snapshots } from './snapshots.ts';
+import { ssl } from './ssl.ts';
 import { tools } from './tools.ts';
 import { transfer } from './transfer.ts';
 
@@ -36,6 +37,7 @@ export const operations = {
   ...snapshots,
   ...guard,
   ...server,
+  ...ssl,
   ...monitoring,
   ...mcpTokens,
   ...agentAccess,

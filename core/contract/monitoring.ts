@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Empty, listInput, listOf, textBetween, Timestamp } from './fields.ts';
+import { Empty, integerBetween, listInput, listOf, textBetween, Timestamp } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const UsageKind = v.picklist(['tool', 'resource', 'prompt']);
@@ -82,16 +82,29 @@ export const monitoring = {
     input: v.strictObject({
       period: v.optional(Period, '1h'),
       tool: v.pipe(v.optional(textBetween(1, 64)), v.description('Name or id of a tool; every call when left out')),
+      kind: v.pipe(v.optional(UsageKind, 'tool'), v.description('What the name in `tool` is the name of')),
+      interval_seconds: v.pipe(
+        v.optional(v.pipe(integerBetween(60, 86_400), v.multipleOf(60)), 60),
+        v.description('Length of a point: whole minutes'),
+      ),
     }),
     output: v.object({
       period: Period,
-      interval_seconds: v.literal(60),
+      interval_seconds: v.number(),
       points: v.array(
-        v.object({ timestamp: Timestamp, calls: v.number(), errors: v.number(), avg_ms: v.number(), p95_ms: v.number() }),
+        v.object({
+          timestamp: Timestamp,
+          calls: v.number(),
+          errors: v.number(),
+          avg_ms: v.number(),
+          p50_ms: v.number(),
+          p95_ms: v.number(),
+          p99_ms: v.number(),
+        }),
       ),
     }),
     agent: 'get_metrics_timeseries',
-    summary: 'Calls a minute, with zeros where there were none; the last point is the running minute',
+    summary: 'Calls a minute, or a longer interval, with zeros where there were none; the last point is the running one',
   }),
   'queue.metrics': operation({
     method: 'GET',
@@ -113,6 +126,7 @@ export const monitoring = {
       connection_id: v.optional(textBetween(1, 64)),
       success: v.optional(v.boolean()),
       since: v.optional(Time),
+      until: v.pipe(v.optional(Time), v.description('Calls before this time')),
     }),
     output: listOf(RequestLog),
     summary: 'Calls of the deployed server, the newest first',

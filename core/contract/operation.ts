@@ -22,6 +22,8 @@ export interface Operation {
   readonly query?: readonly string[];
   readonly output: v.GenericSchema;
   readonly status?: 200 | 201 | 202 | 204;
+  /** With `?wait=true` it answers when all is done, with 200 instead of its status. */
+  readonly waits?: boolean;
   readonly summary: string;
   /** Name of the agent endpoint's tool that is this operation; what it says to a model stands in `agent/`. */
   readonly agent?: string;

@@ -1,6 +1,13 @@
 import * as v from 'valibot';
-import { Id, integerBetween, SqlText, TemplateText } from './fields.ts';
+import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, Warnings } from './fields.ts';
+import { GuardFinding } from './guard.ts';
 import { operation } from './operation.ts';
+import { Parameters } from './parameters.ts';
+import { PromptArgument, PromptMessage } from './prompts.ts';
+import { Annotations, ReturnType } from './tools.ts';
+
+/** A result or a line of a list, with the words that the protocol has for its members. */
+const Members = v.record(v.string(), v.unknown());
 
 export const Preview = v.object({
   columns: v.array(v.string()),
@@ -11,8 +18,40 @@ export const Preview = v.object({
   truncated: v.boolean(),
   transformed_result: v.optional(v.unknown()),
   transform_error: v.optional(v.string()),
+  model: v.pipe(
+    v.optional(Members),
+    v.description('What a client would receive: `content` and `structuredContent` of a tool, `contents` of a resource'),
+  ),
 });
 export type Preview = v.InferOutput<typeof Preview>;
+
+/** A text that may still be missing while its author writes. */
+const Unfinished = (max: number) => v.optional(v.pipe(v.string(), v.maxLength(max)), '');
+const about = {
+  name: Unfinished(64),
+  title: v.optional(Title, null),
+  description: Unfinished(5_000),
+  tags: v.optional(Tags, []),
+};
+const statement = {
+  connection_id: Id,
+  sql_query: SqlText,
+  parameters: v.optional(Parameters, []),
+  transform_template: v.optional(TemplateText, null),
+};
+/** Why saving would be refused: the members of an error answer. */
+const Refusal = v.object({
+  code: v.string(),
+  detail: v.string(),
+  errors: v.array(v.object({ field: v.string(), message: v.string() })),
+  position: v.optional(v.number()),
+});
+/** Something unfinished is no error of the call: `refusal` comes in the place of `listing`. */
+const judged = {
+  refusal: v.optional(Refusal),
+  listing: v.pipe(v.optional(Members), v.description('The entry of the list that clients would receive')),
+  findings: v.array(GuardFinding),
+};
 
 export const preview = {
   'preview.execute': operation({
@@ -25,9 +64,68 @@ export const preview = {
       parameters: v.optional(v.record(v.string(), v.unknown()), {}),
       transform_template: v.optional(TemplateText),
       limit: v.optional(integerBetween(1, 1_000), 100),
+      definitions: v.pipe(
+        v.optional(Parameters),
+        v.description('Declared parameters: values are checked and bound by them; otherwise their types are guessed'),
+      ),
+      return_type: v.pipe(v.optional(ReturnType), v.description('Asks for `model`, the result of a tool')),
+      mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Asks for `model`, the contents of a resource')),
     }),
     output: Preview,
     agent: 'preview_sql',
     summary: 'Run a statement read-only, for at most 10 seconds',
+  }),
+  'preview.tool': operation({
+    method: 'POST',
+    path: '/preview/tool',
+    access: 'admin',
+    input: v.strictObject({
+      ...statement,
+      ...about,
+      return_type: v.optional(ReturnType, 'rows'),
+      read_only: v.optional(v.nullable(v.boolean()), null),
+      annotations: v.optional(Annotations, {}),
+    }),
+    output: v.object({
+      ...judged,
+      read_only: v.optional(v.boolean()),
+      reason: v.pipe(v.optional(v.nullable(v.string())), v.description('Why the statement is not read-only')),
+      warnings: v.optional(Warnings),
+    }),
+    summary: 'What a tool would look like to a model; checked like a tool that is saved, and nothing is stored',
+  }),
+  'preview.resource': operation({
+    method: 'POST',
+    path: '/preview/resource',
+    access: 'admin',
+    input: v.strictObject({
+      ...statement,
+      ...about,
+      uri_template: textBetween(3, 2_000),
+      mime_type: v.optional(textBetween(3, 127), 'application/json'),
+    }),
+    output: v.object({ ...judged, parameters: v.optional(Parameters), warnings: v.optional(Warnings) }),
+    summary: 'What a resource would look like to a client; checked like one that is saved, and nothing is stored',
+  }),
+  'preview.prompt': operation({
+    method: 'POST',
+    path: '/preview/prompt',
+    access: 'admin',
+    input: v.strictObject({
+      ...about,
+      template: v.optional(TemplateText, null),
+      messages: v.optional(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), null),
+      arguments: v.optional(v.pipe(v.array(PromptArgument), v.maxLength(100)), []),
+      values: v.pipe(
+        v.optional(v.record(v.string(), v.string()), {}),
+        v.description('Values of the arguments; one that is missing is empty'),
+      ),
+    }),
+    output: v.object({
+      ...judged,
+      messages: v.optional(v.array(v.object({ role: v.picklist(['user', 'assistant']), text: v.string() }))),
+      template_error: v.optional(v.string()),
+    }),
+    summary: 'The messages that a prompt would give, with values for its arguments; nothing is stored',
   }),
 };

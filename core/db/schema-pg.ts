@@ -25,4 +25,6 @@ export const {
   agent_families,
   agent_grants,
   agent_activity,
+  certificates,
+  acme_accounts,
 } = pgSchema;

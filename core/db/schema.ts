@@ -6,6 +6,7 @@ import type { PromptArgument, PromptMessage } from '#core/contract/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/tools.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { type Kit, pgKit, sqliteKit } from './kit.ts';
+import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
 
 /** The tables of one dialect. */
@@ -299,6 +300,7 @@ function define(k: Kit) {
     deployment,
     history,
     ...usageTables(k),
+    ...tlsTables(k),
     mcp_tokens,
     agent_tokens,
     agent_clients,

@@ -31,6 +31,15 @@ export interface Run {
   readonly signal?: AbortSignal;
   /** Global variables, for the template. */
   readonly vars: Readonly<Record<string, Json>>;
+  /** Filled while it runs, so that a run which fails is told of as well. */
+  readonly timing?: RunTiming;
+}
+
+/** Times of one run, of `performance.now()`; 0: it did not come so far. */
+export interface RunTiming {
+  wait_ms: number;
+  query_from: number;
+  query_to: number;
 }
 
 export interface Outcome {
@@ -56,8 +65,10 @@ export function planQuery(query: FrozenQuery): QueryPlan {
 export async function runQuery({ query, template }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
   const statement = bind(query.statement, values);
   const entry = run.slot?.enter(run.signal);
-  const wait_ms = entry === undefined ? 0 : await timed(entry);
+  const { timing } = run;
+  const wait_ms = entry === undefined ? 0 : await timed(entry, timing);
   let result: QueryResult;
+  if (timing !== undefined) timing.query_from = performance.now();
   try {
     const source = await run.source();
     result = await source.query(statement, {
@@ -70,6 +81,7 @@ export async function runQuery({ query, template }: QueryPlan, values: Values, r
   } catch (error) {
     throw asFaultOfSource(error);
   } finally {
+    if (timing !== undefined) timing.query_to = performance.now();
     run.slot?.leave();
   }
   const parsed = template();
@@ -83,10 +95,14 @@ function asFaultOfSource(error: unknown): unknown {
   return new AppError('database_unreachable', error.detail, { cause: error, reason: 'failed' });
 }
 
-async function timed(entry: Promise<void>): Promise<number> {
+async function timed(entry: Promise<void>, timing: RunTiming | undefined): Promise<number> {
   const start = performance.now();
-  await entry;
-  return performance.now() - start;
+  try {
+    await entry;
+    return performance.now() - start;
+  } finally {
+    if (timing !== undefined) timing.wait_ms = performance.now() - start;
+  }
 }
 
 const toParams = (values: Values): Record<string, Json> =>

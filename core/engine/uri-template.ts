@@ -1,3 +1,5 @@
+import type { Parameter } from '#core/contract/parameters.ts';
+
 /** A level 1 template of RFC 6570, taken apart: literals and variables by turns. */
 export interface UriTemplate {
   readonly text: string;
@@ -59,3 +61,17 @@ function decode(text: string): string | null {
     return null;
   }
 }
+
+/** The texts of an address as the types that their parameters have; what does not fit stays a text, and its check says what is wrong. */
+export const typedValues = (
+  texts: Readonly<Record<string, string>>,
+  parameters: readonly Pick<Parameter, 'name' | 'type'>[],
+): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => {
+      const type = parameters.find((parameter) => parameter.name === name)?.type;
+      if (type === 'integer' && /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return [name, Number(text)];
+      if (type === 'boolean' && (text === 'true' || text === 'false')) return [name, text === 'true'];
+      return [name, text];
+    }),
+  );

@@ -50,15 +50,19 @@ async function idOf(app: App, plural: Plural, value: unknown): Promise<unknown> 
   return rows.find(({ id }) => id === value)?.id ?? rows[0]?.id ?? value;
 }
 
-/** A name stands for an entry when the record of this name has only one. */
+/** An id; what a deletion or an import gave as batch_id; or a name, when the record of this name has only one entry. */
 async function entryOf(app: App, value: unknown): Promise<unknown> {
   if (typeof value !== 'string') return value;
   const { history } = app.store.tables;
   const rows = await app.store.db
-    .select({ id: history.id })
+    .select({ id: history.id, batch_id: history.batch_id, entity_type: history.entity_type })
     .from(history)
-    .where(or(eq(history.id, value), eq(history.entity_name, value)))
-    .limit(2);
-  if (rows.length < 2 || rows.some(({ id }) => id === value)) return rows[0]?.id ?? value;
+    .where(or(eq(history.id, value), eq(history.entity_name, value), eq(history.batch_id, value)));
+  if (rows.some(({ id }) => id === value)) return value;
+  const batch = rows.filter(({ batch_id }) => batch_id === value);
+  // Undoing a connection's deletion brings back what it owned; of an import, any entry stands for all.
+  const main = batch.find(({ entity_type }) => entity_type === 'connection') ?? batch[0];
+  if (main !== undefined) return main.id;
+  if (rows.length < 2) return rows[0]?.id ?? value;
   throw invalidField('history_id', 'history_id names a record with several entries. Take the id of one from list_history.');
 }

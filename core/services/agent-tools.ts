@@ -104,7 +104,7 @@ async function gone(
     cascaded,
     total: 1 + cascaded.tools.length + cascaded.resources.length + cascaded.prompts.length,
     history_id: entry?.id ?? null,
-    batch_id: entry?.batch_id ?? null,
+    batch_id: entry?.batch_id ?? entry?.id ?? null,
   };
 }
 

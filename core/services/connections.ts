@@ -1,5 +1,6 @@
 import { eq, inArray } from 'drizzle-orm';
-import { type Connection, MASK, type TestResult } from '#core/contract/connections.ts';
+import * as v from 'valibot';
+import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/contract/connections.ts';
 import type { Db } from '#core/db/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -8,6 +9,7 @@ import type { ConnectionSettings, Source } from '#core/sources/source.ts';
 import { mergeDraft, prepareConnection, requiredFields } from './connection-draft.ts';
 import { checkVersion, createNoun, overtaking } from './entity.ts';
 import { prompts, resources, tools } from './nouns.ts';
+import { createShop, SHOP_FILE } from './sample-shop.ts';
 import { type ConnectionRow, isSealed } from './source-pool.ts';
 
 export const connections = createNoun('connections', 'connection');
@@ -21,11 +23,10 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return { items: items.map(toConnection), total };
   },
   'connections.get': async (context, { id }) => toConnection(await connections.get(context, id)),
-  'connections.create': async (context, draft) => {
-    const id = context.app.ids();
-    const values = await prepareConnection(context, id, draft, null);
-    const row = await context.app.store.write((tx) => connections.insert(context, tx, values, id));
-    return toConnection(row);
+  'connections.create': create,
+  'connections.create_sample': (context) => {
+    createShop(context.app.env.SVC_SQLITE_DIR);
+    return create(context, v.parse(ConnectionDraft, { name: 'demo', db_type: 'sqlite', database: SHOP_FILE }));
   },
   'connections.update': (context, { id, version, ...patch }) =>
     overtaking(version, async () => {
@@ -56,6 +57,13 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return result;
   },
 };
+
+async function create(context: Context, draft: ConnectionDraft): Promise<Connection> {
+  const id = context.app.ids();
+  const values = await prepareConnection(context, id, draft, null);
+  const row = await context.app.store.write((tx) => connections.insert(context, tx, values, id));
+  return toConnection(row);
+}
 
 /** Deletes a connection and all that it owns in one transaction under one batch id. */
 export async function removeConnection(context: Context, tx: Db, id: string): Promise<void> {

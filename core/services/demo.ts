@@ -1,10 +1,8 @@
-import { Database } from 'bun:sqlite';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import type { App } from '#core/app.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run, systemCall } from '#core/run.ts';
 import { newestVersion } from './deployment.ts';
+import { createShop, SHOP_FILE } from './sample-shop.ts';
 
 /**
  * An empty dev installation gets a sample shop in SQLite, four tools, two resources and a prompt on it. The host listens on loopback
@@ -16,10 +14,10 @@ export async function createDemo(app: App): Promise<boolean> {
   // A demo whose first deploy was refused is deployed at the next start.
   if (existing.length > 0)
     return existing.length === 1 && existing[0]?.name === 'demo' && (await newestVersion(app, app.store.db)) === 0;
-  createShop(join(app.env.SVC_SQLITE_DIR, 'demo.sqlite'));
+  createShop(app.env.SVC_SQLITE_DIR);
   const call = systemCall('demo');
   await run(app, 'config.update', { host: '127.0.0.1' }, call);
-  const { id } = await run(app, 'connections.create', { name: 'demo', db_type: 'sqlite', database: 'demo.sqlite' }, call);
+  const { id } = await run(app, 'connections.create', { name: 'demo', db_type: 'sqlite', database: SHOP_FILE }, call);
   for (const tool of TOOLS) await run(app, 'tools.create', { ...tool, connection_id: id }, call);
   for (const resource of RESOURCES) await run(app, 'resources.create', { ...resource, connection_id: id }, call);
   await run(app, 'prompts.create', { ...PROMPT, connection_id: id }, call);
@@ -130,77 +128,3 @@ Use the tools list_orders and sales_by_category, and name the figures that the r
   ],
   tags: ['shop'],
 };
-
-const CATEGORIES = ['books', 'garden', 'kitchen', 'office', 'sports'];
-const THINGS = [
-  'Atlas',
-  'Basket',
-  'Candle',
-  'Desk lamp',
-  'Espresso pot',
-  'Field guide',
-  'Gloves',
-  'Hammock',
-  'Ink',
-  'Jar',
-  'Kettle',
-  'Lantern',
-];
-const PEOPLE = ['Ada', 'Björn', 'Chidi', 'Dalia', 'Emil', 'Fatima', 'Grace', 'Hiro', 'Ines', 'Jonas', 'Kwame', 'Lena'];
-const COUNTRIES = ['DE', 'SE', 'NG', 'EG', 'GB', 'JP'];
-const STATUSES = ['open', 'shipped', 'shipped', 'shipped', 'cancelled'];
-
-/** A small shop with invented data, always the same; written beside and renamed, so that a half one is never found. */
-function createShop(file: string): void {
-  if (existsSync(file)) return;
-  mkdirSync(join(file, '..'), { recursive: true });
-  const draft = `${file}.draft`;
-  rmSync(draft, { force: true });
-  const db = new Database(draft);
-  db.run(
-    `create table customers (id integer primary key, name text not null, email text not null unique, country text not null)`,
-  );
-  db.run(
-    `create table products (id integer primary key, name text not null, category text not null, price real not null, in_stock boolean not null)`,
-  );
-  db.run(
-    `create table orders (id integer primary key, customer_id integer not null references customers(id), ordered_on date not null, status text not null, total real not null)`,
-  );
-  db.run(
-    `create table order_items (order_id integer not null references orders(id), product_id integer not null references products(id), quantity integer not null, price real not null, primary key (order_id, product_id))`,
-  );
-  db.transaction(() => {
-    fillShop(db);
-  })();
-  db.close();
-  renameSync(draft, file);
-}
-
-function fillShop(db: Database): void {
-  const pick = <T>(items: readonly T[], n: number): T => items[n % items.length] as T;
-  PEOPLE.forEach((name, n) => {
-    const email = `${name
-      .normalize('NFD')
-      .replaceAll(/[^A-Za-z]/g, '')
-      .toLowerCase()}@example.com`;
-    db.run('insert into customers values (?, ?, ?, ?)', [n + 1, name, email, pick(COUNTRIES, n)]);
-  });
-  THINGS.forEach((name, n) => {
-    db.run('insert into products values (?, ?, ?, ?, ?)', [
-      n + 1,
-      name,
-      pick(CATEGORIES, n * 3),
-      4.5 + n * 3.75,
-      n % 4 === 3 ? 0 : 1,
-    ]);
-  });
-  for (let order = 1; order <= 120; order++) {
-    const day = new Date(Date.UTC(2026, 0, 1 + order * 2)).toISOString().slice(0, 10);
-    const items = [order % 12, (order * 5 + 1) % 12].filter((item, index, all) => all.indexOf(item) === index);
-    const total = items.reduce((sum, item, index) => sum + (4.5 + item * 3.75) * (index + 1), 0);
-    db.run('insert into orders values (?, ?, ?, ?, ?)', [order, ((order * 7) % 12) + 1, day, pick(STATUSES, order), total]);
-    items.forEach((item, index) => {
-      db.run('insert into order_items values (?, ?, ?, ?)', [order, item + 1, index + 1, 4.5 + item * 3.75]);
-    });
-  }
-}

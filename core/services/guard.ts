@@ -44,18 +44,11 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
  * text. @param draft what is to be stored; secrets in it are not read.
  */
 export async function guardDraft(
-  { app, change }: Context,
+  context: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { settings } = await readSettings(app);
-  if (!guardEnabled(app.env, settings)) return;
-  const guard = await guardOf(app);
-  const own = entity_type === 'tool' ? String(draft['name']) : null;
-  // An import or a rollback guards many: it reads the names once.
-  const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
-  const tool_names = (await read).filter((name) => name !== own);
-  const found = guard.blocked(await scan(app, guard, fieldsOf(draft), tool_names));
+  const found = (await findingsOf(context, entity_type, draft)).filter(({ blocked }) => blocked);
   if (found.length === 0) return;
   const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
     field,
@@ -63,6 +56,22 @@ export async function guardDraft(
   }));
   const detail = `This ${entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
   throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
+}
+
+/** What the guard has to say of a definition; nothing while it is switched off. */
+export async function findingsOf(
+  { app, change }: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+): Promise<GuardFinding[]> {
+  const { settings } = await readSettings(app);
+  if (!guardEnabled(app.env, settings)) return [];
+  const guard = await guardOf(app);
+  const own = entity_type === 'tool' ? String(draft['name']) : null;
+  // An import or a rollback guards many: it reads the names once.
+  const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
+  const tool_names = (await read).filter((name) => name !== own);
+  return judged(guard, await scan(app, guard, fieldsOf(draft), tool_names));
 }
 
 /** What the rules find, and the model when there is one. */
@@ -75,7 +84,7 @@ async function scan(app: App, guard: Guard, fields: readonly GuardField[], tool_
   return [...found, ...(await scanWithModel(model, fields, settings.prompt_guard_allow))];
 }
 
-const rulesOf = (findings: readonly Finding[]): string => [...new Set(findings.map(({ rule }) => rule))].join(', ');
+const rulesOf = (findings: readonly { readonly rule: string }[]): string => [...new Set(findings.map(({ rule }) => rule))].join(', ');
 
 function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
   const blocked = new Set(guard.blocked([...findings]));

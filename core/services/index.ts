@@ -13,11 +13,13 @@ import { mcpTokenHandlers } from './mcp-tokens.ts';
 import { monitoringHandlers } from './monitoring.ts';
 import { guardHandlers } from './guard.ts';
 import { previewHandlers } from './preview.ts';
+import { previewDefinitionHandlers } from './preview-definitions.ts';
 import { promptHandlers } from './prompts.ts';
 import { resourceHandlers } from './resources.ts';
 import { schemaHandlers } from './schema.ts';
 import { serverHandlers } from './server.ts';
 import { snapshotHandlers } from './snapshots.ts';
+import { sslHandlers } from './ssl.ts';
 import { toolHandlers } from './tools.ts';
 import { transferHandlers } from './transfer.ts';
 import { twoFactorHandlers } from './two-factor.ts';
@@ -34,10 +36,12 @@ export const handlers: Handlers = {
   ...transferHandlers,
   ...schemaHandlers,
   ...previewHandlers,
+  ...previewDefinitionHandlers,
   ...deployHandlers,
   ...snapshotHandlers,
   ...guardHandlers,
   ...serverHandlers,
+  ...sslHandlers,
   ...monitoringHandlers,
   ...mcpTokenHandlers,
   ...agentCredentialHandlers,

@@ -185,13 +185,15 @@ function opens(keyring: Keyring, { sealed, place }: PlacedSecret): boolean {
 
 /** The records that the server works with; a table with a sealed column belongs here. */
 async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> {
-  const { meta, connections, admins, server_config, mcp_tokens } = tables;
-  const [fingerprint, databases, accounts, settings, tokens] = await Promise.all([
+  const { meta, connections, admins, server_config, mcp_tokens, certificates, acme_accounts } = tables;
+  const [fingerprint, databases, accounts, settings, tokens, chains, acme] = await Promise.all([
     db.select().from(meta).where(eq(meta.key, 'fingerprint_key')),
     db.select().from(connections).orderBy(asc(connections.name)),
     db.select().from(admins),
     db.select().from(server_config),
     db.select().from(mcp_tokens).where(eq(mcp_tokens.revoked, false)),
+    db.select().from(certificates),
+    db.select().from(acme_accounts),
   ]);
   const row = (table: keyof Schema, columns: string[], id: string | number, key = 'id') => ({ table, columns, id, key });
   const holders: Holder[] = [
@@ -220,6 +222,16 @@ async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> 
       name: `access token ${token.name}`,
       secrets: secretsIn(token, `mcp_token/${token.id}`),
       ...row('mcp_tokens', ['secret_hash'], token.id),
+    })),
+    ...chains.map((certificate) => ({
+      name: 'the certificate of this server',
+      secrets: secretsIn(certificate, `certificate/${certificate.id}`),
+      ...row('certificates', ['private_key'], certificate.id),
+    })),
+    ...acme.map((account) => ({
+      name: `the account at ${new URL(account.directory).host}`,
+      secrets: secretsIn(account, `acme_account/${account.directory}`),
+      ...row('acme_accounts', ['private_key'], account.directory, 'directory'),
     })),
   ];
   return holders.filter(({ secrets }) => secrets.length > 0);

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Period, QueueMetrics, UsageStats } from '#core/contract/monitoring.ts';
+import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { type Histogram, mergeInto, quantile } from '#core/histogram.ts';
 import type { Handlers } from '#core/run.ts';
@@ -26,30 +26,34 @@ export const monitoringHandlers: Pick<
     }
     return { tools: toStats(by_kind.tool), resources: toStats(by_kind.resource), prompts: toStats(by_kind.prompt) };
   },
-  'metrics.timeseries': async ({ app }, { period, tool }) => {
+  'metrics.timeseries': async ({ app }, { period, tool, kind, interval_seconds }) => {
     const { usage_series } = app.store.tables;
-    const first = firstMinute(app, period);
-    const name = tool === undefined ? '' : await nameOfTool(app, tool);
+    const step = interval_seconds * 1_000;
+    const count = Math.ceil((MINUTES[period] * MINUTE_MS) / step);
+    const first = Math.floor(app.clock().getTime() / step) * step - (count - 1) * step;
+    const name = tool === undefined ? '' : await nameOf(app, kind, tool);
     const rows = await app.store.db
       .select()
       .from(usage_series)
       .where(
         and(
           eq(usage_series.seconds, 60),
-          gte(usage_series.start, startOf(first, MINUTE_MS)),
-          eq(usage_series.kind, tool === undefined ? 'all' : 'tool'),
+          gte(usage_series.start, new Date(first).toISOString()),
+          eq(usage_series.kind, tool === undefined ? 'all' : kind),
           eq(usage_series.name, name),
         ),
       );
-    const by_start = new Map(rows.map((row) => [row.start, row]));
-    const points = Array.from({ length: MINUTES[period] }, (_, minute) => {
-      const timestamp = startOf(first + minute * MINUTE_MS, MINUTE_MS);
-      const row = by_start.get(timestamp);
-      if (row === undefined) return { timestamp, calls: 0, errors: 0, avg_ms: 0, p95_ms: 0 };
-      const { calls, errors, duration_ms, histogram } = row;
-      return { timestamp, calls, errors, avg_ms: round(duration_ms / calls), p95_ms: quantile(histogram, 0.95) };
+    const by_start = new Map<string, SeriesRow>();
+    for (const row of rows) {
+      const start = startOf(Date.parse(row.start), step);
+      const earlier = by_start.get(start);
+      by_start.set(start, earlier === undefined ? row : sum(earlier, row));
+    }
+    const points = Array.from({ length: count }, (_, index) => {
+      const timestamp = new Date(first + index * step).toISOString();
+      return { timestamp, ...toPoint(by_start.get(timestamp)) };
     });
-    return { period, interval_seconds: 60 as const, points };
+    return { period, interval_seconds, points };
   },
   'queue.metrics': async ({ app }) => {
     const { host_reports } = app.store.tables;
@@ -67,7 +71,7 @@ export const monitoringHandlers: Pick<
     }
     return { connections: Object.fromEntries([...merged].map(([id, queue]) => [id, toQueue(queue)])) };
   },
-  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, success, since }) => {
+  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, success, since, until }) => {
     const { request_logs } = app.store.tables;
     const where = and(
       kind === undefined ? undefined : eq(request_logs.kind, kind),
@@ -75,6 +79,7 @@ export const monitoringHandlers: Pick<
       connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
       success === undefined ? undefined : eq(request_logs.success, success),
       since === undefined ? undefined : gte(request_logs.timestamp, since),
+      until === undefined ? undefined : lt(request_logs.timestamp, until),
     );
     const [items, totals] = await Promise.all([
       app.store.db
@@ -139,10 +144,18 @@ function toStats(names: ReadonlyMap<string, SeriesRow>): Record<string, UsageSta
   );
 }
 
-/** An id may stand for a name; a name that no tool has gives a series of zeros. */
-async function nameOfTool(app: App, name_or_id: string): Promise<string> {
-  const { tools } = app.store.tables;
-  const rows = await app.store.db.select({ name: tools.name }).from(tools).where(eq(tools.id, name_or_id));
+function toPoint(row: SeriesRow | undefined) {
+  if (row === undefined) return { calls: 0, errors: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0 };
+  const { calls, errors, duration_ms, histogram } = row;
+  const [p50_ms, p95_ms, p99_ms] = [quantile(histogram, 0.5), quantile(histogram, 0.95), quantile(histogram, 0.99)];
+  return { calls, errors, avg_ms: round(duration_ms / calls), p50_ms, p95_ms, p99_ms };
+}
+
+/** An id may stand for a name; a name that nothing has gives a series of zeros. */
+async function nameOf(app: App, kind: UsageKind, name_or_id: string): Promise<string> {
+  const { tools, resources, prompts } = app.store.tables;
+  const table = { tool: tools, resource: resources, prompt: prompts }[kind];
+  const rows = await app.store.db.select({ name: table.name }).from(table).where(eq(table.id, name_or_id));
   return rows[0]?.name ?? name_or_id;
 }
 

@@ -1,34 +1,41 @@
+import type { Input } from '#core/contract/index.ts';
 import type { Parameter, ScalarType } from '#core/contract/parameters.ts';
-import { compileArguments } from '#core/engine/arguments.ts';
+import { checkParameters, compileArguments } from '#core/engine/arguments.ts';
 import { bind, variants } from '#core/engine/sql/bind.ts';
 import { classify } from '#core/engine/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/engine/sql/parse.ts';
 import { DIALECT_OF } from '#core/engine/sql/statement.ts';
+import { shape, type Shaped, shapeResource, type Transformed } from '#core/engine/shape.ts';
 import { parseTemplate } from '#core/engine/template/parse.ts';
 import { applyTransform } from '#core/engine/template/transform.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
-import type { Json, Row } from '#core/sources/source.ts';
+import type { Json, QueryResult } from '#core/sources/source.ts';
 import { readServerConfig } from './config.ts';
 import { ownerOf } from './connections.ts';
-import { pointAt } from './statements.ts';
+import { atField, pointAt } from './statements.ts';
 
 /** Specification section 8. */
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
-  'preview.execute': async (context, { connection_id, sql_query, parameters, transform_template, limit }) => {
+  'preview.execute': async (context, input) => {
+    const { connection_id, sql_query, parameters, transform_template, limit, definitions = [] } = input;
     const { app, signal } = context;
     const connection = await ownerOf(context, connection_id);
     const dialect = DIALECT_OF[connection.db_type];
     if (dialect === null) throw invalidField('connection_id', 'This kind of database has no driver yet.');
-    const template = transform_template ? parseTemplate(transform_template) : null;
+    const template = transform_template ? atField('transform_template', () => parseTemplate(transform_template)) : null;
     const names = parameterNames(sql_query, dialect);
     for (const name of Object.keys(parameters)) {
       if (!names.includes(name)) throw invalidField(`parameters.${name}`, `The statement has no parameter ${name}.`);
     }
-    const declared = names.map((name) => guessParameter(name, parameters[name]));
+    const faults = checkParameters(definitions).map(({ field, message }) => ({ field: `definitions${field.slice(10)}`, message }));
+    if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+    const declared = names.map(
+      (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),
+    );
     const parsed = parseSql(sql_query, dialect, declared);
     const classification = await classify(parsed);
     if (classification.passthrough && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
@@ -44,7 +51,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
         `Preview runs only statements that read: ${classification.forbidden ?? classification.reason ?? 'this one does not'}`,
       );
     }
-    const values = compileArguments(declared)(parameters);
+    const values = checkedValues(declared, parameters);
     const source = await app.sources.of(connection);
     const started = performance.now();
     const [form] = variants(parsed);
@@ -70,23 +77,57 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
       execution_time,
       truncated: result.truncated,
     };
-    if (template === null) return shown;
+    if (template === null) return { ...shown, ...asModel(input, result, null) };
     const vars = (await readServerConfig(app)).global_variables;
-    return { ...shown, ...transformed(template, result.rows, toJson(values), vars) };
+    const output = attempt(() => applyTransform(template, { rows: result.rows, params: toJson(values), vars }));
+    if (output instanceof AppError) return { ...shown, transform_error: output.detail };
+    const transformed_result = output.kind === 'json' ? output.value : output.text;
+    return { ...shown, transformed_result, ...asModel(input, result, output) };
   },
 };
 
-function transformed(
-  template: ReturnType<typeof parseTemplate>,
-  rows: Row[],
-  params: Record<string, Json>,
-  vars: Record<string, Json>,
-) {
+/** The values as the parameters declare them; a fault stands at `parameters.<name>`. */
+function checkedValues(declared: readonly Parameter[], parameters: Readonly<Record<string, unknown>>) {
+  const values = attempt(() => compileArguments(declared)(parameters));
+  if (!(values instanceof AppError)) return values;
+  const errors = values.errors.map(({ field, message }) => ({ field: `parameters.${field}`, message }));
+  throw new AppError(values.code, values.detail, { errors });
+}
+
+function asModel(
+  { return_type, mime_type }: Pick<Input<'preview.execute'>, 'return_type' | 'mime_type'>,
+  result: QueryResult,
+  transformed: Transformed | null,
+): { model?: Record<string, unknown> } {
+  if (return_type !== undefined) {
+    const shaped = attempt(() => shape(result, return_type, transformed));
+    return { model: shaped instanceof AppError ? failure(shaped) : toolMembers(shaped) };
+  }
+  if (mime_type === undefined) return {};
+  const body = attempt(() => shapeResource(result, mime_type, transformed));
+  return { model: body instanceof AppError ? failure(body) : { contents: [{ mimeType: mime_type, ...body }] } };
+}
+
+const failure = ({ detail }: AppError) => ({ content: [{ type: 'text', text: detail }], isError: true });
+
+/** The members of a `tools/call` result, as a host writes them. */
+function toolMembers({ structured, text, media, note }: Shaped): Record<string, unknown> {
+  const written = structured === null ? text : JSON.stringify(structured);
+  return {
+    content: [
+      ...(written === null ? [] : [{ type: 'text', text: written }]),
+      ...(media === null ? [] : [{ type: media.kind, data: media.data, mimeType: media.mime_type }]),
+      ...(note === null ? [] : [{ type: 'text', text: note }]),
+    ],
+    ...(structured === null ? {} : { structuredContent: structured }),
+  };
+}
+
+function attempt<T>(work: () => T): T | AppError {
   try {
-    const output = applyTransform(template, { rows, params, vars });
-    return { transformed_result: output.kind === 'json' ? output.value : output.text };
+    return work();
   } catch (error) {
-    if (error instanceof AppError) return { transform_error: error.detail };
+    if (error instanceof AppError) return error;
     throw error;
   }
 }

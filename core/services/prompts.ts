@@ -46,14 +46,18 @@ export const promptHandlers: Pick<Handlers, Extract<keyof Handlers, `prompts.${s
 };
 
 /** Everything that must hold before a prompt is stored. */
-export async function preparePrompt(context: Context, draft: PromptDraft): Promise<PromptDraft> {
+export async function preparePrompt(
+  context: Context,
+  draft: PromptDraft,
+  judge: typeof guardDraft = guardDraft,
+): Promise<PromptDraft> {
   if (draft.connection_id !== null) await ownerOf(context, draft.connection_id);
   const faults = argumentFaults(draft);
   if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
   if ((draft.template === null) === (draft.messages === null)) {
     throw invalidField('template', 'A prompt has either a template or messages: give one of them.');
   }
-  await guardDraft(context, 'prompt', draft);
+  await judge(context, 'prompt', draft);
   if (draft.template !== null) atField('template', () => parseTemplate(draft.template ?? ''));
   for (const [n, { template }] of (draft.messages ?? []).entries())
     atField(`messages.${n}.template`, () => parseTemplate(template));

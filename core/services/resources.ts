@@ -53,12 +53,12 @@ export const resourceHandlers: Pick<Handlers, Extract<keyof Handlers, `resources
 };
 
 /** Everything that must hold before a resource is stored; nothing is stored here. */
-export async function prepareResource(context: Context, draft: ResourceDraft) {
+export async function prepareResource(context: Context, draft: ResourceDraft, judge: typeof guardDraft = guardDraft) {
   const connection = await ownerOf(context, draft.connection_id);
   const fault = uriTemplateFault(draft.uri_template);
   if (fault !== null) throw invalidField('uri_template', fault);
   const values = { ...draft, parameters: withVariables(draft) };
-  await guardDraft(context, 'resource', values);
+  await judge(context, 'resource', values);
   const compiled = await prepareDefinition(context.app, connection, resourceDefinition(values));
   const { classification } = compiled;
   atField('sql_query', () => refuse({ read_only: true }, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));

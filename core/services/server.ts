@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import { readServerConfig } from './config.ts';
+import { readServerConfig, readSettings } from './config.ts';
 import { activeSnapshot, contentOf, readDeployment, readSnapshot, statusOf } from './deployment.ts';
 import { countsOf } from './publish.ts';
 import { generatedFiles } from './generated.ts';
@@ -21,7 +21,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       snapshot_version: state.active_version,
       server_name: server.server_name,
       transport: server.transport,
-      mcp_url: mcpUrl(app, server.port),
+      mcp_url: await mcpUrl(app, server.port),
       hosts: app.hosts.list(),
       counts: content === null ? { connections: 0, tools: 0, resources: 0, prompts: 0 } : countsOf(content),
       connections: await probeConnections(app, content?.connections.map(({ id }) => id) ?? []),
@@ -40,8 +40,15 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
   },
 };
 
-/** Where clients find the MCP server. */
-export const mcpUrl = (app: App, port: number): string => `${app.env.SVC_MCP_PUBLIC_URL ?? `http://127.0.0.1:${port}`}/mcp`;
+/** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
+export async function mcpUrl(app: App, port: number): Promise<string> {
+  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT } = app.env;
+  const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
+  const domain = mcp_domain ?? ui_domain;
+  const https_port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
+  const front = ssl_enabled && domain !== null ? `https://${domain}${https_port}` : SVC_PUBLIC_URL;
+  return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
+}
 
 /** Asks every deployed database whether it answers. */
 async function probeConnections(app: App, ids: string[]): Promise<{ id: string; name: string; healthy: boolean }[]> {

@@ -59,9 +59,9 @@ async function createTool(context: Context, draft: ToolDraft): Promise<Tool> {
 }
 
 /** Everything that must hold before a tool is stored; nothing is stored here. */
-export async function prepareTool(context: Context, draft: ToolDraft) {
+export async function prepareTool(context: Context, draft: ToolDraft, judge: typeof guardDraft = guardDraft) {
   const connection = await ownerOf(context, draft.connection_id);
-  await guardDraft(context, 'tool', draft);
+  await judge(context, 'tool', draft);
   const compiled = await prepareDefinition(context.app, connection, draft);
   const { classification } = compiled;
   const read_only = draft.read_only ?? classification.read_only;

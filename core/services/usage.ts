@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, or, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, lt, or, isNull, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { UsageBatch, UsageItem, UsageKind } from '#core/contract/monitoring.ts';
 import type { Db } from '#core/db/open.ts';
@@ -50,12 +50,25 @@ async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues }
   return stored.length > 0;
 }
 
+/** As one value that the database takes apart: a bound value for every cell would cost more than the storing itself. */
 async function insertLogs(app: App, tx: Db, items: readonly UsageItem[]): Promise<void> {
-  const rows = items.map(({ entity_id: _, bytes: __, ...item }) => ({ id: app.ids(), ...item }));
-  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-    await tx.insert(app.store.tables.request_logs).values(rows.slice(from, from + ROWS_AT_ONCE));
-  }
+  const { request_logs } = app.store.tables;
+  const columns = Object.values(getTableColumns(request_logs));
+  const rows = items.map((item) => {
+    const row: Readonly<Record<string, unknown>> = { ...item, id: app.ids() };
+    return columns.map(({ name }) => row[name] ?? null);
+  });
+  const cells = columns.map((column, place) => CELL[app.store.dialect](column.getSQLType(), place));
+  const each = sql.raw(app.store.dialect === 'sqlite' ? 'json_each' : 'jsonb_array_elements');
+  const given = sql`${JSON.stringify(rows)}${sql.raw(app.store.dialect === 'sqlite' ? '' : '::jsonb')}`;
+  await tx.insert(request_logs).select(sql`select ${sql.raw(cells.join(', '))} from ${each}(${given})`);
 }
+
+/** One cell of a row that stands in `value`. */
+const CELL: Readonly<Record<App['store']['dialect'], (type: string, place: number) => string>> = {
+  sqlite: (_, place) => `value ->> ${place}`,
+  postgresql: (type, place) => `(value ->> ${place})::${type}`,
+};
 
 /** Reads the rows that these calls belong to, adds to them and writes them back. */
 async function addToSeries(app: App, tx: Db, items: readonly UsageItem[]): Promise<void> {

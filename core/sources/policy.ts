@@ -17,7 +17,7 @@ export function dialPolicy(env: Env): DialPolicy {
   const metadata = env.SVC_DATABASE_URL?.startsWith('file:')
     ? env.SVC_DATABASE_URL.slice('file:'.length)
     : join(env.SVC_DATA_DIR, 'sluice.sqlite');
-  const ports = [env.SVC_PORT, env.SVC_FASTMCP_PORT, env.SVC_AGENT_MCP_PORT].filter((port) => port !== 0);
+  const ports = [env.SVC_PORT, env.SVC_SSL_PORT, env.SVC_FASTMCP_PORT, env.SVC_AGENT_MCP_PORT].filter((port) => port !== 0);
   return {
     forbidden_files: [metadata, `${metadata}-wal`, join(env.SVC_DATA_DIR, 'dev-secrets.json')],
     allow_private_networks: env.SVC_ALLOW_PRIVATE_NETWORKS,

@@ -1,20 +1,20 @@
 import type { Readable, Writable } from 'node:stream';
-import type postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
-import { NAMED, type PostgresSession, UNNAMED } from './postgres-session.ts';
+import { type PostgresSession, UNNAMED } from './postgres-session.ts';
 import { arrayOf, declaredOid, TYPES, type TypeInfo } from './postgres-types.ts';
-import { toBound } from './postgres-values.ts';
+import { type ParseText, toBound } from './postgres-values.ts';
 import { textOf, uniqueNames } from './rows.ts';
 import type { BoundStatement, Column, Json, QueryResult, Row, RunOptions } from './source.ts';
 
-export type DriverColumns = postgres.ColumnList<string>;
+/** Columns as the server describes them. */
+export type SourceColumns = readonly { readonly name: string; readonly type: number }[];
 
 /** What one connection learns while it is used; shared by its sessions. */
 export interface Memory {
   /** Types that are not built in, by oid. */
   readonly types: Map<number, TypeInfo>;
   /** A prepared statement keeps its list of columns, so what follows from it is worked out once. */
-  readonly plans: WeakMap<DriverColumns, Plan>;
+  readonly plans: WeakMap<SourceColumns, Plan>;
   /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
   readonly large: Set<string>;
 }
@@ -22,11 +22,13 @@ export interface Memory {
 interface Plan {
   readonly names: readonly string[];
   readonly columns: readonly Column[];
+  /** Columns whose text the driver cannot read, because their type is not built in. */
+  readonly late: readonly { readonly name: string; readonly parse: ParseText }[];
 }
 
 /** Rows as they came: values of types that nobody looked up yet are still text. */
 export interface Fetched {
-  readonly source: DriverColumns;
+  readonly source: SourceColumns;
   readonly rows: Row[];
   readonly truncated: boolean;
   readonly affected_rows: number | null;
@@ -35,8 +37,6 @@ export interface Fetched {
 export interface FetchOptions extends Pick<RunOptions, 'mode' | 'max_rows' | 'max_bytes'> {
   /** Fetch in chunks that the database waits between, at the price of a round trip. */
   readonly portal: boolean;
-  /** Keep the statement prepared in the session. */
-  readonly named: boolean;
 }
 
 const CHUNK_ROWS = 500;
@@ -52,7 +52,7 @@ interface DriverQuery {
   cursor(rows: number, onChunk: () => unknown): void;
   forEach(onRow: (values: Json[]) => void): Promise<Done | Readable | Writable>;
   /** There once the database has described the statement. */
-  readonly statement: { readonly columns?: DriverColumns } | null;
+  readonly statement: { readonly columns?: SourceColumns } | null;
 }
 
 /** Limits apply while rows come in: no more is held than what is answered, and about as many bytes on top. */
@@ -73,7 +73,7 @@ export async function fetchRows(
   meter.allow(mode === 'write' ? Number.POSITIVE_INFINITY : enough, enough);
 
   const query = sql
-    .unsafe(statement.text, boundValues(session, statement) as never[], options.named ? NAMED : UNNAMED)
+    .unsafe(statement.text, boundValues(session, statement) as never[], UNNAMED)
     .values() as unknown as DriverQuery;
   session.in_portal = options.portal;
   if (options.portal) query.cursor(Math.min(CHUNK_ROWS, max_rows + 1), () => (truncated ? sql.CLOSE : undefined));
@@ -110,7 +110,7 @@ export async function fetchRows(
   return { source, rows, truncated, affected_rows: source.length > 0 ? null : (result?.count ?? 0) };
 }
 
-function columnsOf(query: DriverQuery): DriverColumns {
+function columnsOf(query: DriverQuery): SourceColumns {
   return query.statement?.columns ?? [];
 }
 
@@ -136,7 +136,7 @@ function toRow(values: Json[], names: readonly string[], counter: { bytes: numbe
   return row;
 }
 
-function planOf(source: DriverColumns, memory: Memory): Plan {
+export function planOf(source: SourceColumns, memory: Memory): Plan {
   const known = memory.plans.get(source);
   if (known) return known;
   const names = uniqueNames(source.map(({ name }) => name));
@@ -144,30 +144,32 @@ function planOf(source: DriverColumns, memory: Memory): Plan {
     const { name, kind } = typeOf(type, memory) ?? { name: `type ${type}`, kind: 'string' as const };
     return { name: names[i]!, type: name, kind };
   });
-  const plan = { names, columns };
+  const late = source.flatMap(({ type }, i) => {
+    const parse = TYPES.has(type) ? undefined : memory.types.get(type)?.parse;
+    return parse === undefined ? [] : [{ name: names[i]!, parse }];
+  });
+  const plan = { names, columns, late };
   if (unknownTypes(source, memory).length === 0) memory.plans.set(source, plan);
   return plan;
 }
 
-function typeOf(oid: number, memory: Memory): TypeInfo | undefined {
+export function typeOf(oid: number, memory: Pick<Memory, 'types'>): TypeInfo | undefined {
   return TYPES.get(oid) ?? memory.types.get(oid);
 }
 
-export function unknownTypes(source: DriverColumns, memory: Memory): number[] {
+export function unknownTypes(source: SourceColumns, memory: Memory): number[] {
+  if (memory.plans.has(source)) return [];
   return source.map(({ type }) => type).filter((oid) => !typeOf(oid, memory));
 }
 
-export function describedColumns(source: DriverColumns, memory: Memory): readonly Column[] {
+export function describedColumns(source: SourceColumns, memory: Memory): readonly Column[] {
   return planOf(source, memory).columns;
 }
 
 /** The answer, once every type in it is known: the driver left values of user-defined array types as text. */
 export function toResult({ source, rows, truncated, affected_rows }: Fetched, memory: Memory): QueryResult {
-  const { names, columns } = planOf(source, memory);
-  for (const [i, { type }] of source.entries()) {
-    const parse = TYPES.has(type) ? undefined : memory.types.get(type)?.parse;
-    if (!parse) continue;
-    const name = names[i]!;
+  const { columns, late } = planOf(source, memory);
+  for (const { name, parse } of late) {
     for (const row of rows) {
       const value = row[name];
       if (typeof value === 'string') row[name] = parse(value);

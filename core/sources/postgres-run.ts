@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { isCode, LOST, translateError } from './postgres-errors.ts';
-import { type DriverColumns, type Fetched, fetchRows, type Memory } from './postgres-fetch.ts';
+import { type SourceColumns, type Fetched, fetchRows, type Memory } from './postgres-fetch.ts';
 import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './postgres-session.ts';
 import { declaredOid } from './postgres-types.ts';
 import type { BoundStatement, RunOptions } from './source.ts';
@@ -49,17 +49,13 @@ export async function runStatement(
 async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   const { text } = statement;
   const { large } = call.memory;
-  session.prepared.add(text);
-  if (session.prepared.size > PREPARED_TEXTS) session.retire();
+  const { lane } = session;
+  if (lane === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
   const fetched = await stoppable(session, call.signal, () => {
-    if (session.timeout_ms !== limits.timeout_ms) {
-      session.timeout_ms = limits.timeout_ms;
-      // Not awaited: it travels with the statement, and the deadline of the call stands behind it.
-      session.sql.unsafe(`set statement_timeout = ${limits.timeout_ms}`).catch(() => session.retire());
-    }
-    return fetchRows(session, statement, { ...limits, portal: large.has(text), named: true }, call.memory);
+    if (session.timeout_ms !== limits.timeout_ms) lane.setTimeout((session.timeout_ms = limits.timeout_ms));
+    return lane.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
-  if (!session.meter.is_idle()) session.retire();
+  if (!lane.is_idle() || lane.kept() > PREPARED_TEXTS) session.retire();
   if (session.flooded() && large.size < LARGE_TEXTS) large.add(text);
   return fetched;
 }
@@ -72,7 +68,7 @@ async function runRead(session: PostgresSession, statement: BoundStatement, limi
   try {
     return await stoppable(session, call.signal, async () => {
       await begin(session, 'begin read only', limits.timeout_ms);
-      return fetchRows(session, statement, { ...limits, portal: true, named: false }, call.memory);
+      return fetchRows(session, statement, { ...limits, portal: true }, call.memory);
     });
   } finally {
     await leave(session, 'rollback', 'discard all');
@@ -84,7 +80,7 @@ async function runWrite(session: PostgresSession, statement: BoundStatement, lim
   try {
     fetched = await stoppable(session, call.signal, async () => {
       await begin(session, 'begin', limits.timeout_ms);
-      return fetchRows(session, statement, { ...limits, portal: false, named: false }, call.memory);
+      return fetchRows(session, statement, { ...limits, portal: false }, call.memory);
     });
   } catch (error) {
     await leave(session, 'rollback', 'discard all');
@@ -188,7 +184,7 @@ export async function describeStatements(
 }
 
 export interface Described {
-  readonly source: DriverColumns;
+  readonly source: SourceColumns;
   /** Only the declared types made the statement describable. */
   readonly typed: boolean;
 }

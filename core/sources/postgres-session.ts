@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
 import { translateError } from './postgres-errors.ts';
+import { type Lane, openLane } from './postgres-lane.ts';
 import { openLink, sendCancel } from './postgres-link.ts';
 import { driverTypes, type TextCounter } from './postgres-types.ts';
 import { meterRows, type RowMeter } from './postgres-wire.ts';
@@ -26,8 +27,8 @@ export interface PostgresSession extends PooledSession {
   readonly flooded: () => boolean;
   /** Milliseconds that the database gives a statement outside of an explicit transaction. */
   timeout_ms: number;
-  /** Texts that the session keeps prepared. */
-  readonly prepared: Set<string>;
+  /** Of a session for fixed statements: what runs them. */
+  readonly lane: Lane | null;
   /** Its settings could not be made at the login, so they are made in every transaction. */
   readonly plain: boolean;
   /** The statement that runs is fetched in chunks. */
@@ -79,12 +80,13 @@ export async function openPostgresSession(
   const abort = () => socket.destroy();
   signal.addEventListener('abort', abort, { once: true });
   const counter: TextCounter = { bytes: 0 };
+  const exceeded = () => {
+    flooded = true;
+    void stop();
+    socket.destroy();
+  };
   const meter = meterRows(socket, {
-    exceeded() {
-      flooded = true;
-      void stop();
-      socket.destroy();
-    },
+    exceeded,
     strange(error) {
       strange = error;
       socket.destroy();
@@ -118,6 +120,9 @@ export async function openPostgresSession(
     signal.removeEventListener('abort', abort);
   }
 
+  const lane = start.mode === 'fixed' && read_only ? openLane(socket, exceeded) : null;
+  if (lane !== null) meter.divert((chunk) => lane.take(chunk));
+
   async function stop(): Promise<void> {
     if (closed || stopped) return;
     stopped = true;
@@ -143,7 +148,7 @@ export async function openPostgresSession(
     counter,
     meter,
     timeout_ms: start.timeout_ms,
-    prepared: new Set(),
+    lane,
     plain: start.plain,
     uses: 0,
     retire: () => void (retired = true),

@@ -96,6 +96,9 @@ export function declaredOid(type: BoundType): number {
   return typeof type === 'string' ? DECLARED[type][0] : DECLARED[type.array][1];
 }
 
+/** Types whose text is JSON, so that an array bound to one is written as JSON. */
+export const isJsonOid = (oid: number): boolean => oid === 114 || oid === 3802;
+
 /** Text that a parser swallowed, so that large JSON and arrays count towards the byte limit of a call. */
 export interface TextCounter {
   bytes: number;

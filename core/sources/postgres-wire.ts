@@ -18,6 +18,8 @@ const SCRAM_FIRST = /^r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/]+=*,i=(\d{1,7})(,|$
 const MAX_SCRAM_ROUNDS = 1_000_000;
 
 export interface RowMeter {
+  /** From now on the driver hears nothing: the session goes on without it. */
+  divert(take: (chunk: Buffer) => void): void;
   /** Bytes of rows that may still come in before `exceeded` is called, once. */
   allow(total: number, one_message: number): void;
   /** No transaction was left open by the last statement. */
@@ -45,11 +47,13 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
   let largest = Number.POSITIVE_INFINITY;
   let status = IDLE;
   let stopped = false;
+  let diverted: ((chunk: Buffer) => void) | null = null;
   let startup: Buffer | null = Buffer.alloc(0);
 
   /** Hands on what is in order, and tells about the rest. */
   function pass(chunk: Buffer, listener: (chunk: Buffer) => void): void {
     if (stopped) return;
+    if (diverted !== null) return diverted(chunk);
     if (startup) {
       startup = Buffer.concat([startup, chunk]);
       const problem = strangeStartup(startup);
@@ -94,6 +98,7 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
   Object.assign(socket, { on: through });
 
   return {
+    divert: (take) => void (diverted = take),
     allow(total, one_message) {
       left = total;
       largest = one_message;

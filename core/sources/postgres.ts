@@ -15,9 +15,9 @@ import {
 import { isCode, LOST } from './postgres-errors.ts';
 import {
   describedColumns,
-  type DriverColumns,
   learnTypes,
   type Memory,
+  type SourceColumns,
   toResult,
   TYPES_SQL,
   unknownTypes,
@@ -108,7 +108,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   /** Looks up types that are not built in, once each. */
-  async function learn(source: DriverColumns): Promise<void> {
+  async function learn(source: SourceColumns): Promise<void> {
     const unknown = unknownTypes(source, memory);
     if (unknown.length === 0) return;
     learnTypes(await ask({ text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' }] }), memory);

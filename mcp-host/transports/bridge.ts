@@ -20,6 +20,8 @@ export interface BridgeOptions {
   readonly dispatch: Dispatch;
   readonly serving: Serving;
   readonly caller: Caller;
+  /** Of the peer; absent: it is on this machine. */
+  readonly address?: string;
   /** Number of the listener that carries the peer; 0: none. */
   readonly listener: number;
   /** Takes the text of one message for the peer. */
@@ -31,7 +33,7 @@ const SESSION = 'mcp-session-id';
 /** After a stop, or a swap of the listener, the stream of a session is opened again. */
 const REOPEN_MS = 250;
 
-export function createBridge({ dispatch, serving, caller, listener, send }: BridgeOptions): Bridge {
+export function createBridge({ dispatch, serving, caller, address = '', listener, send }: BridgeOptions): Bridge {
   const end = new AbortController();
   const running = new Map<RpcId, AbortController>();
   let session: string | null = null;
@@ -44,7 +46,13 @@ export function createBridge({ dispatch, serving, caller, listener, send }: Brid
         ? new Response(null, { status: 503 })
         : reply(errorText(id, new RpcError(RPC.server, registry.idle)), 503);
     }
-    const context = { request: new Request(URL_OF_NOBODY, { method, headers, signal }), registry, caller, listener };
+    const context = {
+      request: new Request(URL_OF_NOBODY, { method, headers, signal }),
+      registry,
+      caller,
+      address: () => address,
+      listener,
+    };
     if (method === 'POST') return dispatch.post(context, body);
     return method === 'GET' ? dispatch.get(context) : dispatch.delete(context);
   };
@@ -95,8 +103,10 @@ export function createBridge({ dispatch, serving, caller, listener, send }: Brid
         done();
         throw error;
       });
-      if (stream === null) done();
-      else void stream.finally(done);
+      if (stream === null) return done();
+      const ended = stream.finally(done);
+      // A subscription goes on; every other stream ends with the answer.
+      if (!isMembers(message) || message['method'] !== 'subscriptions/listen') await ended;
     },
     close() {
       if (session !== null) void exchange('DELETE', new Headers({ [SESSION]: session }), new AbortController().signal);
@@ -109,7 +119,7 @@ const isStream = (response: Response): boolean => response.headers.get('content-
 
 /** The headers that the message would have over HTTP. */
 function headersOf(message: unknown, session: string | null): Headers {
-  const headers = new Headers();
+  const headers = new Headers({ accept: 'application/json, text/event-stream' });
   if (session !== null) headers.set(SESSION, session);
   const params = isMembers(message) && isMembers(message['params']) ? message['params'] : {};
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};

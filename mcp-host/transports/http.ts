@@ -4,7 +4,8 @@ import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { Dispatch } from '../dispatch.ts';
 import { reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
-import type { HostHealth } from '../host.ts';
+import type { HostHealth } from '../health.ts';
+import type { Probes } from '../probes.ts';
 import type { Registry } from '../registry.ts';
 import { readMessage } from './body.ts';
 import { preflight, setCors } from './cors.ts';
@@ -23,6 +24,9 @@ export interface HttpOptions {
   /** What is served now, or why nothing is. */
   readonly serving: () => Serving;
   readonly health: () => HostHealth;
+  readonly probes: Probes;
+  /** Is told the status of a request that was not let in. */
+  readonly refused: (status: number) => void;
 }
 
 /**
@@ -43,10 +47,14 @@ export function createHttp(options: HttpOptions): HostFetch {
     const address = () =>
       (isOurs(request, options.service_token) ? request.headers.get('x-client-address') : null) ?? socket_address();
     const path = pathOf(request.url);
+    const probed = options.probes(path, request);
+    if (probed !== null) return probed;
     const is_mcp = path === '/mcp' || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
     if (!is_mcp && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
     const host = request.headers.get('host') ?? new URL(request.url).host;
-    if (!isHostAllowed(host, allowed_hosts)) return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
+    // Our own front port reaches us by a name that only it may know, such as that of a container.
+    if (!isHostAllowed(host, allowed_hosts) && !isOurs(request, options.service_token))
+      return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
     const cors_origins = 'idle' in now ? [] : now.server.cors_origins;
     const origin = request.headers.get('origin');
@@ -98,9 +106,10 @@ async function answer(
   listener: number,
   now: Serving,
   address: () => string,
-  { dispatch, auth, sse }: HttpOptions,
+  options: HttpOptions,
   received?: () => void,
 ): Promise<Response> {
+  const { dispatch, auth, sse } = options;
   if ('idle' in now) {
     const error = new RpcError(RPC.server, now.idle);
     return reply(errorText(null, error), 503, { 'retry-after': '5' });
@@ -111,11 +120,14 @@ async function answer(
   if (sse_method !== undefined && transport !== 'sse') return reply('{"error":"not_found"}', 404);
   const checked = auth.authorise(request, now.server, address);
   const caller = checked instanceof Promise ? await checked : checked;
-  if (caller instanceof Response) return caller;
+  if (caller instanceof Response) {
+    options.refused(caller.status);
+    return caller;
+  }
   if (sse_method !== undefined && request.method !== sse_method) return wrongMethod(sse_method);
-  if (sse_method === 'GET') return sse.open(caller, listener);
+  if (sse_method === 'GET') return sse.open(caller, listener, address());
   if (sse_method === 'POST') return sse.post(request, caller);
-  const exchange = { request, registry: now, caller, listener };
+  const exchange = { request, registry: now, caller, address, listener };
   if (request.method === 'GET') return dispatch.get(exchange);
   if (request.method === 'DELETE') return dispatch.delete(exchange);
   if (request.method !== 'POST') return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });

@@ -10,7 +10,7 @@ import { type Bridge, createBridge, type Serving } from './bridge.ts';
 /** The transport of the revision 2024-11-05: a stream at `/sse`, messages posted to the address that it names first. */
 export interface Sse {
   /** `GET /sse`. */
-  open(caller: Caller, listener: number): Response;
+  open(caller: Caller, listener: number, address: string): Response;
   /** `POST /messages`: answered with 202, the result comes over the stream of the same caller. */
   post(request: Request, caller: Caller): Promise<Response>;
 }
@@ -34,11 +34,11 @@ const refused = (status: number, message: string, headers: Record<string, string
 export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse {
   const peers = new Map<string, Peer>();
   return {
-    open(caller, listener) {
+    open(caller, listener, address) {
       const id = randomBytes(24).toString('base64url');
       try {
         return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, listener }, (send) => {
-          const bridge = createBridge({ dispatch, serving, caller, listener, send });
+          const bridge = createBridge({ dispatch, serving, caller, address, listener, send });
           peers.set(id, { owner: caller.owner, bridge });
           return () => {
             peers.delete(id);

@@ -31,7 +31,7 @@ function start(more: Record<string, string>) {
 
 test('runs alone, without a database or a key, and stops when it is told to', async () => {
   server = await listeningServer();
-  await server.signIn();
+  const cookie = await server.signIn();
   const { token } = (await server.api('POST', '/agent-tokens', { name: 'Claude', duration_minutes: 15 })).body;
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -51,9 +51,28 @@ test('runs alone, without a database or a key, and stops when it is told to', as
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_connections', arguments: {} } }),
   });
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"total":0')]);
+  // What it logs stands in the live log of the server: that it listens, and, before it ends, that it stops.
+  const live = await fetch(`${server.url}/api/v1/deploy/logs?source=agent`, { headers: { cookie } });
+  let told = '';
+  const reading = (async () => {
+    for await (const part of live.body ?? []) told += Buffer.from(part).toString('utf8');
+  })();
+  await until(
+    () => told.includes('"message":"agent listens"'),
+    15_000,
+    () => told,
+  );
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
-}, 15_000);
+  await until(
+    () => told.includes('"message":"agent stops"'),
+    15_000,
+    () => told,
+  );
+  await server.stop();
+  server = null;
+  await reading.catch(() => undefined);
+}, 40_000);
 
 test('does not start without what it needs, and names all of it', async () => {
   const child = start({ SVC_AGENT_MCP_PORT: 'x', SVC_AGENT_MCP_URL: 'ftp://agent' });

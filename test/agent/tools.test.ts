@@ -61,6 +61,19 @@ const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
 const tools = agentTools();
 const fieldsOf = (schema: Readonly<Record<string, unknown>>) => Object.keys(schema['properties'] as object);
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Schemas without a keyword or with a list of types: what strict clients take for a mistake. */
+function vague(schema: Readonly<Record<string, unknown>>, path: string): string[] {
+  const keywords = Object.keys(schema).filter((keyword) => !['description', 'default', 'title'].includes(keyword));
+  const own = keywords.length === 0 || Array.isArray(schema['type']) ? [path] : [];
+  const inner = ['items', 'additionalProperties'].map((keyword) => [keyword, schema[keyword]] as const);
+  const listed = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => Object.entries(schema[keyword] ?? {}));
+  const all = [...inner, ...listed, ...Object.entries(schema['properties'] ?? {})];
+  return [...own, ...all.flatMap(([key, item]) => (isObject(item) ? vague(item, `${path}.${key}`) : []))];
+}
+
 test('the tools are the 45 of the specification, and every text and operation belongs to one of them', () => {
   expect(SPECIFIED).toHaveLength(45);
   expect([...tools.keys()].toSorted()).toEqual(SPECIFIED.toSorted());
@@ -82,6 +95,21 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     expect(Object.values(listing.annotations)).toHaveLength(5);
     const { access } = operations[operation] as Operation;
     if (access === 'read') expect(listing.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+  });
+
+  test('says when to use it and what to do besides', () => {
+    const others = SPECIFIED.filter((other) => other !== name && listing.description.includes(other));
+    expect([name, others.length > 0 || /[Uu]se it/.test(listing.description)]).toEqual([name, true]);
+    const removes = listing.annotations['destructiveHint'] === true && 'dry_run' in (listing.inputSchema['properties'] as object);
+    expect([name, !removes || listing.description.includes('dry_run')]).toEqual([name, true]);
+    const paged = 'limit' in (listing.inputSchema['properties'] as object);
+    expect([name, !paged || /\d (?:a page|rows)/.test(listing.description)]).toEqual([name, true]);
+  });
+
+  test('has schemas that say of every value what it may be', () => {
+    expect(vague(listing.inputSchema, 'input')).toEqual([]);
+    expect(vague(listing.outputSchema, 'output')).toEqual([]);
+    expect(fieldsOf(listing.outputSchema)).toContain('_warnings');
   });
 
   test('takes and gives what is specified', () => {

@@ -173,7 +173,7 @@ describe('list_changed', () => {
         method: 'subscriptions/listen',
         params: {
           _meta: ENVELOPE,
-          notifications: { toolsListChanged: true, resourceSubscriptions: ['db://x'], promptsListChanged: false },
+          notifications: { toolsListChanged: true, resourceSubscriptions: ['db://x'], promptsListChanged: false, x: true },
         },
       }),
     });
@@ -185,7 +185,10 @@ describe('list_changed', () => {
     expect(JSON.parse(data?.slice(5) ?? '')).toEqual({
       jsonrpc: '2.0',
       method: 'notifications/subscriptions/acknowledged',
-      params: { _meta: { 'io.modelcontextprotocol/subscriptionId': 'sub' }, notifications: { toolsListChanged: true } },
+      params: {
+        _meta: { 'io.modelcontextprotocol/subscriptionId': 'sub' },
+        notifications: { toolsListChanged: true, resourceSubscriptions: ['db://x'] },
+      },
     });
     controller.abort();
     await until(() => host.host.health().streams === 0);

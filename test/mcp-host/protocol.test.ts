@@ -45,15 +45,23 @@ describe('the stateless revision', () => {
     expect(status).toBe(200);
     expect(body.result).toEqual({
       resultType: 'complete',
-      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'Shop', version: '7' } },
+      _meta: {
+        'io.modelcontextprotocol/serverInfo': {
+          name: 'Shop',
+          title: 'Shop',
+          version: '7',
+          icons: [{ src: expect.stringMatching(/^data:image\/png;base64,iVBORw0KGgo/), mimeType: 'image/png', sizes: ['48x48'] }],
+        },
+      },
       ttlMs: 0,
       cacheScope: 'public',
       supportedVersions: ['2026-07-28'],
       capabilities: {
         tools: { listChanged: true },
-        resources: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
         prompts: { listChanged: true },
         completions: {},
+        logging: {},
       },
     });
   });
@@ -61,6 +69,7 @@ describe('the stateless revision', () => {
   test('every result says that it is complete, lists and reads how long they hold', async () => {
     const { body } = await post(call, headers);
     expect(body).toMatchObject({ id: 5, result: { resultType: 'complete', structuredContent: { rows: [{ one: 1 }] } } });
+    expect(body.result?.['_meta']).toEqual({ 'io.modelcontextprotocol/serverInfo': { name: 'Shop', version: '7' } });
     expect(body.result).not.toHaveProperty('ttlMs');
     expect((await modern(host.mcp, 'prompts/list')).body.result).toMatchObject({
       prompts: [],
@@ -115,7 +124,7 @@ describe('the stateless revision', () => {
   });
 
   test('an unknown method is 404', async () => {
-    for (const method of ['nonsense', 'constructor', 'initialize', 'ping']) {
+    for (const method of ['nonsense', 'constructor', 'initialize', 'ping', 'logging/setLevel', 'resources/subscribe']) {
       expect(await modern(host.mcp, method)).toMatchObject({ status: 404, body: { error: { code: -32_601 } } });
     }
   });

@@ -76,6 +76,29 @@ describe('a connection’s queue', () => {
     expect(queue.counters()).toMatchObject({ active: 2, waits: 1 });
   });
 
+  test('a part of the limit bounds what runs, and is told of; without a part the whole limit counts', async () => {
+    const queue = createQueue({ ...limits, max_concurrency: 3, queue_limit: 10 });
+    let short = 0;
+    queue.onShort(() => short++);
+    queue.grant(1);
+    expect(queue.enter()).toBeUndefined();
+    const waiting = [queue.enter(), queue.enter(), queue.enter()];
+    expect([queue.counters(), queue.gauge().limit, queue.limit(), short]).toMatchObject([{ active: 1, waiting: 3 }, 1, 3, 3]);
+    queue.grant(2);
+    await waiting[0];
+    expect(queue.counters()).toMatchObject({ active: 2, waiting: 2 });
+    queue.grant(0);
+    queue.leave();
+    queue.leave();
+    expect(queue.counters()).toMatchObject({ active: 0, waiting: 2 });
+    queue.grant(null);
+    for (const entry of waiting) await entry;
+    expect([queue.counters().active, queue.gauge().limit]).toEqual([2, 3]);
+    queue.configure({ ...limits, max_concurrency: 1 });
+    queue.grant(9);
+    expect(queue.gauge().limit).toBe(1);
+  });
+
   test('never lets more in than its concurrency, however calls come, leave and give up', async () => {
     const queue = createQueue({ ...limits, max_concurrency: 3, queue_limit: 50, queue_timeout_ms: 20 });
     let active = 0;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -114,6 +115,35 @@ describe('the official client', () => {
     await until(() => host.host.health().connections[0]?.queue.active === 0);
     await until(() => host.host.health().sessions === 0 && host.host.health().streams === 0);
     await call;
+  });
+});
+
+describe.each([
+  ['with an initialize handshake', {}],
+  ['in the stateless revision', { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const],
+])('the official v2 client %s', (_, options) => {
+  test('lists, calls, hears of progress, cancels, hears of a deploy, and lists again', async () => {
+    const client = new ModernClient({ name: 'sse', version: '2' }, options);
+    let heard = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void heard++);
+    await client.connect(new ModernTransport(new URL('/sse', host.mcp)));
+    closing.push(() => client.close());
+    if ('versionNegotiation' in options) await client.listen({ toolsListChanged: true });
+    const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await names()).toEqual(['tool_1', 'endless']);
+    expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
+    const progress: number[] = [];
+    const end = new AbortController();
+    const told = { signal: end.signal, onprogress: ({ progress: figure }: { progress: number }) => progress.push(figure) };
+    const call = client.callTool({ name: 'endless' }, told).catch(() => 'cancelled');
+    await until(() => progress.length >= 2);
+    expect(progress.slice(0, 2)).toEqual([0, 1]);
+    end.abort();
+    expect(await call).toBe('cancelled');
+    await until(() => host.host.health().connections[0]?.queue.active === 0);
+    await deploy();
+    await until(() => heard === 1);
+    expect(await names()).toEqual(['tool_2', 'endless']);
   });
 });
 

@@ -3,7 +3,9 @@ import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerConfigPatch } from '#core/contract/config.ts';
+import { readCertificate } from '#core/services/certificates.ts';
 import { createHttp } from '#server/http.ts';
+import { keepCertificate } from '#server/tls/keeper.ts';
 import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/programs.ts';
@@ -14,6 +16,9 @@ let host: TestHost;
 let control: Bun.Server<undefined>;
 let connection_id: string;
 const first_port = freePort();
+/** Takes the traces of the host. */
+let exported = 0;
+const collector = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json({ exports: ++exported }) });
 
 beforeAll(async () => {
   t = await testApp({ SVC_FASTMCP_PORT: String(first_port) });
@@ -30,6 +35,7 @@ beforeAll(async () => {
   host = await testHost(join(t.directory, 'databases'), `http://127.0.0.1:${control.port}`, {
     service_token: t.app.env.SVC_AGENT_SERVICE_TOKEN,
     openSecret: (sealed, place) => t.app.keyring.open(sealed, place),
+    otlp_endpoint: `http://127.0.0.1:${collector.port}`,
   });
   const made = await t.request('POST', '/api/v1/connections', {
     body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
@@ -50,6 +56,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await host.stop();
   await control.stop(true);
+  await collector.stop(true);
   await t.close();
 });
 
@@ -107,6 +114,15 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect(loaded()).toBe(before);
     await deployed({ log_level: 'INFO' });
     expect(loaded()).toBe(before + 1);
+  },
+  async otel_enabled() {
+    await initialize();
+    await deployed({ otel_enabled: true });
+    await until(() => host.log.some(({ message }) => message === 'tracing_on'));
+    expect(exported).toBe(0);
+    await rpc(host.mcp, { id: 1, method: 'tools/list' });
+    await until(() => exported > 0);
+    await deployed({ otel_enabled: false });
   },
   async transport() {
     const opens = async (path: string) => {
@@ -198,6 +214,40 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   },
   ui_domain: () => acceptedAtOnce('ui_domain'),
   mcp_domain: () => acceptedAtOnce('mcp_domain'),
+  async mcp_proxy() {
+    const call = () => t.request('POST', '/mcp', { anonymous: true, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+    expect((await call()).status).toBe(404);
+    await patch({ mcp_proxy: true });
+    expect(JSON.stringify((await call()).body)).toContain('region');
+    await patch({ mcp_proxy: false });
+    expect((await call()).status).toBe(404);
+  },
+  // Orders that succeed are those of test/server/tls.
+  ssl_enabled: () => wantedForOrder('ssl_enabled', false),
+  acme_email: () => wantedForOrder('acme_email', null),
+  dns_provider: () => wantedForOrder('dns_provider', null),
+  dns_credentials: () => wantedForOrder('dns_credentials', null),
+  async acme_challenge() {
+    const challenge = async () => (await t.request('GET', '/api/v1/server/ssl/status')).body['challenge'];
+    expect(await challenge()).toBe('http-01');
+    await patch({ acme_challenge: 'dns-01' });
+    expect(await challenge()).toBe('dns-01');
+    await patch({ acme_challenge: 'http-01' });
+  },
+  async auto_renew() {
+    const asked: string[] = [];
+    const ask = (url: string) => Promise.resolve(new Response(asked.push(url) > 0 ? '{}' : '', { status: 500 }));
+    const end = keepCertificate(t.app, { ask });
+    await until(async () => (await readCertificate(t.app)).requested_at === null);
+    await patch({ ssl_enabled: true, ui_domain: 'ui.example.com', acme_email: 'ada@example.com', auto_renew: false });
+    await Bun.sleep(500);
+    expect(asked).toEqual([]);
+    await patch({ auto_renew: true });
+    await until(() => asked.length > 0);
+    expect(asked[0]).toBe('https://acme-v02.api.letsencrypt.org/directory');
+    end();
+    await patch({ ssl_enabled: false, ui_domain: null, acme_email: null });
+  },
   async agent_enabled() {
     const token = await agentToken();
     const authorize = () =>
@@ -295,6 +345,31 @@ async function introspected(): Promise<void> {
   await deploy();
 }
 
+/** Without the field an order is refused, with its name. */
+async function wantedForOrder(field: string, without: unknown): Promise<void> {
+  const complete = {
+    ssl_enabled: true,
+    ui_domain: 'ui.example.com',
+    acme_email: 'ada@example.com',
+    acme_challenge: 'dns-01',
+    dns_provider: 'cloudflare',
+    dns_credentials: { api_token: 'a token' },
+  };
+  const issue = () => t.request('POST', '/api/v1/server/ssl/issue', { body: {} });
+  expect((await patch(complete)).status).toBe(200);
+  expect(await issue()).toMatchObject({ status: 202, body: { status: 'pending' } });
+  await patch({ [field]: without });
+  expect(await issue()).toMatchObject({ status: 422, body: { detail: expect.stringContaining(field) } });
+  await patch({
+    ssl_enabled: false,
+    ui_domain: null,
+    acme_email: null,
+    acme_challenge: 'http-01',
+    dns_credentials: null,
+    dns_provider: null,
+  });
+}
+
 /** The front port answers to its own domains. */
 async function acceptedAtOnce(field: 'ui_domain' | 'mcp_domain'): Promise<void> {
   const health = () => t.request('GET', '/api/health', { headers: { host: `${field.slice(0, 2)}.example.com` } });
@@ -307,16 +382,7 @@ async function acceptedAtOnce(field: 'ui_domain' | 'mcp_domain'): Promise<void> 
 }
 
 /** Fields that are stored, checked and kept, and whose effect is not built yet: the part of the product that will have it. */
-const effects_missing: Partial<Record<Field, string>> = {
-  otel_enabled: 'host: tracing',
-  ssl_enabled: 'production: TLS',
-  mcp_proxy: 'production: the front port as a proxy',
-  acme_email: 'production: TLS',
-  acme_challenge: 'production: TLS',
-  dns_provider: 'production: TLS',
-  dns_credentials: 'production: TLS',
-  auto_renew: 'production: TLS',
-};
+const effects_missing: Partial<Record<Field, string>> = {};
 
 test('every field has an effect that is seen here, or is named as missing one', () => {
   const fields = Object.keys(ServerConfigPatch.entries).filter((field) => field !== 'version');

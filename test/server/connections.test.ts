@@ -39,6 +39,15 @@ test('a connection is created with defaults, read, changed and deleted', async (
   expect((await t.request('GET', path)).status).toBe(404);
 });
 
+test('the sample shop is made and connected once; its tables can be read', async () => {
+  const sample = () => t.request('POST', '/api/v1/connections/sample', { body: {} });
+  const made = await sample();
+  expect([made.status, made.body['name'], made.body['db_type']]).toEqual([201, 'demo', 'sqlite']);
+  const tables = await t.request('GET', `/api/v1/schema/${String(made.body['id'])}/tables`);
+  expect(tables.body).toMatchObject({ total: 4 });
+  expect((await sample()).status).toBe(409);
+});
+
 test.each([
   'passphrase',
   'pwd',

@@ -18,7 +18,7 @@ let s: ListeningServer;
 let cookie: string;
 beforeAll(async () => {
   const variables = { SVC_ALLOW_PRIVATE_NETWORKS: 'true', SVC_AGENT_MCP_URL: `http://127.0.0.1:${behind.port}` };
-  s = await listeningServer(undefined, variables, 1);
+  s = await listeningServer(undefined, variables, { idle_seconds: 1 });
   cookie = await s.signIn();
 });
 afterAll(async () => {

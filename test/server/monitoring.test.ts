@@ -55,7 +55,9 @@ interface Point {
   readonly calls: number;
   readonly errors: number;
   readonly avg_ms: number;
+  readonly p50_ms: number;
   readonly p95_ms: number;
+  readonly p99_ms: number;
 }
 const points = async (query = '') => (await get(`/metrics/timeseries${query}`))['points'] as Point[];
 const callsIn = async (query = '') => (await points(query)).reduce((sum, { calls }) => sum + calls, 0);
@@ -155,12 +157,38 @@ test('the series has a point for every minute, zeros included, and can be of one
   const all = await points();
   expect(all).toHaveLength(60);
   expect([all[0]?.timestamp, all.at(-1)?.timestamp]).toEqual(['2026-03-01T11:01:00.000Z', '2026-03-01T12:00:00.000Z']);
-  expect(all.at(-1)).toEqual({ timestamp: '2026-03-01T12:00:00.000Z', calls: 0, errors: 0, avg_ms: 0, p95_ms: 0 });
+  expect(all.at(-1)).toEqual({
+    timestamp: '2026-03-01T12:00:00.000Z',
+    calls: 0,
+    errors: 0,
+    avg_ms: 0,
+    p50_ms: 0,
+    p95_ms: 0,
+    p99_ms: 0,
+  });
   expect(all.at(-2)).toMatchObject({ calls: 4, errors: 1, avg_ms: 12.5 });
   expect((await points('?tool=products')).at(-2)).toMatchObject({ calls: 2, errors: 1, avg_ms: 15 });
   expect(await callsIn('?tool=unknown')).toBe(0);
   expect(await points('?period=7d')).toHaveLength(10_080);
+  expect((await points('?tool=products&kind=prompt')).at(-2)).toMatchObject({ calls: 1, errors: 0 });
   expect(await get('/metrics/timeseries?period=6h')).toMatchObject({ period: '6h', interval_seconds: 60 });
+});
+
+test('points of longer intervals hold the same calls, their percentiles included', async () => {
+  const minutesAgo = (minutes: number) => new Date(t.app.clock().getTime() - minutes * 60_000).toISOString();
+  const durations = Array.from({ length: 100 }, (_, n) => n + 1);
+  await usage({ items: durations.map((duration_ms) => item({ duration_ms, timestamp: minutesAgo(6 + (duration_ms % 4)) })) });
+  const long = await points('?period=6h&interval_seconds=300');
+  expect(long).toHaveLength(72);
+  expect([long[0]?.timestamp, long.at(-1)?.timestamp]).toEqual(['2026-03-01T06:05:00.000Z', '2026-03-01T12:00:00.000Z']);
+  const busy = long.filter(({ calls }) => calls > 0) as unknown as Record<string, number>[];
+  expect(busy).toMatchObject([{ timestamp: '2026-03-01T11:50:00.000Z', calls: 100, avg_ms: 50.5 }]);
+  for (const [field, exact] of Object.entries({ p50_ms: 50, p95_ms: 95, p99_ms: 99 })) {
+    expect(Math.abs((busy[0]?.[field] ?? 0) - exact) / exact).toBeLessThan(0.021);
+  }
+  for (const seconds of ['59', '90', '0', '86460', 'x']) {
+    expect((await t.request('GET', `/api/v1/metrics/timeseries?interval_seconds=${seconds}`)).status).toBe(422);
+  }
 });
 
 test('the request log is the newest first, filtered, at most 200 a page, and holds no size of answers', async () => {
@@ -193,6 +221,7 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
     'connection_id=connection-1': 2,
     'since=2026-03-01T11:30:00Z': 2,
     'since=2026-03-01T12:30:00%2B01:00&success=true': 1,
+    'since=2026-03-01T11:30:00Z&until=2026-03-01T11:45:00Z': 1,
   };
   for (const [query, total] of Object.entries(totals))
     expect([query, (await get(`/logs?${query}`))['total']]).toEqual([query, total]);

@@ -83,6 +83,10 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 2', 'DELETE', '/api/v1/auth/sessions/{id}'],
   ['section 3', 'GET', '/api/v1/connections/types'],
   ['section 3', 'POST', '/api/v1/connections/test'],
+  ['section 3', 'POST', '/api/v1/connections/sample'],
+  ['section 7', 'POST', '/api/v1/preview/tool'],
+  ['section 7', 'POST', '/api/v1/preview/resource'],
+  ['section 7', 'POST', '/api/v1/preview/prompt'],
   ['section 8', 'GET', '/api/v1/prompt-guard/rules'],
   ['section 8', 'POST', '/api/v1/prompt-guard/test'],
   ['section 8', 'POST', '/api/v1/prompt-guard/scan'],
@@ -96,16 +100,14 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 9', 'POST', '/api/v1/snapshots/{version}/activate'],
   ['section 10', 'GET', '/api/v1/logs'],
   ['section 12', 'GET', '/api/v1/flow'],
+  ['section 12', 'GET', '/api/v1/agent-activity/stats'],
 ];
 
 /** Section 12: agent tools that are no endpoint of the specification are operations of their own below this path. */
 export const AGENT_TOOLS = '/api/v1/agent-tools/';
 
 /** Specified and not built yet, with the area that builds it. An entry that exists fails the comparison. */
-export const NOT_BUILT: readonly (readonly [string, string, string])[] = [
-  ['TLS', 'GET', '/api/v1/server/ssl/status'],
-  ['TLS', 'POST', '/api/v1/server/ssl/issue'],
-];
+export const NOT_BUILT: readonly (readonly [string, string, string])[] = [];
 
 /** Fields that the contract adds to the requests of the specification's endpoints. */
 export const ADDED_FIELDS: Readonly<Record<string, string>> = {
@@ -121,15 +123,16 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/prompts': 'connection_id title messages tags enabled',
   'GET /api/v1/schema/{connection_id}/tables': 'schema search',
   'GET /api/v1/schema/{connection_id}/tables/{table}/columns': 'schema search',
-  'POST /api/v1/preview/execute': 'limit',
+  'POST /api/v1/preview/execute': 'limit definitions return_type mime_type',
   'POST /api/v1/deploy': 'note dry_run',
   'PATCH /api/v1/server/config':
     'version server_name transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_cache_ttl_seconds ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow agent_enabled agent_rate_limit',
+  'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot',
   'GET /api/v1/history/{entity_type}/{entity_id}': LIST,
   'POST /api/v1/history/{history_id}/rollback': 'dry_run version',
   'GET /api/v1/metrics/stats': 'period',
-  'GET /api/v1/metrics/timeseries': 'tool',
+  'GET /api/v1/metrics/timeseries': 'tool kind interval_seconds',
   'POST /api/v1/export-import/import':
     'mode include_server_config format! exported_at server_config connections tools resources prompts',
   'POST /api/v1/agent-tokens': 'duration_minutes! scopes',

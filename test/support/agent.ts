@@ -28,6 +28,7 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
     server_url: s.url,
     service_token: service_token ?? s.service_token,
     public_url: s.url,
+    trusted_proxies: s.server.app.env.SVC_TRUSTED_PROXIES,
     allowed_hosts: new Set(),
     log: s.log,
   });

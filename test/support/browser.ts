@@ -1,5 +1,6 @@
 import { test } from 'bun:test';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -29,7 +30,10 @@ export interface Look {
   readonly scheme: 'light' | 'dark';
 }
 
-/** A page of a fresh profile, without animations, that collects every console error and uncaught fault in `faults`. */
+/**
+ * A page of a fresh profile, without animations, that collects in `faults` every console error (a refusal of the content security
+ * policy is one), every uncaught fault and every request to another machine.
+ */
 export async function openPage(browser: Browser, look: Look): Promise<{ page: Page; context: BrowserContext; faults: string[] }> {
   const context = await browser.newContext({
     viewport: { width: look.width, height: 900 },
@@ -42,5 +46,18 @@ export async function openPage(browser: Browser, look: Look): Promise<{ page: Pa
     if (message.type() === 'error') faults.push(message.text());
   });
   page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1' && hostname !== 'localhost')
+      faults.push(`asked ${request.url()}`);
+  });
   return { page, context, faults };
+}
+
+/** Nothing may be cut off at the side; a picture goes to the folder `SCREENSHOTS` when that is set. */
+export async function look(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder !== undefined) await page.screenshot({ fullPage: true, path: join(folder, `${name}.png`) });
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (over > 0) throw new Error(`${name} is ${over} px wider than the window.`);
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from '#core/env.ts';
-import { createLog, type Log } from '#core/log.ts';
-import { type RunningServer, startServer } from '#server/start.ts';
+import { createLog, type Log, type LogLine } from '#core/log.ts';
+import { type RunningServer, type StartOptions, startServer } from '#server/start.ts';
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
@@ -11,6 +11,9 @@ export interface ListeningServer {
   readonly server: RunningServer;
   readonly url: string;
   readonly log: Log;
+  /** Every line that was logged. */
+  readonly lines: readonly LogLine[];
+  readonly directory: string;
   readonly service_token: string;
   /** A REST call with the administrator's cookie. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
@@ -23,7 +26,7 @@ export interface ListeningServer {
 export async function listeningServer(
   database_url?: string,
   variables: Record<string, string> = {},
-  idle_seconds?: number,
+  options: StartOptions = {},
 ): Promise<ListeningServer> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-server-'));
   const { env } = parseEnv('server', {
@@ -38,9 +41,10 @@ export async function listeningServer(
     ...(database_url === undefined ? {} : { SVC_DATABASE_URL: database_url }),
     ...variables,
   });
-  const log = createLog('DEBUG', () => undefined);
-  const server = await startServer(env, log, idle_seconds);
-  const url = `http://127.0.0.1:${server.port}`;
+  const lines: LogLine[] = [];
+  const log = createLog('DEBUG', (line) => lines.push(line));
+  const server = await startServer(env, log, options);
+  const url = `http://${env.SVC_BIND}:${server.port}`;
   let cookie = '';
   const send = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${url}/api/v1${path}`, {
@@ -56,6 +60,8 @@ export async function listeningServer(
     server,
     url,
     log,
+    lines,
+    directory,
     service_token: SECRET,
     api: send,
     async signIn() {

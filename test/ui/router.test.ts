@@ -5,11 +5,16 @@ const ORIGIN = 'https://sluice.test';
 
 /** The two standard objects that the router changes, over a plain list of entries. */
 function browserAt(start: string) {
-  const entries = [start];
+  const entries: { to: string; state: unknown }[] = [{ to: start, state: null }];
   const listeners: (() => void)[] = [];
-  const url = () => new URL(entries.at(-1) ?? '/', ORIGIN);
+  let at = 0;
+  const url = () => new URL(entries[at]?.to ?? '/', ORIGIN);
+  const go = (steps = 0) => {
+    at += steps;
+    for (const listener of listeners) listener();
+  };
   return {
-    entries,
+    addresses: () => entries.slice(0, at + 1).map(({ to }) => to),
     location: {
       origin: ORIGIN,
       get pathname() {
@@ -20,14 +25,18 @@ function browserAt(start: string) {
       },
     },
     history: {
-      pushState: (_data: unknown, _title: string, to?: string | URL | null) => void entries.push(String(to)),
-      replaceState: (_data: unknown, _title: string, to?: string | URL | null) => void entries.splice(-1, 1, String(to)),
+      get state() {
+        return entries[at]?.state;
+      },
+      pushState(state: unknown, _title: string, to?: string | URL | null) {
+        at += 1;
+        entries.splice(at, Infinity, { to: String(to), state });
+      },
+      replaceState: (state: unknown, _title: string, to?: string | URL | null) => void (entries[at] = { to: String(to), state }),
+      go,
     },
     addEventListener: (_type: 'popstate', listener: () => void) => void listeners.push(listener),
-    back() {
-      entries.pop();
-      for (const listener of listeners) listener();
-    },
+    back: () => go(-1),
   };
 }
 
@@ -46,7 +55,7 @@ test('navigating adds an entry, replacing does not, and going back is followed',
   router.navigate('/tools?q=a');
   expect([router.path(), router.query().get('q')]).toEqual(['/tools', 'a']);
   router.navigate('/login', { replace: true });
-  expect(browser.entries).toEqual(['/', '/login']);
+  expect(browser.addresses()).toEqual(['/', '/login']);
   browser.back();
   expect(router.path()).toBe('/');
 });
@@ -55,9 +64,9 @@ test('query parameters change in place and an empty one disappears', () => {
   const browser = browserAt('/?q=a&page=2');
   const router = createRouter(browser);
   router.setQuery({ q: 'b c' });
-  expect(browser.entries).toEqual(['/?q=b+c&page=2']);
+  expect(browser.addresses()).toEqual(['/?q=b+c&page=2']);
   router.setQuery({ q: '', page: '' });
-  expect(browser.entries).toEqual(['/']);
+  expect(browser.addresses()).toEqual(['/']);
 });
 
 test('after signing in only a path of this origin is gone to', () => {
@@ -65,4 +74,33 @@ test('after signing in only a path of this origin is gone to', () => {
   for (const bad of [null, '', 'https://evil.test/', '//evil.test/', '/\\evil.test', 'tools', 'javascript:alert(1)']) {
     expect(safeNext(bad, ORIGIN)).toBe('/');
   }
+});
+
+test('a page that would lose something is left only after asking, by a link and by going back', async () => {
+  const browser = browserAt('/');
+  const asked: string[] = [];
+  let leave = false;
+  const router = createRouter(browser, async (sentence) => {
+    asked.push(sentence);
+    return leave;
+  });
+  router.navigate('/tools/1');
+  const unblock = router.block(() => 'The tool is not saved.');
+
+  router.navigate('/tools/1?tab=sql');
+  expect([router.path(), asked]).toEqual(['/tools/1', []]);
+  router.navigate('/');
+  await Bun.sleep(0);
+  expect([router.path(), asked.length]).toEqual(['/tools/1', 1]);
+  browser.history.go(-2);
+  await Bun.sleep(0);
+  expect([router.path(), browser.location.pathname, asked.length]).toEqual(['/tools/1', '/tools/1', 2]);
+
+  leave = true;
+  browser.history.go(-2);
+  await Bun.sleep(0);
+  expect([router.path(), browser.location.pathname, asked.length]).toEqual(['/', '/', 3]);
+  unblock();
+  router.navigate('/tools');
+  expect([router.path(), router.arrival().kind]).toEqual(['/tools', 'push']);
 });

@@ -2,33 +2,131 @@ import { type Component, lazy } from 'solid-js';
 import type { IconName } from './components/icon.tsx';
 import type { Audience } from './kernel/session.ts';
 
-export interface Route {
+/** The first has no heading: it is where one begins. */
+export const NAV_GROUPS = ['', 'Build', 'Run', 'Observe', 'Access', 'System'] as const;
+
+interface RouteEntry {
+  /** `/tools/:id`; the first that matches is taken, so fixed words stand before variables. */
   readonly path: string;
   readonly title: string;
   readonly audience: Audience;
   /** Stands in the navigation when given. */
-  readonly icon?: IconName;
-  readonly page: Component;
+  readonly nav?: { readonly group: (typeof NAV_GROUPS)[number]; readonly icon: IconName };
+  readonly load: () => Promise<Component>;
 }
 
-export const routes: readonly Route[] = [
+const entries: readonly RouteEntry[] = [
+  // Build
+  {
+    path: '/tools',
+    title: 'Tools',
+    audience: 'member',
+    nav: { group: 'Build', icon: 'tool' },
+    load: async () => (await import('./pages/tools/tools.tsx')).Tools,
+  },
+  {
+    path: '/tools/new',
+    title: 'New tool',
+    audience: 'member',
+    load: async () => (await import('./pages/tools/new-tool.tsx')).NewTool,
+  },
+  {
+    path: '/tools/:id',
+    title: 'Tool',
+    audience: 'member',
+    load: async () => (await import('./pages/tools/tool-page.tsx')).ToolPage,
+  },
+  {
+    path: '/connections',
+    title: 'Connections',
+    audience: 'member',
+    nav: { group: 'Build', icon: 'database' },
+    load: async () => (await import('./pages/connections/connections.tsx')).Connections,
+  },
+  {
+    path: '/connections/new',
+    title: 'Connect a database',
+    audience: 'member',
+    load: async () => (await import('./pages/connections/new-connection.tsx')).NewConnection,
+  },
+  {
+    path: '/connections/:id',
+    title: 'Connection',
+    audience: 'member',
+    load: async () => (await import('./pages/connections/connection.tsx')).ConnectionPage,
+  },
+  {
+    path: '/flow',
+    title: 'Flow',
+    audience: 'member',
+    nav: { group: 'Build', icon: 'flow' },
+    load: async () => (await import('./pages/flow/flow.tsx')).Flow,
+  },
+  // Run
   {
     path: '/',
     title: 'Overview',
     audience: 'member',
-    icon: 'gauge',
-    page: lazy(async () => ({ default: (await import('./pages/overview/overview.tsx')).Overview })),
+    nav: { group: '', icon: 'gauge' },
+    load: async () => (await import('./pages/overview/overview.tsx')).Overview,
   },
+  {
+    path: '/playground',
+    title: 'Playground',
+    audience: 'member',
+    nav: { group: 'Run', icon: 'play' },
+    load: async () => (await import('./pages/playground/playground.tsx')).Playground,
+  },
+  // Observe
+  {
+    path: '/metrics',
+    title: 'Metrics',
+    audience: 'member',
+    nav: { group: 'Observe', icon: 'chart' },
+    load: async () => (await import('./pages/metrics/metrics.tsx')).Metrics,
+  },
+  {
+    path: '/logs',
+    title: 'Logs',
+    audience: 'member',
+    nav: { group: 'Observe', icon: 'list' },
+    load: async () => (await import('./pages/logs/logs.tsx')).Logs,
+  },
+  {
+    path: '/queue',
+    title: 'Queue',
+    audience: 'member',
+    nav: { group: 'Observe', icon: 'queue' },
+    load: async () => (await import('./pages/queue/queue.tsx')).Queue,
+  },
+  // Access
+  // System
+  {
+    path: '/welcome',
+    title: 'First steps',
+    audience: 'member',
+    load: async () => (await import('./pages/welcome/welcome.tsx')).Welcome,
+  },
+  // Before signing in
   {
     path: '/setup',
     title: 'First administrator',
     audience: 'setup',
-    page: lazy(async () => ({ default: (await import('./pages/setup/setup.tsx')).Setup })),
+    load: async () => (await import('./pages/setup/setup.tsx')).Setup,
   },
   {
     path: '/login',
     title: 'Sign in',
     audience: 'login',
-    page: lazy(async () => ({ default: (await import('./pages/login/login.tsx')).Login })),
+    load: async () => (await import('./pages/login/login.tsx')).Login,
   },
 ];
+
+export interface Route extends RouteEntry {
+  readonly page: Component & { preload: () => Promise<unknown> };
+}
+
+export const routes: readonly Route[] = entries.map((entry) => ({
+  ...entry,
+  page: lazy(async () => ({ default: await entry.load() })),
+}));

@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { compileArguments } from '#core/engine/arguments.ts';
 import { shape, type Shaped, shapeResource } from '#core/engine/shape.ts';
-import { matchUri, parseUriTemplate } from '#core/engine/uri-template.ts';
+import { matchUri, parseUriTemplate, typedValues } from '#core/engine/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/sources/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
@@ -46,7 +46,8 @@ export function createCatalogue(project: Project): () => Server {
     server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
       for (const { resource, template, check } of resources) {
         const values = matchUri(template, uri);
-        if (values !== null) return readResource(project, resource, uri, check(values), context.mcpReq.signal);
+        if (values !== null)
+          return readResource(project, resource, uri, check(typedValues(values, resource.parameters)), context.mcpReq.signal);
       }
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.');
     });

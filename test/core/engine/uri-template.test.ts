@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { matchUri, parseUriTemplate } from '#core/engine/uri-template.ts';
+import { matchUri, parseUriTemplate, typedValues } from '#core/engine/uri-template.ts';
 
 const match = (template: string, uri: string) => matchUri(parseUriTemplate(template), uri);
 
@@ -33,4 +33,25 @@ describe('URI templates of level 1', () => {
     expect(match(template, `${'a'.repeat(1_000_000)}!`)).toBeNull();
     expect(performance.now() - start).toBeLessThan(8_000);
   });
+});
+
+test('the texts of an address become the types of their parameters, and what does not fit stays as it is', () => {
+  const parameters = [
+    { name: 'id', type: 'integer' },
+    { name: 'all', type: 'boolean' },
+    { name: 'price', type: 'number' },
+    { name: 'day', type: 'date' },
+  ] as const;
+  expect(typedValues({ id: '-7', all: 'true', price: '1.50', day: '2026-01-01' }, parameters)).toEqual({
+    id: -7,
+    all: true,
+    price: '1.50',
+    day: '2026-01-01',
+  });
+  expect(typedValues({ id: '9007199254740993', all: '1', other: '7' }, parameters)).toEqual({
+    id: '9007199254740993',
+    all: '1',
+    other: '7',
+  });
+  expect(typedValues({ id: '0x1' }, parameters)).toEqual({ id: '0x1' });
 });

@@ -1,8 +1,12 @@
 import { type JSX, Show, splitProps } from 'solid-js';
+import { Icon, type IconName } from './icon.tsx';
+
+export type ButtonKind = 'plain' | 'primary' | 'danger' | 'quiet' | 'gate';
 
 type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' | 'onClick'> & {
-  kind?: 'plain' | 'primary' | 'danger' | 'quiet' | 'gate';
+  kind?: ButtonKind;
   size?: 'small';
+  icon?: IconName;
   /** Only an icon inside: `label` names it for everyone. */
   shape?: 'icon';
   label?: string;
@@ -13,7 +17,18 @@ type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' 
 
 /** Stays focusable while it is busy or blocked (`aria-disabled`), so that the keyboard does not lose its place. */
 export function Button(props: ButtonProps) {
-  const [own, rest] = splitProps(props, ['kind', 'size', 'shape', 'label', 'busy', 'blocked', 'onPress', 'children', 'type']);
+  const [own, rest] = splitProps(props, [
+    'kind',
+    'size',
+    'icon',
+    'shape',
+    'label',
+    'busy',
+    'blocked',
+    'onPress',
+    'children',
+    'type',
+  ]);
   const inert = () => own.busy === true || own.blocked === true;
   const press = (event: MouseEvent) => {
     if (inert()) return event.preventDefault();
@@ -33,10 +48,18 @@ export function Button(props: ButtonProps) {
       aria-busy={own.busy ? 'true' : undefined}
       onClick={press}
     >
-      <Show when={own.busy}>
+      <Show when={own.busy} fallback={<Show when={own.icon}>{(icon) => <Icon name={icon()} />}</Show>}>
         <span class="spinner" aria-hidden="true" />
       </Show>
       {own.children}
     </button>
   );
+}
+
+/** A button that is only a picture; its label is the name and the hint on hover. */
+export function IconButton(
+  props: Omit<ButtonProps, 'shape' | 'label' | 'icon' | 'children'> & { icon: IconName; label: string },
+) {
+  const [own, rest] = splitProps(props, ['kind']);
+  return <Button {...rest} kind={own.kind ?? 'quiet'} shape="icon" />;
 }

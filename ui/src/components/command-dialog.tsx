@@ -1,80 +1,183 @@
-import { createMemo, createSignal, For, Show } from 'solid-js';
-import type { Command } from '#ui/src/kernel/commands.ts';
+import * as Kobalte from '@kobalte/core/dialog';
+import { createEffect, createMemo, createSignal, createUniqueId, For, on, onCleanup, Show } from 'solid-js';
+import { type Command, COMMAND_GROUPS, type Found } from '#ui/src/kernel/commands.ts';
+import { rank } from '#ui/src/kernel/fuzzy.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
-const GROUPS = ['Server', 'Go to', 'Interface', 'Account'] as const satisfies readonly Command['group'][];
+interface Row {
+  readonly group: string;
+  readonly title: string;
+  readonly hint?: string | undefined;
+  readonly key?: string | undefined;
+  readonly run: () => void;
+}
 
-/** The list of everything that can be done, with its keys: a palette (type and press Enter) and the help for `?` in one. */
+/** Typing waits this long for a pause before the server is asked. */
+const PAUSE_MS = 120;
+
+/** Everything that can be done and gone to, found by typing. */
 export function CommandDialog(props: { open: boolean; onClose: () => void }) {
-  const { commands } = useKernel();
-  const [wanted, setWanted] = createSignal('');
-  const found = createMemo(() => {
-    const words = wanted().toLowerCase().split(/\s+/).filter(Boolean);
-    return commands.all().filter((command) => {
-      const text = `${command.group} ${command.title}`.toLowerCase();
-      return command.enabled?.() !== false && words.every((word) => text.includes(word));
-    });
-  });
-  const groups = createMemo(() =>
-    GROUPS.map((group) => ({ group, list: found().filter((command) => command.group === group) })).filter(
-      ({ list }) => list.length > 0,
-    ),
+  return (
+    <Kobalte.Root
+      open={props.open}
+      onOpenChange={(open) => {
+        if (!open) props.onClose();
+      }}
+    >
+      <Kobalte.Portal>
+        <Kobalte.Overlay class="overlay" />
+        <div class="overlay-place" data-top="true">
+          <Kobalte.Content class="dialog palette" aria-label="Commands">
+            <Palette onClose={props.onClose} />
+          </Kobalte.Content>
+        </div>
+      </Kobalte.Portal>
+    </Kobalte.Root>
   );
+}
 
-  const close = () => {
-    setWanted('');
+function Palette(props: { onClose: () => void }) {
+  const { commands } = useKernel();
+  const id = createUniqueId();
+  const [wanted, setWanted] = createSignal('');
+  const [active, setActive] = createSignal(0);
+  const found = createFound(wanted);
+  let list: HTMLDivElement | undefined;
+
+  const rows = createMemo<readonly Row[]>(() => {
+    const possible = commands.all().filter((command) => command.enabled?.() !== false && command.id !== 'commands');
+    const fitting = rank(wanted(), possible, (command) => `${command.title} ${command.keywords ?? ''} ${command.group}`);
+    // The group of the best answer stands first.
+    const groups = wanted().trim() === '' ? COMMAND_GROUPS : new Set(fitting.map(({ group }) => group));
+    const grouped = [...groups].flatMap((group) => fitting.filter((one) => one.group === group));
+    return [...grouped.map(toRow(commands.keys())), ...found()];
+  });
+  createEffect(on(wanted, () => setActive(0)));
+
+  const choose = (row: Row | undefined) => {
+    if (row === undefined) return;
     props.onClose();
-  };
-  const choose = (command: Command | undefined) => {
-    if (command === undefined) return;
-    close();
     // After the dialog has given the focus back, so that a command may move it.
-    queueMicrotask(() => commands.run(command.id));
+    setTimeout(row.run);
+  };
+  const press = (event: KeyboardEvent) => {
+    const last = rows().length - 1;
+    const to = {
+      ArrowDown: active() >= last ? 0 : active() + 1,
+      ArrowUp: active() <= 0 ? last : active() - 1,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      choose(rows()[active()]);
+    } else if (to !== undefined && (event.key.startsWith('Arrow') || wanted() === '')) {
+      event.preventDefault();
+      setActive(Math.max(0, to));
+      list?.querySelector(`[data-row="${active()}"]`)?.scrollIntoView({ block: 'nearest' });
+    }
   };
 
   return (
-    <Dialog open={props.open} title="Commands and shortcuts" onClose={close}>
-      <form
-        class="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          choose(found()[0]);
-        }}
-      >
+    <>
+      <div class="palette-search">
         <Icon name="search" />
         <input
-          class="input"
-          type="search"
+          data-autofocus=""
           autofocus
-          placeholder="Type to find a command"
+          type="text"
+          role="combobox"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="Find a page, a tool, a command…"
           aria-label="Find a command"
+          aria-expanded="true"
+          aria-controls={`${id}-list`}
+          aria-activedescendant={rows().length > 0 ? `${id}-${active()}` : undefined}
           value={wanted()}
           onInput={(event) => setWanted(event.currentTarget.value)}
+          onKeyDown={press}
         />
-      </form>
-      <div class="command-list">
-        <For each={groups()} fallback={<p class="soft">No command with these words.</p>}>
-          {({ group, list }) => (
-            <section>
-              <h3>{group}</h3>
-              <For each={list}>
-                {(command) => (
-                  <button type="button" class="command" onClick={() => choose(command)}>
-                    {command.title}
-                    <Show when={commands.keys() && command.key}>{(key) => <kbd>{key()}</kbd>}</Show>
-                  </button>
-                )}
-              </For>
-            </section>
+        <kbd>Esc</kbd>
+      </div>
+      <div
+        ref={(element) => {
+          list = element;
+        }}
+        class="palette-list"
+        role="listbox"
+        id={`${id}-list`}
+        aria-label="Commands"
+      >
+        <For each={rows()} fallback={<p class="palette-none soft">Nothing is called like this.</p>}>
+          {(row, index) => (
+            <>
+              <Show when={rows()[index() - 1]?.group !== row.group}>
+                <div class="palette-group" role="presentation">
+                  {row.group}
+                </div>
+              </Show>
+              <div
+                role="option"
+                id={`${id}-${index()}`}
+                data-row={index()}
+                class="command"
+                aria-selected={active() === index()}
+                onPointerMove={() => setActive(index())}
+                onClick={() => choose(row)}
+              >
+                <span class="command-title">{row.title}</span>
+                <Show when={row.hint}>
+                  <span class="command-hint">{row.hint}</span>
+                </Show>
+                <Show when={row.key}>{(key) => <kbd>{key()}</kbd>}</Show>
+              </div>
+            </>
           )}
         </For>
       </div>
-      <label class="check">
-        <input type="checkbox" checked={commands.keys()} onChange={(event) => commands.setKeys(event.currentTarget.checked)} />
-        Single keys run commands (Ctrl K or ⌘ K always opens this list)
-      </label>
-    </Dialog>
+    </>
   );
+}
+
+const toRow =
+  (keys: boolean) =>
+  (command: Command): Row => ({
+    group: command.group,
+    title: command.title,
+    key: keys ? command.key : undefined,
+    run: command.run,
+  });
+
+/** Records that the server knows, asked when the typing pauses. */
+function createFound(wanted: () => string): () => readonly Row[] {
+  const { commands } = useKernel();
+  const [rows, setRows] = createSignal<readonly Row[]>([]);
+  let current: AbortController | undefined;
+  const ask = async (query: string) => {
+    const mine = new AbortController();
+    current = mine;
+    const lists = await Promise.all(
+      commands.finders().map(async ({ group, find }) => {
+        const list = await find(query, mine.signal).catch((): readonly Found[] => []);
+        return list.map((one): Row => ({ group, title: one.title, hint: one.hint, run: one.run }));
+      }),
+    );
+    if (mine === current) setRows(lists.flat());
+  };
+  createEffect(
+    on(wanted, (text) => {
+      current?.abort();
+      const query = text.trim();
+      if (query === '') {
+        setRows([]);
+        return;
+      }
+      const timer = setTimeout(() => void ask(query), PAUSE_MS);
+      onCleanup(() => clearTimeout(timer));
+    }),
+  );
+  onCleanup(() => current?.abort());
+  return rows;
 }

@@ -1,39 +1,87 @@
-import { createEffect, createUniqueId, type JSX, Show } from 'solid-js';
-import { Button } from './button.tsx';
+import * as Kobalte from '@kobalte/core/dialog';
+import { type JSX, Show } from 'solid-js';
 import { Icon } from './icon.tsx';
 
-/** A modal dialog of the platform: focus stays inside, Escape and a press beside it close it. */
-export function Dialog(props: { open: boolean; title: string; onClose: () => void; foot?: JSX.Element; children: JSX.Element }) {
-  const id = createUniqueId();
-  let dialog: HTMLDialogElement | undefined;
-  createEffect(() => {
-    if (props.open && !dialog?.open) dialog?.showModal();
-    if (!props.open) dialog?.close();
-  });
+interface Surface {
+  open: boolean;
+  title: string;
+  onClose: () => void;
+  lead?: JSX.Element;
+  foot?: JSX.Element;
+  children: JSX.Element;
+}
+
+/** Interrupts: focus stays inside, Escape and a press beside it close it. */
+export function Dialog(props: Surface & { size?: 'small' | 'wide'; alert?: boolean }) {
   return (
-    <dialog
-      ref={(element) => {
-        dialog = element;
-      }}
-      class="dialog"
-      aria-labelledby={id}
-      onClose={() => props.onClose()}
-      onClick={(event) => {
-        if (event.target === dialog) dialog?.close();
+    <Modal {...props}>
+      <Kobalte.Content
+        class="dialog"
+        data-size={props.size}
+        role={props.alert ? 'alertdialog' : 'dialog'}
+        onOpenAutoFocus={focusInside}
+      >
+        <Inside {...props} />
+      </Kobalte.Content>
+    </Modal>
+  );
+}
+
+/** A sheet at the right side, for something of the page that needs room; the whole width on a phone. */
+export function Drawer(props: Surface & { size?: 'wide' }) {
+  return (
+    <Modal {...props}>
+      <Kobalte.Content class="drawer" data-size={props.size} onOpenAutoFocus={focusInside}>
+        <Inside {...props} />
+      </Kobalte.Content>
+    </Modal>
+  );
+}
+
+function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'>) {
+  return (
+    <Kobalte.Root
+      open={props.open}
+      onOpenChange={(open) => {
+        if (!open) props.onClose();
       }}
     >
-      <Show when={props.open}>
-        <div class="dialog-head">
-          <h2 id={id}>{props.title}</h2>
-          <Button kind="quiet" shape="icon" label="Close" onPress={() => dialog?.close()}>
-            <Icon name="close" />
-          </Button>
-        </div>
-        <div class="dialog-body">{props.children}</div>
-        <Show when={props.foot}>
-          <div class="dialog-foot">{props.foot}</div>
+      <Kobalte.Portal>
+        <Kobalte.Overlay class="overlay" />
+        <div class="overlay-place">{props.children}</div>
+      </Kobalte.Portal>
+    </Kobalte.Root>
+  );
+}
+
+/** What asks for the focus by `data-autofocus` gets it; else the first field, else the surface itself. */
+function focusInside(event: Event): void {
+  const surface = event.currentTarget ?? event.target;
+  if (!(surface instanceof HTMLElement)) return;
+  const wanted =
+    surface.querySelector<HTMLElement>('[data-autofocus], [autofocus]') ??
+    surface.querySelector<HTMLElement>('.dialog-body :is(input, textarea, [role=combobox])');
+  if (wanted === null) return;
+  event.preventDefault();
+  wanted.focus();
+}
+
+function Inside(props: Surface) {
+  return (
+    <>
+      <div class="dialog-head">
+        <Kobalte.Title class="dialog-title">{props.title}</Kobalte.Title>
+        <Kobalte.CloseButton class="button" data-kind="quiet" data-shape="icon" aria-label="Close" title="Close">
+          <Icon name="close" />
+        </Kobalte.CloseButton>
+        <Show when={props.lead}>
+          <Kobalte.Description class="dialog-lead">{props.lead}</Kobalte.Description>
         </Show>
+      </div>
+      <div class="dialog-body">{props.children}</div>
+      <Show when={props.foot}>
+        <div class="dialog-foot">{props.foot}</div>
       </Show>
-    </dialog>
+    </>
   );
 }

@@ -1,9 +1,22 @@
-import type { JSX } from 'solid-js';
+import { type JSX, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { ButtonKind } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { usePrefetch } from './route-context.ts';
+
+interface LinkProps {
+  href: string;
+  class?: string;
+  current?: boolean;
+  label?: string;
+  onFollow?: () => void;
+  children: JSX.Element;
+}
 
 /** A link within this page; every press that means "elsewhere" (new tab, download) is left to the browser. */
-export function Link(props: { href: string; class?: string; current?: boolean; onFollow?: () => void; children: JSX.Element }) {
+export function Link(props: LinkProps & { kind?: ButtonKind; size?: 'small' }) {
   const { router } = useKernel();
+  const prefetch = usePrefetch();
   const follow = (event: MouseEvent) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -11,8 +24,56 @@ export function Link(props: { href: string; class?: string; current?: boolean; o
     props.onFollow?.();
   };
   return (
-    <a href={props.href} class={props.class} aria-current={props.current ? 'page' : undefined} onClick={follow}>
+    <a
+      href={props.href}
+      class={props.class}
+      data-kind={props.kind}
+      data-size={props.size}
+      aria-label={props.label}
+      aria-current={props.current ? 'page' : undefined}
+      onPointerEnter={() => prefetch(props.href)}
+      onFocus={() => prefetch(props.href)}
+      onClick={follow}
+    >
       {props.children}
     </a>
+  );
+}
+
+/** A link that looks like a button: it goes somewhere. `external` leaves this page, in a new tab. */
+export function LinkButton(props: {
+  href: string;
+  kind?: ButtonKind;
+  size?: 'small';
+  icon?: IconName;
+  external?: boolean;
+  onFollow?: () => void;
+  children: JSX.Element;
+}) {
+  const content = () => (
+    <>
+      <Show when={props.icon}>{(icon) => <Icon name={icon()} />}</Show>
+      {props.children}
+    </>
+  );
+  return (
+    <Show
+      when={props.external}
+      fallback={
+        <Link
+          href={props.href}
+          class="button"
+          {...(props.kind === undefined ? {} : { kind: props.kind })}
+          {...(props.size === undefined ? {} : { size: props.size })}
+          onFollow={() => props.onFollow?.()}
+        >
+          {content()}
+        </Link>
+      }
+    >
+      <a href={props.href} class="button" data-kind={props.kind} data-size={props.size} target="_blank" rel="noreferrer">
+        {content()}
+      </a>
+    </Show>
   );
 }

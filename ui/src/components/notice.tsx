@@ -1,10 +1,18 @@
 import { type JSX, Show } from 'solid-js';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 const ICONS = { plain: 'info', good: 'check', brass: 'alert', bad: 'alert' } as const satisfies Record<string, IconName>;
 
 /** A sentence that needs attention where it stands. `live`: read out when it appears. */
-export function Notice(props: { tone?: keyof typeof ICONS; live?: boolean; title?: JSX.Element; children?: JSX.Element }) {
+export function Notice(props: {
+  tone?: keyof typeof ICONS;
+  live?: boolean;
+  title?: JSX.Element;
+  action?: JSX.Element;
+  children?: JSX.Element;
+}) {
   return (
     <div class="notice" data-tone={props.tone} role={props.live ? 'alert' : undefined}>
       <Icon name={ICONS[props.tone ?? 'plain']} />
@@ -13,7 +21,31 @@ export function Notice(props: { tone?: keyof typeof ICONS; live?: boolean; title
           <strong>{props.title}</strong>
         </Show>
         {props.children}
+        <Show when={props.action}>
+          <div class="row notice-action">{props.action}</div>
+        </Show>
       </div>
     </div>
+  );
+}
+
+/** Why something could not be read, and the way to try again. */
+export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) | undefined }) {
+  return (
+    <Notice
+      tone="bad"
+      live
+      action={
+        <Show when={props.onRetry}>
+          {(retry) => (
+            <Button size="small" onPress={() => retry()()}>
+              Try again
+            </Button>
+          )}
+        </Show>
+      }
+    >
+      <p>{props.problem.detail}</p>
+    </Notice>
   );
 }

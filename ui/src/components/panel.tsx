@@ -1,7 +1,15 @@
 import { createUniqueId, type JSX, Show } from 'solid-js';
 import { plural } from '#ui/src/kernel/words.ts';
 
-export function Panel(props: { title: string; count?: number | undefined; actions?: JSX.Element; children: JSX.Element }) {
+/** A card with a heading. `flush`: the content reaches the border (tables, lists). */
+export function Panel(props: {
+  title: string;
+  lead?: JSX.Element;
+  count?: number | undefined;
+  actions?: JSX.Element;
+  flush?: boolean;
+  children: JSX.Element;
+}) {
   const id = createUniqueId();
   return (
     <section class="panel" aria-labelledby={id}>
@@ -17,8 +25,28 @@ export function Panel(props: { title: string; count?: number | undefined; action
           </Show>
         </h2>
         {props.actions}
+        <Show when={props.lead}>
+          <p class="panel-lead">{props.lead}</p>
+        </Show>
       </div>
       {props.children}
+    </section>
+  );
+}
+
+/** Words at the left, fields at the right: a part of a long form. */
+export function Section(props: { title: string; lead?: JSX.Element; actions?: JSX.Element; children: JSX.Element }) {
+  const id = createUniqueId();
+  return (
+    <section class="section" aria-labelledby={id}>
+      <div class="section-words">
+        <h2 id={id}>{props.title}</h2>
+        <Show when={props.lead}>
+          <p class="soft small">{props.lead}</p>
+        </Show>
+        {props.actions}
+      </div>
+      <div class="section-body">{props.children}</div>
     </section>
   );
 }

@@ -1,7 +1,8 @@
-import { createSignal, For, type JSX, Show } from 'solid-js';
+import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Theme } from '#ui/src/kernel/theme.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
+import { FirstRunStrip } from './first-run.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Link } from './link.tsx';
 import { Mark } from './brand.tsx';
@@ -12,6 +13,11 @@ export interface NavEntry {
   readonly icon: IconName;
 }
 
+export interface NavGroup {
+  readonly name: string;
+  readonly entries: readonly NavEntry[];
+}
+
 const REFERENCE = [
   { href: '/api/docs', label: 'Try the REST API', icon: 'braces' },
   { href: '/api/redoc', label: 'API reference', icon: 'book' },
@@ -20,80 +26,104 @@ const REFERENCE = [
 export const THEME_WORD = { system: 'System', light: 'Light', dark: 'Dark' } as const satisfies Record<Theme, string>;
 export const THEME_ICON = { system: 'monitor', light: 'sun', dark: 'moon' } as const satisfies Record<Theme, IconName>;
 
-/** Navigation, account and the frame that every page of a signed-in administrator stands in. */
-export function Shell(props: { nav: readonly NavEntry[]; children: JSX.Element }) {
-  const { commands } = useKernel();
-  const [drawer, setDrawer] = createSignal<HTMLDialogElement>();
-  const brand = () => (
-    <Link href="/" class="brand" onFollow={() => drawer()?.close()}>
-      <Mark />
-      Sluice
-    </Link>
-  );
+const NavDrawer = lazy(async () => ({ default: (await import('./nav-drawer.tsx')).NavDrawer }));
 
+/** Navigation, account and the frame that every page of a signed-in administrator stands in. */
+export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
+  const { commands } = useKernel();
+  const [open, setOpen] = createSignal(false);
   return (
     <div class="shell">
-      <a class="skip" href="#main">
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector<HTMLElement>('#main')?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <header class="topbar">
-        {brand()}
-        <Button kind="quiet" shape="icon" label="Commands" onPress={() => commands.run('commands')}>
-          <Icon name="search" />
-        </Button>
-        <Button kind="quiet" shape="icon" label="Menu" aria-haspopup="dialog" onPress={() => drawer()?.showModal()}>
-          <Icon name="menu" />
-        </Button>
-        <dialog
-          ref={setDrawer}
-          class="dialog drawer"
-          aria-label="Menu"
-          onClick={(event) => {
-            if (event.target === event.currentTarget) drawer()?.close();
-          }}
-        >
-          <SideContent nav={props.nav} brand={brand()} onFollow={() => drawer()?.close()} />
-        </dialog>
+        <IconButton icon="menu" label="Menu" aria-haspopup="dialog" aria-expanded={open()} onPress={() => setOpen(true)} />
+        <Brand />
+        <IconButton icon="search" label="Commands" onPress={() => commands.run('commands')} />
       </header>
       <div class="side">
-        <SideContent nav={props.nav} brand={brand()} />
+        <SideContent nav={props.nav} />
       </div>
       <main id="main" class="main" tabindex="-1">
         {props.children}
       </main>
+      <Show when={open()}>
+        <Suspense>
+          <NavDrawer onClose={() => setOpen(false)}>
+            <SideContent nav={props.nav} onFollow={() => setOpen(false)} />
+          </NavDrawer>
+        </Suspense>
+      </Show>
     </div>
   );
 }
 
-function SideContent(props: { nav: readonly NavEntry[]; brand: JSX.Element; onFollow?: () => void }) {
+function Brand(props: { onFollow?: () => void }) {
+  return (
+    <Link href="/" class="brand" onFollow={() => props.onFollow?.()}>
+      <Mark />
+      Sluice
+    </Link>
+  );
+}
+
+function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void }) {
   const { router, session, theme, commands } = useKernel();
   const then = (id: string) => () => {
     props.onFollow?.();
     commands.run(id);
   };
+  const current = (path: string) => router.path() === path || (path !== '/' && router.path().startsWith(`${path}/`));
   return (
     <div class="side-inner">
-      {props.brand}
+      <div class="side-top">
+        <Brand onFollow={() => props.onFollow?.()} />
+        <button type="button" class="palette-button" onClick={then('commands')}>
+          <Icon name="search" size={14} />
+          <span class="grow">Find or do…</span>
+          <kbd>{/Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+      </div>
       <nav class="nav" aria-label="Main">
         <For each={props.nav}>
-          {(entry) => (
-            <Link href={entry.path} current={router.path() === entry.path} onFollow={() => props.onFollow?.()}>
-              <Icon name={entry.icon} />
-              {entry.label}
-            </Link>
+          {(group) => (
+            <NavSection name={group.name}>
+              <For each={group.entries}>
+                {(entry) => (
+                  <li>
+                    <Link href={entry.path} current={current(entry.path)} onFollow={() => props.onFollow?.()}>
+                      <Icon name={entry.icon} />
+                      {entry.label}
+                    </Link>
+                  </li>
+                )}
+              </For>
+            </NavSection>
           )}
         </For>
-        <p class="nav-group">Reference</p>
-        <For each={REFERENCE}>
-          {(entry) => (
-            <a href={entry.href}>
-              <Icon name={entry.icon} />
-              {entry.label}
-            </a>
-          )}
-        </For>
+        <NavSection name="Reference">
+          <For each={REFERENCE}>
+            {(entry) => (
+              <li>
+                <a href={entry.href}>
+                  <Icon name={entry.icon} />
+                  {entry.label}
+                </a>
+              </li>
+            )}
+          </For>
+        </NavSection>
       </nav>
       <div class="account">
+        <FirstRunStrip onFollow={() => props.onFollow?.()} />
         <div class="account-name" title={session.username()}>
           {session.username()}
           <Show when={session.version()}>
@@ -101,18 +131,28 @@ function SideContent(props: { nav: readonly NavEntry[]; brand: JSX.Element; onFo
           </Show>
         </div>
         <div class="row">
-          <Button kind="quiet" shape="icon" label={`Theme: ${THEME_WORD[theme.theme()]}`} onPress={() => commands.run('theme')}>
-            <Icon name={THEME_ICON[theme.theme()]} />
-          </Button>
-          <Button kind="quiet" shape="icon" label="Commands and shortcuts" onPress={then('commands')}>
-            <Icon name="keyboard" />
-          </Button>
-          <Button kind="quiet" onPress={then('logout')}>
-            <Icon name="leave" />
+          <IconButton
+            icon={THEME_ICON[theme.theme()]}
+            label={`Theme: ${THEME_WORD[theme.theme()]}`}
+            onPress={() => commands.run('theme')}
+          />
+          <IconButton icon="keyboard" label="Commands and shortcuts" onPress={then('shortcuts')} />
+          <Button kind="quiet" icon="leave" onPress={then('logout')}>
             Log out
           </Button>
         </div>
       </div>
     </div>
+  );
+}
+
+function NavSection(props: { name: string; children: JSX.Element }) {
+  return (
+    <section class="nav-section">
+      <Show when={props.name}>
+        <h2 class="nav-group">{props.name}</h2>
+      </Show>
+      <ul>{props.children}</ul>
+    </section>
   );
 }

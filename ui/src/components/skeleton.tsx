@@ -17,3 +17,8 @@ export function SkeletonList(props: { rows: number; label: string }) {
     </ul>
   );
 }
+
+/** One line that will be there. */
+export function Skeleton(props: { width?: 'short' | 'half' | 'long'; height?: string }) {
+  return <span class="skeleton" data-width={props.width} style={{ height: props.height }} aria-hidden="true" />;
+}

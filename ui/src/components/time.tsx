@@ -1,5 +1,5 @@
 import { createSignal, onCleanup } from 'solid-js';
-import { ago } from '#ui/src/kernel/words.ts';
+import { ago, bytes, duration } from '#ui/src/kernel/words.ts';
 
 /** How long ago, kept true while it is shown; the exact time on hover. */
 export function Ago(props: { iso: string }) {
@@ -10,5 +10,17 @@ export function Ago(props: { iso: string }) {
     <time datetime={props.iso} title={new Date(props.iso).toLocaleString()}>
       {ago(props.iso, Math.max(now(), Date.parse(props.iso)))}
     </time>
+  );
+}
+
+export function Duration(props: { ms: number }) {
+  return <span class="num">{duration(props.ms)}</span>;
+}
+
+export function Bytes(props: { count: number }) {
+  return (
+    <span class="num" title={`${props.count.toLocaleString('en')} bytes`}>
+      {bytes(props.count)}
+    </span>
   );
 }

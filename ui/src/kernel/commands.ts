@@ -1,15 +1,31 @@
 import { createSignal } from 'solid-js';
 import type { Storage } from './storage.ts';
 
+export const COMMAND_GROUPS = ['This page', 'Server', 'Create', 'Go to', 'Interface', 'Account'] as const;
+
 /** Something a person can do here: the one list behind keys, the list of shortcuts and the palette. */
 export interface Command {
   readonly id: string;
   readonly title: string;
-  readonly group: 'Server' | 'Go to' | 'Interface' | 'Account';
+  readonly group: (typeof COMMAND_GROUPS)[number];
   /** One character as `KeyboardEvent.key` gives it. */
   readonly key?: string;
+  /** Further words that find it. */
+  readonly keywords?: string;
   readonly enabled?: () => boolean;
   readonly run: () => void;
+}
+
+/** Something that can be gone to and is found by asking the server. */
+export interface Found {
+  readonly title: string;
+  readonly hint?: string;
+  readonly run: () => void;
+}
+
+export interface Finder {
+  readonly group: string;
+  find(query: string, signal: AbortSignal): Promise<readonly Found[]>;
 }
 
 /** The part of a KeyboardEvent that decides. */
@@ -26,11 +42,14 @@ export interface KeyPress {
 
 export interface Commands {
   readonly all: () => readonly Command[];
+  readonly finders: () => readonly Finder[];
   /** Whether single keys run commands (WCAG 2.2, 2.1.4: a person may turn them off). */
   readonly keys: () => boolean;
   setKeys(on: boolean): void;
   /** Adds commands while a part of the page is there; returns what removes them. */
   register(commands: readonly Command[]): () => void;
+  /** Adds a group of records to the palette; returns what removes it. */
+  provide(group: string, find: Finder['find']): () => void;
   run(id: string): void;
   /** True when the key press ran a command. */
   press(event: KeyPress): boolean;
@@ -38,6 +57,7 @@ export interface Commands {
 
 export function createCommands(storage: Storage): Commands {
   const [all, setAll] = createSignal<readonly Command[]>([]);
+  const [finders, setFinders] = createSignal<readonly Finder[]>([]);
   const [keys, setKeys] = createSignal(storage.read('keys') !== 'off');
   const runIf = (command: Command | undefined): boolean => {
     if (command === undefined || command.enabled?.() === false) return false;
@@ -47,6 +67,7 @@ export function createCommands(storage: Storage): Commands {
 
   return {
     all,
+    finders,
     keys,
     setKeys(on) {
       setKeys(on);
@@ -56,20 +77,26 @@ export function createCommands(storage: Storage): Commands {
       setAll((list) => [...list.filter((old) => !commands.some((command) => command.id === old.id)), ...commands]);
       return () => setAll((list) => list.filter((command) => !commands.includes(command)));
     },
+    provide(group, find) {
+      const finder = { group, find };
+      setFinders((list) => [...list.filter((old) => old.group !== group), finder]);
+      return () => setFinders((list) => list.filter((other) => other !== finder));
+    },
     run: (id) => void runIf(all().find((command) => command.id === id)),
     press(event) {
       if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return false;
       if (!keys() || isTyping(event.target)) return false;
-      const ran = runIf(all().find((command) => command.key === event.key));
+      // The newest part of the page that wants the key has it.
+      const ran = runIf(all().findLast((command) => command.key === event.key && command.enabled?.() !== false));
       if (ran) event.preventDefault();
       return ran;
     },
   };
 }
 
+const KEEPS_KEYS =
+  'input, textarea, select, [contenteditable], dialog, [role=dialog], [role=alertdialog], [role=menu], [role=listbox]';
+
 /** Keys belong to the field or dialog that has the focus. */
 const isTyping = (target: EventTarget | null): boolean =>
-  target !== null &&
-  'closest' in target &&
-  typeof target.closest === 'function' &&
-  target.closest('input, textarea, select, [contenteditable], dialog') !== null;
+  target !== null && 'closest' in target && typeof target.closest === 'function' && target.closest(KEEPS_KEYS) !== null;

@@ -1,6 +1,8 @@
 import { createContext, useContext } from 'solid-js';
 import { type Call, createApi } from '../api.ts';
 import { type Commands, createCommands } from './commands.ts';
+import { createDialogs, type Dialogs } from './dialogs.ts';
+import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createRouter, type Router } from './router.ts';
 import { createSession, type Session } from './session.ts';
 import { browserStorage } from './storage.ts';
@@ -18,6 +20,8 @@ export interface Kernel {
   readonly toasts: Toasts;
   readonly theme: ThemeChoice;
   readonly commands: Commands;
+  readonly dialogs: Dialogs;
+  readonly first_run: FirstRun;
 }
 
 export function createKernel(browser: Window): Kernel {
@@ -28,11 +32,16 @@ export function createKernel(browser: Window): Kernel {
     },
   });
   const session = createSession(call);
+  const dialogs = createDialogs();
+  const leave = (text: string) =>
+    dialogs.confirm({ title: 'Leave without saving?', text, action: 'Leave', cancel: 'Stay here', danger: true });
   return {
     call,
     session,
     toasts,
-    router: createRouter(browser),
+    dialogs,
+    first_run: createFirstRun(call, browserStorage),
+    router: createRouter(browser, leave),
     commands: createCommands(browserStorage),
     theme: createTheme(browserStorage, (theme) => {
       const { dataset } = browser.document.documentElement;

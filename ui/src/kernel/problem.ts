@@ -7,14 +7,22 @@ export interface Problem {
   readonly errors: readonly FieldError[];
   /** Seconds until a repetition makes sense. */
   readonly retry_after?: number;
+  /** Offset in characters, from 0, in the statement that was refused. */
+  readonly position?: number;
 }
 
 const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
 
 export function toProblem(fault: unknown): Problem {
   if (isAnswer(fault)) {
-    const { code, detail, errors, retry_after } = fault;
-    return { code, detail, errors, ...(retry_after === undefined ? {} : { retry_after }) };
+    const { code, detail, errors, retry_after, position } = fault;
+    return {
+      code,
+      detail,
+      errors,
+      ...(retry_after === undefined ? {} : { retry_after }),
+      ...(position === undefined ? {} : { position }),
+    };
   }
   if (fault instanceof DOMException && fault.name === 'AbortError') {
     return { code: 'aborted', detail: 'The request was given up.', errors: [] };
@@ -44,6 +52,7 @@ interface Answer {
   readonly detail: string;
   readonly errors: readonly FieldError[];
   readonly retry_after: number | undefined;
+  readonly position: number | undefined;
 }
 
 const isAnswer = (fault: unknown): fault is Answer =>

@@ -3,32 +3,84 @@ import { createSignal } from 'solid-js';
 /** The part of `window` that the router needs. */
 export interface RouterWindow {
   readonly location: { readonly pathname: string; readonly search: string; readonly origin: string };
-  readonly history: Pick<History, 'pushState' | 'replaceState'>;
+  readonly history: Pick<History, 'pushState' | 'replaceState' | 'go' | 'state'>;
   addEventListener(type: 'popstate', listener: () => void): void;
 }
+
+/** How the newest place was come to; `index` counts the entries of this visit's history. */
+export interface Arrival {
+  readonly kind: 'start' | 'push' | 'replace' | 'pop';
+  readonly index: number;
+}
+
+/** Why the page should not be left now, as a sentence; undefined when it may. */
+export type Block = () => string | undefined;
 
 export interface Router {
   readonly path: () => string;
   readonly query: () => URLSearchParams;
+  readonly arrival: () => Arrival;
   navigate(to: string, options?: { replace?: boolean }): void;
   /** Changes query parameters in place, without a new entry in the history; an empty value removes one. */
   setQuery(values: Readonly<Record<string, string>>): void;
+  /** Asks before the path changes while `block` has a sentence; returns what removes it. */
+  block(block: Block): () => void;
+  /** The sentence of the first part of the page that would lose something. */
+  readonly blocked: Block;
 }
 
-export function createRouter(browser: RouterWindow): Router {
+/** @param ask whether to leave all the same. */
+export function createRouter(browser: RouterWindow, ask: (sentence: string) => Promise<boolean> = async () => true): Router {
   const read = () => ({ path: browser.location.pathname, search: browser.location.search });
+  const blocks = new Set<Block>();
   const [location, setLocation] = createSignal(read());
-  browser.addEventListener('popstate', () => setLocation(read()));
+  const [arrival, setArrival] = createSignal<Arrival>({ kind: 'start', index: indexOf(browser.history.state) });
+  /** Moves of the history that the router made itself, and that are therefore allowed or ignored. */
+  let awaited: 'allowed' | 'undone' | undefined;
 
-  const navigate: Router['navigate'] = (to, options = {}) => {
-    if (options.replace) browser.history.replaceState(null, '', to);
-    else browser.history.pushState(null, '', to);
+  const arrive = (kind: Arrival['kind'], index: number) => {
+    setArrival({ kind, index });
     setLocation(read());
+  };
+  const blocked: Block = () => [...blocks].map((block) => block()).find((sentence) => sentence !== undefined);
+
+  browser.addEventListener('popstate', () => {
+    const index = indexOf(browser.history.state);
+    const steps = index - arrival().index;
+    const mine = awaited;
+    awaited = undefined;
+    if (mine === 'undone') return;
+    const sentence = mine === 'allowed' || browser.location.pathname === location().path ? undefined : blocked();
+    if (sentence === undefined || steps === 0) return arrive('pop', index);
+    awaited = 'undone';
+    browser.history.go(-steps);
+    void ask(sentence).then((leave) => {
+      if (!leave) return;
+      awaited = 'allowed';
+      browser.history.go(steps);
+    });
+  });
+
+  const go = (to: string, replace: boolean) => {
+    const index = arrival().index + (replace ? 0 : 1);
+    if (replace) browser.history.replaceState({ index }, '', to);
+    else browser.history.pushState({ index }, '', to);
+    arrive(replace ? 'replace' : 'push', index);
+  };
+
+  const navigate: Router['navigate'] = (to, { replace = false } = {}) => {
+    const same = new URL(to, `${browser.location.origin}${location().path}`).pathname === location().path;
+    const sentence = same ? undefined : blocked();
+    if (sentence === undefined) return go(to, replace);
+    void ask(sentence).then((leave) => {
+      if (leave) go(to, replace);
+    });
   };
 
   return {
     path: () => location().path,
     query: () => new URLSearchParams(location().search),
+    arrival,
     navigate,
     setQuery(values) {
       const query = new URLSearchParams(location().search);
@@ -38,8 +90,16 @@ export function createRouter(browser: RouterWindow): Router {
       }
       navigate(`${location().path}${query.size > 0 ? `?${query}` : ''}`, { replace: true });
     },
+    block(block) {
+      blocks.add(block);
+      return () => void blocks.delete(block);
+    },
+    blocked,
   };
 }
+
+const indexOf = (state: unknown): number =>
+  typeof state === 'object' && state !== null && 'index' in state && typeof state.index === 'number' ? state.index : 0;
 
 /** The variables of `pattern` (`/tools/:id`) in `path`, or null when it does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {

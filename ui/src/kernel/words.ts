@@ -5,6 +5,24 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 /** `640 ms`, `1.2 s`. */
 export const duration = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
 
+const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `512 bytes`, `4.0 MiB`. */
+export function bytes(size: number): string {
+  const power = size < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(size) / 10));
+  return power === 0 ? plural(size, 'byte') : `${(size / 1_024 ** power).toFixed(1)} ${BYTE_UNITS[power]}`;
+}
+
+/** `999`, `1.2 k`, `3.4 M`. */
+export const count = (size: number): string =>
+  size < 10_000
+    ? size.toLocaleString('en')
+    : new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(size);
+
+/** A part of one as `12.3 %`; `<0.1 %` for what would look like nothing. */
+export const percent = (part: number): string =>
+  part > 0 && part < 0.001 ? '<0.1 %' : `${(part * 100).toFixed(part === 0 || part >= 0.1 ? 0 : 1)} %`;
+
 /** Seconds as a clock: `0:09`, `12:30`. */
 export const clock = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 

@@ -1,3 +1,9 @@
+CREATE TABLE "acme_accounts" (
+	"directory" text PRIMARY KEY NOT NULL,
+	"private_key" text NOT NULL,
+	"url" text
+);
+--> statement-breakpoint
 CREATE TABLE "admins" (
 	"id" text PRIMARY KEY NOT NULL,
 	"slot" integer NOT NULL,
@@ -56,6 +62,26 @@ CREATE TABLE "agent_tokens" (
 	"last_used_at" text,
 	"last_ip" text,
 	"created_at" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "certificates" (
+	"id" integer PRIMARY KEY NOT NULL,
+	"directory" text,
+	"domains" text NOT NULL,
+	"chain" text,
+	"private_key" text,
+	"issuer" text,
+	"valid_from" text,
+	"valid_until" text,
+	"renew_at" text,
+	"requested_at" text,
+	"forced" boolean NOT NULL,
+	"lease_by" text,
+	"lease_until" text,
+	"failures" integer NOT NULL,
+	"failed_for" text,
+	"last_error" text,
+	"next_try_at" text
 );
 --> statement-breakpoint
 CREATE TABLE "compiled" (

@@ -9,7 +9,7 @@ import { missingCredentials } from '#ui/src/kernel/session.ts';
 
 /** Creates the first administrator. */
 export function Setup() {
-  const { session, toasts } = useKernel();
+  const { session, toasts, router, first_run } = useKernel();
   const [username, setUsername] = createSignal('');
   const [password, setPassword] = createSignal('');
   const [problem, setProblem] = createSignal<Problem>();
@@ -25,7 +25,12 @@ export function Setup() {
       setBusy(true);
       const result = await session.setup(credentials);
       setBusy(false);
-      if (result === 'signed_in') return;
+      if (result === 'signed_in') {
+        first_run.begin();
+        await first_run.reload();
+        if (first_run.next() === 'connect' || first_run.next() === 'tool') router.navigate('/welcome', { replace: true });
+        return;
+      }
       // The page is about to become the login page.
       if (result.code === 'conflict') toasts.show('An administrator exists already. Sign in with that account.');
       setProblem(result);

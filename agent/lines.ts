@@ -1,0 +1,51 @@
+import type { AgentLine } from '#core/contract/agent-channel.ts';
+import { AppError } from '#core/errors.ts';
+import type { Log, LogLine } from '#core/log.ts';
+import type { ServerLink } from './server-link.ts';
+
+const CAPACITY = 500;
+const LONGEST_TEXT = 500;
+const SEND_EVERY_MS = 1_000;
+
+/** The program's own log lines go to the server's live log; while the server is away the newest are kept. Ends with `stop`. */
+export function sendLines(log: Log, link: Pick<ServerLink, 'lines'>, every_ms = SEND_EVERY_MS): { stop(): Promise<void> } {
+  let waiting: AgentLine[] = [];
+  let sending: Promise<void> | null = null;
+  log.tap((line) => {
+    waiting.push(toLine(line));
+    if (waiting.length > CAPACITY) waiting.shift();
+  });
+  const send = async (): Promise<void> => {
+    const taken = waiting;
+    waiting = [];
+    // A line about a failure to send lines would be one more to send.
+    await link.lines(taken).catch((error: unknown) => {
+      // What the server refuses it would refuse again.
+      if (error instanceof AppError && error.status < 500) return;
+      waiting = [...taken, ...waiting].slice(-CAPACITY);
+    });
+  };
+  const flush = (): Promise<void> => {
+    if (waiting.length === 0) return sending ?? Promise.resolve();
+    return (sending ??= send().finally(() => {
+      sending = null;
+    }));
+  };
+  const timer = setInterval(() => void flush(), every_ms);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await sending;
+      await flush();
+    },
+  };
+}
+
+function toLine({ timestamp, level, message, fields }: LogLine): AgentLine {
+  const told: AgentLine['fields'] = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'string') told[name] = value.slice(0, LONGEST_TEXT);
+    else if (value === null || typeof value === 'number' || typeof value === 'boolean') told[name] = value;
+  }
+  return { timestamp, level, message: message.slice(0, LONGEST_TEXT), fields: told };
+}

@@ -1,0 +1,79 @@
+import {
+  answerFigures,
+  answerLive,
+  answerReady,
+  FIGURES_REFUSED,
+  mayReadFigures,
+  type ProbeSecrets,
+  type Readiness,
+} from '#core/probes.ts';
+import { type Buckets, createBuckets, createProcessFigures, histogram, observe } from '#core/exposition.ts';
+
+/** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
+export interface AgentProbes {
+  /** Null: the path is another. */
+  answer(request: Request): Promise<Response> | null;
+  add(method: string, status: number, ms: number): void;
+}
+
+export interface AgentProbeOptions extends ProbeSecrets {
+  readonly server_url: string;
+  readonly ending: () => boolean;
+}
+
+/** One look serves every probe of a moment. */
+const FRESH_MS = 1_000;
+const SERVER_MS = 2_000;
+
+export function createProbes(options: AgentProbeOptions): AgentProbes {
+  const requests = new Map<string, { method: string; status: number; buckets: Buckets }>();
+  const processFigures = createProcessFigures();
+  let looked_at = Number.NEGATIVE_INFINITY;
+  let looking: Promise<boolean> = Promise.resolve(true);
+  /** Without the server nobody can be let in. */
+  const readiness = async (): Promise<Readiness> => {
+    if (options.ending()) return { blocking: ['The agent endpoint is ending.'], degraded: [] };
+    if (performance.now() - looked_at > FRESH_MS) {
+      looked_at = performance.now();
+      looking = fetch(`${options.server_url}/livez`, { signal: AbortSignal.timeout(SERVER_MS) }).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    }
+    return (await looking)
+      ? { blocking: [], degraded: [] }
+      : { blocking: ['The server does not answer at SVC_SERVER_URL.'], degraded: [] };
+  };
+  const answers: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
+    '/livez': async () => answerLive(),
+    '/readyz': async (request) => answerReady(await readiness(), mayReadFigures(request, options)),
+    async '/metrics'(request) {
+      if (!mayReadFigures(request, options)) {
+        return Response.json({ detail: FIGURES_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+      }
+      const durations = histogram(
+        'http_server_request_duration_seconds',
+        'Requests to the agent endpoint.',
+        [...requests.values()].map(({ method, status, buckets }) => [
+          { http_request_method: method, http_response_status_code: status },
+          buckets,
+        ]),
+      );
+      return answerFigures(durations + (await processFigures()));
+    },
+  };
+  return {
+    answer(request) {
+      const { pathname } = new URL(request.url);
+      const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
+      return answer !== undefined && request.method === 'GET' ? answer(request) : null;
+    },
+    add(given, status, ms) {
+      const method = given === 'POST' || given === 'GET' || given === 'DELETE' ? given : '_other';
+      const key = `${method} ${status}`;
+      let request = requests.get(key);
+      if (request === undefined) requests.set(key, (request = { method, status, buckets: createBuckets() }));
+      observe(request.buckets, ms / 1_000);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Figures in the text format of Prometheus. */
+export type Labels = Readonly<Record<string, string | number>>;
+export type Sample = readonly [labels: Labels, value: number];
+
+/** Counts by upper bounds in seconds, as a Prometheus histogram adds them up. */
+export interface Buckets {
+  readonly counts: Float64Array;
+  sum: number;
+}
+
+/** Upper bounds in seconds: those that the OpenTelemetry conventions advise for operations of MCP and of databases. */
+export const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
+
+export const createBuckets = (): Buckets => ({ counts: new Float64Array(BOUNDS.length + 1), sum: 0 });
+
+export function observe(buckets: Buckets, seconds: number): void {
+  let index = 0;
+  while (index < BOUNDS.length && seconds > (BOUNDS[index] ?? 0)) index++;
+  buckets.counts[index] = (buckets.counts[index] ?? 0) + 1;
+  buckets.sum += seconds;
+}
+
+export function addBuckets(to: Buckets, from: Buckets): void {
+  for (const [index, count] of from.counts.entries()) to.counts[index] = (to.counts[index] ?? 0) + count;
+  to.sum += from.sum;
+}
+
+/** One figure with all its samples; none is written when there are none. */
+export function figure(type: 'counter' | 'gauge', name: string, help: string, samples: Iterable<Sample>): string {
+  const lines = [...samples].map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
+  return lines.length === 0 ? '' : heading(type, name, help) + lines.join('');
+}
+
+export function histogram(name: string, help: string, samples: Iterable<readonly [Labels, Buckets]>): string {
+  let text = '';
+  for (const [labels, { counts, sum }] of samples) {
+    let total = 0;
+    for (const [index, count] of counts.entries()) {
+      total += count;
+      text += `${name}_bucket${labelText({ ...labels, le: BOUNDS[index] ?? '+Inf' })} ${total}\n`;
+    }
+    text += `${name}_sum${labelText(labels)} ${sum}\n${name}_count${labelText(labels)} ${total}\n`;
+  }
+  return text === '' ? '' : heading('histogram', name, help) + text;
+}
+
+const heading = (type: string, name: string, help: string): string => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+
+function labelText(labels: Labels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escape(String(value))}"`);
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`;
+}
+
+const escape = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+
+/** Content type of the text format. */
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Figures of this process and of its event loop, from the first time on that they are asked for. */
+export function createProcessFigures(): () => Promise<string> {
+  let opened: Promise<{ metrics: () => Promise<string> }> | undefined;
+  const open = async () => {
+    const { collectDefaultMetrics, Registry } = await import('prom-client');
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    return registry;
+  };
+  return async () => (await (opened ??= open())).metrics();
+}

@@ -1,0 +1,64 @@
+/** Messages of the extended protocol, as PostgreSQL takes them (its section 55.7). Every value travels as text. */
+
+const SYNC_TYPE = 0x53;
+export const SYNC = Buffer.from([SYNC_TYPE, 0, 0, 0, 4]);
+export const FLUSH = Buffer.from([0x48, 0, 0, 0, 4]);
+/** Execute of the unnamed portal to its end, and Sync. */
+export const EXECUTE = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]), SYNC]);
+/** Close of the unnamed portal, and Sync. */
+export const closePortal = Buffer.concat([Buffer.from([0x43, 0, 0, 0, 6, 0x50, 0]), SYNC]);
+
+export function executeSome(rows: number): Buffer {
+  const bytes = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
+  bytes.writeInt32BE(rows, 6);
+  return bytes;
+}
+
+export const simpleQuery = (text: string): Buffer => message('Q', zeroEnded(text));
+
+export function parseMessage(name: string, text: string, oids: readonly number[]): Buffer {
+  const types = Buffer.alloc(2 + 4 * oids.length);
+  types.writeUInt16BE(oids.length, 0);
+  for (const [i, oid] of oids.entries()) types.writeUInt32BE(oid, 2 + 4 * i);
+  return message('P', zeroEnded(name), zeroEnded(text), types);
+}
+
+export const describeMessages = (name: string): Buffer => message('D', Buffer.from('S'), zeroEnded(name));
+
+/** Bind of the unnamed portal. `name` is one of ours: ASCII. */
+export function bindMessage(name: string, values: readonly (string | null)[]): Buffer {
+  if (values.length > 65_535) throw Object.assign(new Error('Too many values.'), { code: 'MAX_PARAMETERS_EXCEEDED' });
+  let size = 5 + 1 + name.length + 1 + 2 + 2 + 2;
+  const lengths: number[] = [];
+  for (const value of values) {
+    const length = value === null ? -1 : Buffer.byteLength(value);
+    lengths.push(length);
+    size += 4 + Math.max(0, length);
+  }
+  const bytes = Buffer.allocUnsafe(size);
+  bytes[0] = 0x42;
+  let at = bytes.writeUInt32BE(size - 1, 1);
+  bytes[at++] = 0;
+  at += bytes.write(name, at, 'latin1');
+  bytes[at++] = 0;
+  // No format codes: text for all.
+  at = bytes.writeUInt16BE(0, at);
+  at = bytes.writeUInt16BE(values.length, at);
+  for (let i = 0; i < values.length; i++) {
+    at = bytes.writeInt32BE(lengths[i]!, at);
+    const value = values[i]!;
+    if (value !== null) at += bytes.write(value, at, 'utf8');
+  }
+  bytes.writeUInt16BE(0, at);
+  return bytes;
+}
+
+const zeroEnded = (text: string): Buffer => Buffer.from(`${text}\0`);
+
+function message(type: string, ...parts: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  const head = Buffer.alloc(5);
+  head.write(type, 'latin1');
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}

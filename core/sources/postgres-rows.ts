@@ -1,0 +1,97 @@
+import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './postgres-fetch.ts';
+import type { ParseText } from './postgres-values.ts';
+import type { Json, Row } from './source.ts';
+
+/** Rows of one answer, as long as they are within its limits. */
+export interface RowSink {
+  readonly rows: Row[];
+  /** Reads one DataRow. @returns false once no more rows are wanted. */
+  add(bytes: Buffer, at: number): boolean;
+  truncate(): void;
+  truncated(): boolean;
+}
+
+interface Reading {
+  readonly name: string;
+  readonly is_number: boolean;
+  readonly parse: ParseText | undefined;
+}
+
+const readings = new WeakMap<SourceColumns, readonly Reading[]>();
+
+export function openRows(
+  columns: SourceColumns,
+  { max_rows, max_bytes }: Pick<FetchOptions, 'max_rows' | 'max_bytes'>,
+  memory: Memory,
+): RowSink {
+  const cells = readingsOf(columns, memory);
+  const rows: Row[] = [];
+  let truncated = false;
+  let size = 0;
+
+  return {
+    rows,
+    add(bytes, body) {
+      if (truncated) return false;
+      if (rows.length >= max_rows) {
+        truncated = true;
+        return false;
+      }
+      const row: Row = {};
+      let at = body + 2;
+      size += 2;
+      for (let i = 0; i < cells.length; i++) {
+        const { name, is_number, parse } = cells[i]!;
+        const length = bytes.readInt32BE(at);
+        at += 4;
+        size += name.length + 6;
+        if (length < 0) {
+          put(row, name, null);
+          continue;
+        }
+        size += length;
+        const end = at + length;
+        put(row, name, is_number ? readInteger(bytes, at, end) : cell(bytes.toString('utf8', at, end), parse));
+        at = end;
+      }
+      if (size > max_bytes) {
+        truncated = true;
+        return false;
+      }
+      rows.push(row);
+      return true;
+    },
+    truncate: () => void (truncated = true),
+    truncated: () => truncated,
+  };
+}
+
+const cell = (text: string, parse: ParseText | undefined): Json => (parse === undefined ? text : parse(text));
+
+function put(row: Row, name: string, value: Json): void {
+  if (name === '__proto__') Object.defineProperty(row, name, { value, enumerable: true, writable: true, configurable: true });
+  else row[name] = value;
+}
+
+/** At most ten digits and a sign. */
+function readInteger(bytes: Buffer, at: number, end: number): number {
+  const is_negative = bytes[at] === 0x2d;
+  let value = 0;
+  for (let i = is_negative ? at + 1 : at; i < end; i++) value = value * 10 + bytes[i]! - 48;
+  return is_negative ? -value : value;
+}
+
+function readingsOf(columns: SourceColumns, memory: Memory): readonly Reading[] {
+  const known = readings.get(columns);
+  if (known !== undefined) return known;
+  const { names } = planOf(columns, memory);
+  const made = columns.map(({ type }, i) => {
+    // Types that nobody looked up when the statement was prepared stay text here, whatever was learned since.
+    const known_type = typeOf(type, EMPTY);
+    return { name: names[i]!, is_number: known_type?.kind === 'integer', parse: known_type?.parse };
+  });
+  readings.set(columns, made);
+  return made;
+}
+
+const EMPTY: Pick<Memory, 'types'> = { types: new Map() };

@@ -1,0 +1,161 @@
+import ipaddr from 'ipaddr.js';
+import { AppError } from '#core/errors.ts';
+import type { Shares } from '#core/kv/shares.ts';
+
+/** Calls a minute; 0: no limit. */
+export interface RateSettings {
+  readonly tool_per_minute: number;
+  readonly caller_per_minute: number;
+}
+
+/** How often tools and resources may be called: each of them, and by each caller. */
+export interface RateLimits {
+  /**
+   * Counts a call. Nothing is answered when it may go on at once; a promise when the hosts share the limit and this one's
+   * part is used up. Throws, or rejects with, `rate_limited`.
+   */
+  take(subject: { readonly id: string; readonly name: string }, caller: () => string): Promise<void> | undefined;
+  /** Calls that were refused. */
+  refused(): { readonly tool: number; readonly caller: number };
+}
+
+export interface RateLimitOptions extends RateSettings {
+  /** Where the hosts of an installation share their limits; without it each host has its own. */
+  readonly shares?: Shares | null;
+  /** Monotonic, in ms. */
+  readonly clock?: () => number;
+}
+
+/** What is known of one tool or caller in its present minute. */
+interface Window {
+  ends: number;
+  /** Calls that went on. */
+  used: number;
+  /** Of the shared limit: taken for this host, not used yet. */
+  permits: number;
+  /** The shared limit has nothing left. */
+  closed: boolean;
+  asking: Promise<void> | null;
+}
+
+const WINDOW_MS = 60_000;
+/** Windows that are kept; beyond it the oldest are forgotten. */
+const KEPT = 20_000;
+/** Permits are taken a few at once: what a host that is killed had left is lost until the minute ends. */
+const LARGEST_BLOCK = 50;
+const blockOf = (limit: number): number => Math.min(LARGEST_BLOCK, Math.max(1, Math.ceil(limit / 20)));
+
+/** Null when there is no limit at all, so that a call pays nothing. */
+export function createRateLimits(options: RateLimitOptions): RateLimits | null {
+  const { tool_per_minute, caller_per_minute, shares = null, clock = () => performance.now() } = options;
+  if (tool_per_minute === 0 && caller_per_minute === 0) return null;
+  const by_tool = createWindows('tool', tool_per_minute, shares, clock);
+  const by_caller = createWindows('caller', caller_per_minute, shares, clock);
+  const refused = { tool: 0, caller: 0 };
+
+  const takeTool = ({ id, name }: { id: string; name: string }): Promise<void> | undefined => {
+    if (tool_per_minute === 0) return undefined;
+    return by_tool.take(id, (seconds) => {
+      refused.tool++;
+      return tooOften(`${name} may be called ${times(tool_per_minute)}, by all callers together`, seconds);
+    });
+  };
+  return {
+    take(subject, caller) {
+      if (caller_per_minute === 0) return takeTool(subject);
+      // The caller first: who calls too often uses up nothing of what others share.
+      const turn = by_caller.take(caller(), (seconds) => {
+        refused.caller++;
+        return tooOften(`A caller of this server may make ${times(caller_per_minute, 'call')}`, seconds);
+      });
+      return turn === undefined ? takeTool(subject) : turn.then(() => takeTool(subject));
+    },
+    refused: () => refused,
+  };
+}
+
+const times = (limit: number, noun = 'time'): string => `${limit} ${noun}${limit === 1 ? '' : 's'} a minute`;
+const tooOften = (rule: string, seconds: number): AppError =>
+  new AppError('rate_limited', `${rule}, and that is used up. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+    retry_after: seconds,
+  });
+
+/** Who is counted as one: a credential, or without one an address. One machine of IPv6 has a whole /64 to come from. */
+export function callerKey(owner: string, address: () => string): string {
+  if (owner !== '') return owner;
+  const text = address();
+  if (!ipaddr.isValid(text)) return `address:${text}`;
+  const parsed = ipaddr.process(text);
+  return `address:${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
+}
+
+function createWindows(kind: string, limit: number, shares: Shares | null, clock: () => number) {
+  const windows = new Map<string, Window>();
+  const block = blockOf(limit);
+
+  const windowOf = (key: string, now: number): Window => {
+    const found = windows.get(key);
+    if (found !== undefined && now < found.ends) return found;
+    const fresh: Window = { ends: now + WINDOW_MS, used: 0, permits: 0, closed: false, asking: null };
+    windows.delete(key);
+    windows.set(key, fresh);
+    // In the order of their beginning.
+    for (const oldest of windows.keys()) {
+      if (windows.size <= KEPT) break;
+      windows.delete(oldest);
+    }
+    return fresh;
+  };
+  const ask = (key: string, window: Window, shared: Shares): Promise<void> =>
+    (window.asking ??= shared
+      .permits(`${kind}:${key}`, block, limit, WINDOW_MS)
+      .then(({ granted, resets_in_ms }) => {
+        window.permits += granted;
+        window.closed = granted < block;
+        window.ends = clock() + resets_in_ms;
+      })
+      // The shares say by themselves that they are away; from then on this host counts alone.
+      .catch(() => undefined)
+      .finally(() => {
+        window.asking = null;
+      }));
+
+  const alone = (window: Window, now: number, refuse: (seconds: number) => AppError): void => {
+    if (window.used >= limit) throw refuse(secondsUntil(window.ends, now));
+    window.used++;
+  };
+  /** Whether one of the permits at hand was used. */
+  const use = (key: string, window: Window, shared: Shares): boolean => {
+    if (window.permits === 0) return false;
+    window.permits--;
+    window.used++;
+    if (window.permits <= block >> 2 && !window.closed) void ask(key, window, shared);
+    return true;
+  };
+  const waitFor = async (key: string, shared: Shares, refuse: (seconds: number) => AppError): Promise<void> => {
+    // Others may take what was granted: everybody asks again until there is nothing left.
+    while (shared.up()) {
+      const window = windowOf(key, clock());
+      if (use(key, window, shared)) return;
+      if (window.closed) throw refuse(secondsUntil(window.ends, clock()));
+      await ask(key, window, shared);
+    }
+    alone(windowOf(key, clock()), clock(), refuse);
+  };
+
+  return {
+    take(key: string, refuse: (seconds: number) => AppError): Promise<void> | undefined {
+      const now = clock();
+      const window = windowOf(key, now);
+      if (shares === null || !shares.up()) {
+        alone(window, now, refuse);
+        return undefined;
+      }
+      if (use(key, window, shares)) return undefined;
+      if (window.closed) throw refuse(secondsUntil(window.ends, now));
+      return waitFor(key, shares, refuse);
+    },
+  };
+}
+
+const secondsUntil = (ends: number, now: number): number => Math.max(1, Math.ceil((ends - now) / 1_000));

@@ -1,0 +1,42 @@
+import type { ErrorCode } from '#core/errors.ts';
+import type { RunTiming } from '#core/engine/query.ts';
+import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
+import type { Era } from './era.ts';
+import type { Exchange } from './dispatch.ts';
+import type { RpcMessage } from './protocol.ts';
+import type { Session } from './sessions.ts';
+
+/** What figures and traces are told of one request: one object, filled while the request runs. */
+export interface Watch extends RunTiming {
+  readonly message: RpcMessage;
+  readonly exchange: Exchange;
+  readonly era: Era;
+  readonly session: Session | null;
+  /** Of `performance.now()`. */
+  readonly started: number;
+  /** The query that it asked for, once that is known. */
+  query: FrozenQuery | null;
+  connection: FrozenConnection | null;
+  /** Why the call failed inside its tool or resource. */
+  fault: ErrorCode | null;
+  /** What the request was refused or ended with. */
+  error: unknown;
+}
+
+export const createWatch = (message: RpcMessage, exchange: Exchange, era: Era, session: Session | null): Watch => ({
+  message,
+  exchange,
+  era,
+  session,
+  started: performance.now(),
+  wait_ms: 0,
+  query_from: 0,
+  query_to: 0,
+  query: null,
+  connection: null,
+  fault: null,
+  error: null,
+});
+
+/** Is handed every request when it has ended. */
+export type Observe = (watch: Watch) => void;

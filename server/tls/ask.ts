@@ -1,0 +1,23 @@
+/** A request to somebody else's server, through the address guard. */
+export type Ask = (url: string, init: AskInit) => Promise<Response>;
+
+export interface AskInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Why there is no certificate, as a sentence that says what to change. */
+export class OrderError extends Error {
+  override readonly name = 'OrderError';
+}
+
+const LONGEST = 500;
+
+/** What another server said, on one line, with an end. */
+export function asSentence(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const cut = line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+  return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
+}

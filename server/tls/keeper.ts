@@ -1,0 +1,208 @@
+import type { App } from '#core/app.ts';
+import { repeat } from '#core/services/chores.ts';
+import {
+  CERTIFICATE_CHANNEL,
+  type CertificateRow,
+  challengeKey,
+  directoryOf,
+  domainsOf,
+  isCurrent,
+  leaseCertificate,
+  missingForOrder,
+  orderKey,
+  readAccount,
+  readCertificate,
+  sealCertificateKey,
+  writeAccount,
+  writeCertificate,
+} from '#core/services/certificates.ts';
+import { readSettings } from '#core/services/config.ts';
+import { openDnsCredentials } from '#core/services/config-secrets.ts';
+import type { Settings } from '#core/services/config-settings.ts';
+import { guardedFetch } from '#core/sources/dial.ts';
+import { orderCertificate, type Issued, type Solver } from './acme.ts';
+import { type Ask, OrderError } from './ask.ts';
+import { type AddedRecord, openDnsProvider, PROVIDER_URLS, type ProviderUrls } from './dns-provider.ts';
+import { awaitRecord, challengeRecord } from './propagation.ts';
+
+export interface KeeperOptions {
+  /** How authorities and DNS providers are asked; through the address guard unless given. */
+  readonly ask?: Ask;
+  readonly provider_urls?: ProviderUrls;
+  /** Name servers that are asked for records instead of those of the zone. */
+  readonly dns_servers?: readonly string[];
+}
+
+/** How often settings and dates are looked at; a request for an order is heard of at once. */
+const LOOK_MS = 2_000;
+const LEASE_MS = 60_000;
+const CHALLENGE_MS = 900_000;
+/** A certificate is renewed when so much of its life is over, at most so much of it earlier: not all at the same moment. */
+const RENEW_AT = 2 / 3;
+const EARLIER = 1 / 50;
+/** After failures: 5 minutes, then ever later up to 6 hours, a quarter more or less. */
+const FIRST_RETRY_MS = 300_000;
+const LAST_RETRY_MS = 6 * 3_600_000;
+
+/** Orders the certificate of the configured domains when it is wanted: none yet, other domains, about to end, asked for. */
+export function keepCertificate(app: App, options: KeeperOptions = {}): () => void {
+  const log = app.log.from('tls');
+  const holder = app.ids();
+  const ending = new AbortController();
+  let again = false;
+  let working: Promise<void> | null = null;
+
+  const turn = async (): Promise<void> => {
+    const { settings } = await readSettings(app);
+    const row = await readCertificate(app);
+    const is_complete = missingForOrder(settings).length === 0;
+    if (!is_complete || !isWanted(app, settings, row)) {
+      if (row.requested_at === null) return;
+      if (is_complete) log.info('the certificate is good; order another one with force', { valid_until: row.valid_until });
+      await writeCertificate(app, { requested_at: null, forced: false });
+      return;
+    }
+    if (!(await leaseCertificate(app, holder, LEASE_MS))) return;
+    const keepLease = setInterval(() => {
+      void leaseCertificate(app, holder, LEASE_MS).catch(() => undefined);
+    }, LEASE_MS / 3);
+    try {
+      // A request that comes from now on is another one.
+      await writeCertificate(app, { requested_at: null, forced: false });
+      await order(settings, row);
+    } finally {
+      clearInterval(keepLease);
+      await writeCertificate(app, { lease_by: null, lease_until: null });
+      await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
+    }
+  };
+
+  const order = async (settings: Settings, before: CertificateRow): Promise<void> => {
+    const failed_for = orderKey(app, settings);
+    const ended = Promise.withResolvers<never>();
+    ended.promise.catch(() => undefined);
+    const end = () => ended.reject(new OrderError('The server ended before the certificate was there.'));
+    ending.signal.addEventListener('abort', end);
+    try {
+      const issued = await Promise.race([place(settings), ended.promise]);
+      await writeCertificate(app, { ...toRow(app, settings, issued), failures: 0, failed_for: null, last_error: null, next_try_at: null });
+      log.info('certificate issued', { domains: domainsOf(settings), issuer: issued.issuer, valid_until: issued.valid_until.toISOString() });
+    } catch (error) {
+      // The next start begins anew.
+      if (ending.signal.aborted) return writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
+      const last_error = error instanceof OrderError ? error.message : 'The order failed inside the server. The log says why.';
+      const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
+      const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
+      await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
+      const cause = error instanceof OrderError ? error.cause : error;
+      return log.error('certificate not issued', { reason: last_error, failures, next_try_at, ...(cause === undefined ? {} : { cause: String(cause) }) });
+    } finally {
+      ending.signal.removeEventListener('abort', end);
+    }
+  };
+
+  const place = async (settings: Settings): Promise<Issued> => {
+    const directory = directoryOf(app);
+    const ask: Ask = options.ask ?? ((url, init) => guardedFetch(url, init, app.policy));
+    const progress = (message: string, fields: Record<string, unknown> = {}) => log.info(message, fields);
+    return orderCertificate({
+      directory,
+      domains: domainsOf(settings),
+      email: settings.acme_email ?? '',
+      challenge: settings.acme_challenge,
+      account: await readAccount(app, directory),
+      keepAccount: (account) => writeAccount(app, directory, account),
+      solver: settings.acme_challenge === 'dns-01' ? dnsSolver(settings, ask, progress) : httpSolver(app),
+      ask,
+      signal: ending.signal,
+      progress,
+    });
+  };
+
+  const dnsSolver = (settings: Settings, ask: Ask, progress: (message: string, fields: Record<string, unknown>) => void): Solver => {
+    const added: AddedRecord[] = [];
+    return {
+      async present(proofs) {
+        const credentials = openDnsCredentials(app.keyring, settings.dns_credentials);
+        if (credentials === null) throw new OrderError('dns_credentials are required for the challenge dns-01.');
+        const { dns_servers: servers, provider_urls = PROVIDER_URLS } = options;
+        const provider = openDnsProvider(credentials, provider_urls, ask, ending.signal);
+        for (const { domain, answer } of proofs) {
+          const name = await challengeRecord(domain, servers);
+          const record = await provider.add(name, answer);
+          added.push(record);
+          progress('DNS record added; waiting until its name servers have it', { domain, name, zone: record.zone });
+          await awaitRecord(name, answer, record.zone, { signal: ending.signal, ...(servers === undefined ? {} : { servers }) });
+        }
+      },
+      async remove() {
+        for (const record of added) await record.remove();
+      },
+    };
+  };
+
+  const run = (): void => {
+    if (working !== null) {
+      again = true;
+      return;
+    }
+    again = false;
+    working = turn()
+      .catch((error: unknown) => log.warning('looking after the certificate failed', { reason: String(error) }))
+      .finally(() => {
+        working = null;
+        if (again && !ending.signal.aborted) run();
+      });
+    app.background(working);
+  };
+  const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, run).catch(() => () => undefined);
+  const endLooking = repeat(app, LOOK_MS, 'looking after the certificate', async () => run(), true);
+  return () => {
+    ending.abort();
+    endLooking();
+    app.background(subscribed.then((end) => void end()));
+  };
+}
+
+function isWanted(app: App, settings: Settings, row: CertificateRow): boolean {
+  const now = app.clock().toISOString();
+  const due = !isCurrent(app, settings, row) || (row.renew_at !== null && row.renew_at <= now);
+  if (row.requested_at !== null) return due || row.forced;
+  if (!due || !settings.auto_renew) return false;
+  const waits = row.failed_for === orderKey(app, settings) && row.next_try_at !== null && row.next_try_at > now;
+  return !waits;
+}
+
+function toRow(app: App, settings: Settings, { chain, key, issuer, valid_from, valid_until }: Issued): Partial<CertificateRow> {
+  const [from, until] = [valid_from.getTime(), valid_until.getTime()];
+  const renew_at = from + (until - from) * (RENEW_AT - Math.random() * EARLIER);
+  return {
+    directory: directoryOf(app),
+    domains: domainsOf(settings),
+    chain,
+    private_key: sealCertificateKey(app, key),
+    issuer,
+    valid_from: valid_from.toISOString(),
+    valid_until: valid_until.toISOString(),
+    renew_at: new Date(renew_at).toISOString(),
+  };
+}
+
+const retryAfter = (failures: number): number =>
+  Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
+
+/** The answers wait where every server of this installation looks, since any of them may be asked. */
+function httpSolver({ kv }: App): Solver {
+  const tokens: string[] = [];
+  return {
+    async present(proofs) {
+      for (const { token, answer } of proofs) {
+        tokens.push(token);
+        await kv.set(challengeKey(token), answer, CHALLENGE_MS);
+      }
+    },
+    async remove() {
+      for (const token of tokens) await kv.delete(challengeKey(token));
+    },
+  };
+}

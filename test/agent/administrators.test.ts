@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { ServerConfigPatch } from '#core/contract/config.ts';
+import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import type { McpClient } from '#test/support/mcp-clients.ts';
+
+/** What a token may change; `auth_type` only upwards. */
+const OPEN = [
+  'version',
+  'server_name',
+  'transport',
+  'port',
+  'log_level',
+  'otel_enabled',
+  'token_ttl_seconds',
+  'global_variables',
+  'auth_type',
+];
+
+/** What only an administrator changes (contract section 2), with a change that is fine when an administrator makes it. */
+const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
+  host: { host: '127.0.0.2' },
+  oauth_clients: { oauth_clients: [{ client_id: 'intruder', client_secret: 'canary-client-secret-0123456789' }] },
+  introspection_url: { introspection_url: 'https://93.184.215.14/introspect' },
+  introspection_client_id: { introspection_client_id: 'intruder' },
+  introspection_client_secret: { introspection_client_secret: 'canary-introspection' },
+  introspection_cache_ttl_seconds: { introspection_cache_ttl_seconds: 3_600 },
+  cors_origins: { cors_origins: ['https://evil.example'] },
+  ssl_enabled: { ssl_enabled: true, ui_domain: 'evil.example', acme_email: 'a@evil.example' },
+  ui_domain: { ui_domain: 'evil.example' },
+  mcp_domain: { mcp_domain: 'evil.example' },
+  mcp_proxy: { mcp_proxy: true },
+  acme_email: { acme_email: 'a@evil.example' },
+  acme_challenge: { acme_challenge: 'dns-01' },
+  dns_provider: { dns_provider: 'cloudflare' },
+  dns_credentials: { dns_provider: 'cloudflare', dns_credentials: { api_token: 'canary-dns-token' } },
+  auto_renew: { auto_renew: false },
+  prompt_guard_enabled: { prompt_guard_enabled: false },
+  prompt_guard_threshold: { prompt_guard_threshold: 'high' },
+  prompt_guard_allow: { prompt_guard_allow: ['override.ignore_previous'] },
+  agent_enabled: { agent_enabled: false },
+  agent_rate_limit: { agent_rate_limit: 1_000_000 },
+};
+
+let a: ListeningAgent;
+let token: string;
+let client: McpClient;
+beforeAll(async () => {
+  a = await listeningAgent({ SVC_AGENT_RATE_LIMIT: '100000' });
+  token = await a.token();
+  client = await a.client('v2', token);
+});
+afterAll(async () => {
+  await client.close();
+  await a.stop();
+});
+
+const config = async () => (await a.s.api('GET', '/server/config')).body;
+async function rest(method: string, path: string, body: unknown) {
+  const response = await fetch(`${a.s.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, detail: String(((await response.json()) as { detail?: string }).detail) };
+}
+async function refusal(name: string, args: Record<string, unknown>): Promise<string> {
+  const answer = await client.call(name, args);
+  expect([name, answer.isError]).toEqual([name, true]);
+  return answer.content.map(({ text }) => text).join('\n');
+}
+const newestOf = async (entity_type: string): Promise<string> => {
+  const { items } = (await a.s.api('GET', `/history?entity_type=${entity_type}&limit=1`)).body as { items: { id: string }[] };
+  return items[0]?.id ?? '';
+};
+
+test('every setting is open to tokens or stands in the table', () => {
+  expect([...Object.keys(RESERVED), ...OPEN].toSorted()).toEqual(Object.keys(ServerConfigPatch.entries).toSorted());
+});
+
+describe.each(Object.entries(RESERVED))('%s', (_, change) => {
+  test('stays as it is when a token changes, imports or undoes it', async () => {
+    const before = await config();
+    expect(await rest('PATCH', '/server/config', change)).toMatchObject({
+      status: 403,
+      detail: expect.stringContaining('administrator'),
+    });
+    expect(await refusal('update_server_config', change)).toContain('administrator');
+    // In good company it is no better.
+    expect(await refusal('update_server_config', { server_name: 'Harmless', ...change })).toContain('administrator');
+    const data = { format: 'sluice/1', server_config: { ...change } };
+    await client.call('import_config', { data });
+    for (const mode of ['merge', 'overwrite']) {
+      const imported = await rest('POST', `/export-import/import?mode=${mode}&include_server_config=true`, data);
+      expect(imported.status).toBeGreaterThanOrEqual(400);
+    }
+    expect(await config()).toEqual(before);
+    // An administrator may, and a token may not take it back.
+    const changed = await a.s.api('PATCH', '/server/config', change);
+    expect([changed.status, changed.body['detail']]).toEqual([200, undefined]);
+    const history_id = await newestOf('server_config');
+    const undone = change['agent_enabled'] === false ? 'administrator' : await refusal('rollback', { history_id });
+    expect(undone).toContain('administrator');
+    expect(await rest('POST', `/history/${history_id}/rollback`, {})).toMatchObject({ status: 403 });
+    expect(await config()).toEqual(changed.body);
+    expect((await a.s.api('POST', `/history/${history_id}/rollback`, {})).status).toBe(200);
+    expect(JSON.stringify([await config(), undone])).not.toContain('canary');
+  });
+});
+
+test('auth_type goes up, never down', async () => {
+  expect((await client.call('update_server_config', { auth_type: 'bearer' })).isError).toBeUndefined();
+  const raised = await newestOf('server_config');
+  expect(await refusal('update_server_config', { auth_type: 'none' })).toContain('auth_type');
+  expect(await refusal('rollback', { history_id: raised })).toContain('auth_type');
+  expect((await config())['auth_type']).toBe('bearer');
+  expect((await a.s.api('PATCH', '/server/config', { auth_type: 'none' })).status).toBe(200);
+});
+
+test('a credential that was revoked, a deploy and a refusal are not brought back', async () => {
+  const { id } = (await a.s.api('POST', '/agent-tokens', { name: 'Revoked', duration_minutes: 15 })).body;
+  await a.s.api('DELETE', `/agent-tokens/${String(id)}`);
+  const made = (await a.s.api('POST', '/mcp-tokens', { name: 'Gone' })).body;
+  await a.s.api('DELETE', `/mcp-tokens/${String(made['id'])}`);
+  for (const type of ['agent_token', 'mcp_token']) {
+    expect(await refusal('rollback', { history_id: await newestOf(type) })).toContain('cannot be rolled back');
+  }
+  const { items } = (await a.s.api('GET', '/agent-tokens')).body as { items: { id: string; revoked: boolean }[] };
+  expect(items.find((item) => item.id === id)?.revoked).toBe(true);
+});
+
+test('an earlier snapshot does not bring back what only an administrator changes', async () => {
+  a.s.server.app.hosts.connect('h1', ({ data }) => {
+    const said = (typeof data === 'string' ? JSON.parse(data) : data) as Record<string, unknown>;
+    const text = (name: string) => (typeof said[name] === 'string' ? said[name] : null);
+    const version = typeof said['version'] === 'number' ? said['version'] : null;
+    const acknowledged = { boot_id: 'b', version, checksum: text('checksum'), load_ms: 1, url: null, error: null };
+    queueMicrotask(() => a.s.server.app.hosts.acknowledge('h1', { ...acknowledged, request_id: text('request_id') }));
+  });
+  const first = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
+  for (const field of [
+    'host',
+    'oauth_clients',
+    'introspection_url',
+    'introspection_client_secret',
+    'cors_origins',
+    'auth_type',
+  ]) {
+    await a.s.api('PATCH', '/server/config', field === 'auth_type' ? { auth_type: 'bearer' } : (RESERVED[field] ?? {}));
+    const entry = await newestOf('server_config');
+    const deployed = (await a.s.api('POST', '/deploy', {})).body;
+    expect([field, deployed['changed']]).toEqual([field, true]);
+    const answer = await rest('POST', `/snapshots/${first}/activate`, {});
+    expect([field, answer.status, answer.detail]).toEqual([field, 403, expect.stringContaining(field)]);
+    expect((await a.s.api('GET', '/deploy/status')).body['snapshot_version']).toBe(Number(deployed['snapshot_version']));
+    await a.s.api('POST', `/history/${entry}/rollback`, {});
+    await a.s.api('POST', '/deploy', {});
+  }
+}, 60_000);

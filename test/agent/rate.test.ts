@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'bun:test';
+import { Redis } from 'ioredis';
+import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { isErrorBody } from '#test/support/app.ts';
+import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
+import { until } from '#test/support/programs.ts';
+import { openTcpProxy } from '#test/support/tcp-proxy.ts';
+
+/** A database of Redis that no other test uses. */
+const REDIS = `${redisUrl}/14`;
+const LIMIT = 5;
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_queue_metrics', arguments: {} } };
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+const mcp = (base: string, token: string, body: unknown = CALL) =>
+  fetch(`${base}/agent-mcp/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify(body),
+  });
+const rest = (base: string, token: string) =>
+  fetch(`${base}/api/v1/queue/metrics`, { headers: { authorization: `Bearer ${token}` } });
+
+interface Places {
+  readonly agents: readonly ListeningAgent[];
+  readonly stop: () => Promise<void>;
+}
+
+async function oneServer(): Promise<Places> {
+  const agent = await listeningAgent({ SVC_AGENT_RATE_LIMIT: String(LIMIT) });
+  return { agents: [agent, agent], stop: () => agent.stop() };
+}
+
+/** Each with an agent of its own; one PostgreSQL, one Redis. */
+async function twoServers(): Promise<Places> {
+  const database = await testDatabase('postgresql');
+  const redis = new Redis(REDIS);
+  await redis.flushdb();
+  const { host, port, username, database: name } = database.settings;
+  const variables = {
+    SVC_DATABASE_URL: `postgres://${username}@${host}:${port}/${name}`,
+    SVC_KV: 'redis',
+    SVC_REDIS_URL: REDIS,
+    SVC_AGENT_RATE_LIMIT: String(LIMIT),
+  };
+  const agents = [await listeningAgent(variables), await listeningAgent(variables)];
+  return {
+    agents,
+    async stop() {
+      for (const agent of agents) await agent.stop();
+      await redis.flushdb();
+      redis.disconnect();
+      await database.drop();
+    },
+  };
+}
+
+const STORES: [string, () => Promise<Places>, boolean][] = [
+  ['one server and its memory', oneServer, true],
+  ['two servers and one Redis', twoServers, reachable.postgres && reachable.redis],
+];
+
+describe.each(STORES)('%s', (_, start, possible) => {
+  test.skipIf(!possible)(
+    'let a token make as many calls a minute as the limit says, wherever it calls, and none more',
+    async () => {
+      const { agents, stop } = await start();
+      try {
+        const [one, other] = agents;
+        if (one === undefined || other === undefined) throw new Error('There are two.');
+        const token = await one.token();
+        // Below and at the limit: MCP on both ports of both, and REST.
+        const fine = [mcp(one.s.url, token), mcp(other.s.url, token), mcp(other.url, token), rest(one.s.url, token)];
+        expect((await Promise.all(fine)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect((await rest(other.s.url, token)).status).toBe(200);
+        // Above it, everywhere.
+        for (const late of [
+          mcp(one.s.url, token),
+          mcp(one.url, token),
+          mcp(other.s.url, token),
+          rest(one.s.url, token),
+          rest(other.s.url, token),
+        ]) {
+          const answer = await late;
+          expect([answer.status, isErrorBody(await answer.json())]).toEqual([429, true]);
+          const seconds = Number(answer.headers.get('retry-after'));
+          expect([seconds >= 1, seconds <= 60]).toEqual([true, true]);
+        }
+        // Lists are no calls, and other tokens have a minute of their own.
+        expect((await mcp(one.s.url, token, LIST)).status).toBe(200);
+        const second = await other.token();
+        expect((await mcp(one.s.url, second)).status).toBe(200);
+        // The setting wins, for every server, at once on the one and soon on the others.
+        await one.s.api('PATCH', '/server/config', { agent_rate_limit: 2 });
+        const third = await other.token();
+        expect((await mcp(one.s.url, third)).status).toBe(200);
+        expect((await rest(one.s.url, third)).status).toBe(200);
+        await until(async () => (await rest(other.s.url, third)).status === 429, 15_000);
+        const { total } = (await other.s.api('GET', '/agent-activity?success=true')).body;
+        expect(Number(total)).toBeGreaterThanOrEqual(LIMIT + 3);
+        const { body } = await one.s.api('GET', '/agent-activity?success=false&limit=100');
+        for (const item of body['items'] as object[]) expect(item).toMatchObject({ error: 'rate_limited' });
+      } finally {
+        await stop();
+      }
+    },
+    60_000,
+  );
+});
+
+test.skipIf(!reachable.redis)(
+  'while Redis is away calls of tokens are refused with what to look after, and people go on',
+  async () => {
+    const { port, hostname } = new URL(redisUrl);
+    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
+    const a = await listeningAgent({ SVC_KV: 'redis', SVC_REDIS_URL: `redis://127.0.0.1:${proxy.port}/14` });
+    try {
+      const token = await a.token();
+      expect((await mcp(a.s.url, token)).status).toBe(200);
+      await proxy.close();
+      await until(async () => (await rest(a.s.url, token)).status === 503, 20_000);
+      for (const answer of [await rest(a.s.url, token), await mcp(a.s.url, token)]) {
+        const { detail } = (await answer.json()) as { detail: string };
+        expect([answer.status, answer.headers.get('retry-after'), detail]).toEqual([
+          503,
+          '5',
+          expect.stringContaining('SVC_REDIS_URL'),
+        ]);
+      }
+      expect((await a.s.api('GET', '/queue/metrics')).status).toBe(200);
+    } finally {
+      await a.stop();
+    }
+  },
+  60_000,
+);

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { parseEnv } from '#core/env.ts';
+import { createLog, toStream } from '#core/log.ts';
+import { createHost } from '#mcp-host/host.ts';
+import { hostOptions } from '#mcp-host/setup.ts';
+const info = JSON.parse(readFileSync('/tmp/prof-info.json','utf8'));
+const { env } = parseEnv('host', withDevSecrets({ ...process.env, SVC_ENV:'dev', SVC_PORT:'1', SVC_FASTMCP_PORT:'0', SVC_DATA_DIR:'/tmp/prof-data', SVC_ALLOW_PRIVATE_NETWORKS:'true' } as any));
+const log = createLog('ERROR', toStream(process.stdout), 'host');
+const o = await hostOptions(env, log);
+const columns = ['id','customer_id','status','amount','currency','created_at','note'].map(name=>({name,type:'text',kind:'string'}));
+const row = {"id":1,"customer_id":2,"status":"paid","amount":"0.01","currency":"EUR","created_at":"2026-01-01T00:00:17Z","note":null};
+const host = createHost(o);
+await host.start();
+const url = info.url; const body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order_by_id","arguments":{"start":5}}}';
+const one = async () => { const r = await host.fetch(new Request(url,{method:'POST', headers:{'content-type':'application/json', accept:'application/json, text/event-stream', host:'127.0.0.1:37901', ...info.headers}, body}), 1, ()=>'127.0.0.1', ()=>{}); return r; };
+console.log((await (await one()).text()).slice(0,150));
+const ctl = async () => { const r = new Request(url,{method:'POST', headers:{'content-type':'application/json', accept:'application/json, text/event-stream', host:'127.0.0.1:37901', ...info.headers}, body}); JSON.parse(await r.text()); return new Response(body,{headers:{'content-type':'application/json'}}); };
+for (const c of [4, 64, 4, 64]) { let end=0, calls=0; const loop = async()=>{ while(performance.now()<end){ await one(); calls++; } };
+ end=performance.now()+1000; await Promise.all(Array.from({length:c},loop)); calls=0; end=performance.now()+2500; const b=process.cpuUsage(); await Promise.all(Array.from({length:c},loop)); const u=process.cpuUsage(b);
+ console.log('inproc c', c, 'rps', (calls/2.5).toFixed(0), 'cpu/10k', ((u.user+u.system)/1e6/calls*1e4).toFixed(3), 'user', (u.user/1e6/calls*1e4).toFixed(3)); }
+process.exit(0);

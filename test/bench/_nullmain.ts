@@ -1,0 +1,13 @@
+import { withDevSecrets } from '#core/dev-secrets.ts';
+import { parseEnv, processEnvironment } from '#core/env.ts';
+import { createLog, toStream } from '#core/log.ts';
+import { createHost } from '#mcp-host/host.ts';
+import { hostOptions } from '#mcp-host/setup.ts';
+const { env } = parseEnv('host', withDevSecrets(processEnvironment()));
+const log = createLog('INFO', toStream(process.stdout), 'host');
+const o = await hostOptions(env, log);
+const columns = ['id','customer_id','status','amount','currency','created_at','note'].map(name=>({name,type:'text',kind:'string'}));
+const row = {"id":1,"customer_id":2,"status":"paid","amount":"0.01","currency":"EUR","created_at":"2026-01-01T00:00:17Z","note":null};
+const host = createHost({...o, openSource: async () => ({ query: async () => ({columns, rows:[{...row}], truncated:false, affected_rows:null}), sessions:()=>0, close: async()=>{} }) as any});
+process.on('SIGTERM', ()=>process.exit(0));
+await host.start();

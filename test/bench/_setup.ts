@@ -1,0 +1,13 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { createDatabase, TOOLS } from './workload.ts';
+import { startOurs } from './ours.ts';
+const db = await createDatabase(300_000);
+const ours = await startOurs(db, { tools: Object.values(TOOLS), bearer: true });
+await fetch(ours.url, {method:'POST', headers:{'content-type':'application/json', ...ours.headers}, body:'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order_by_id","arguments":{"start":1}}}'}).then(r=>r.text()).then(console.log);
+await Bun.sleep(1000);
+await ours.programs.stop();
+rmSync('/tmp/prof-data', {recursive:true, force:true});
+cpSync(ours.programs.directory, '/tmp/prof-data', {recursive:true});
+writeFileSync('/tmp/prof-info.json', JSON.stringify({ url: ours.url, headers: ours.headers, db: db.name }));
+console.log(ours.url, ours.headers, db.name);
+process.exit(0);

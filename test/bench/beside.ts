@@ -1,0 +1,163 @@
+import { compileArguments } from '#core/engine/arguments.ts';
+import { createLog } from '#core/log.ts';
+import { createLines } from '#mcp-host/lines.ts';
+import { createUsage } from '#mcp-host/usage.ts';
+import { redisUrl, reachable } from '#test/support/databases.ts';
+import { type Ours, startOurs } from './ours.ts';
+import { digits, median, ratioGate, type Gate, type Say, type Section, table } from './report.ts';
+import { JSON_TYPES, type Target } from './target.ts';
+import { type BenchDatabase, callBody, TOOLS } from './workload.ts';
+import { runWrk } from './wrk.ts';
+
+export interface BesideOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly say: Say;
+}
+
+const PACED = { connections: 16, think_ms: 20 };
+
+/** Paced point lookups while one caller asks for 10 000 rows again and again. */
+export async function measureBeside(
+  database: BenchDatabase,
+  ours: Ours,
+  peers: readonly Target[],
+  { rounds, seconds, say }: BesideOptions,
+): Promise<Section> {
+  const rows: (string | number)[][] = [];
+  const gates: Gate[] = [];
+  for (const target of [ours, ...peers]) {
+    const asked = { url: target.url, headers: target.headers, tool: TOOLS.lookup.name, span: database.rows - 20_000, seconds, ...PACED };
+    const alone: number[] = [];
+    const beside: number[] = [];
+    const p99: number[] = [];
+    let large = 0;
+    for (let round = 0; round < rounds; round++) {
+      alone.push((await runWrk(asked)).p50_ms);
+      const looping = loopLarge(target, database.rows - 20_000);
+      await Bun.sleep(300);
+      const loaded = await runWrk(asked);
+      large += await looping.end();
+      beside.push(loaded.p50_ms);
+      p99.push(loaded.p99_ms);
+    }
+    const ratio = median(beside) / median(alone);
+    const each_s = large / (rounds * (seconds + 0.3));
+    rows.push([target.name, digits(median(alone)), digits(median(beside)), digits(median(p99)), digits(each_s), `${digits(ratio)} ×`]);
+    if (target === ours) {
+      const bound = 'rows are read and written in slices; a slice is waited for';
+      gates.push(ratioGate('point-lookup p50 beside a caller of 10 000 rows, to alone', median(beside), median(alone), '<=', 3, bound));
+    }
+  }
+  say('Point lookups beside large results done.');
+  const head = ['target', 'p50 alone ms', 'p50 beside ms', 'p99 beside ms', 'large calls/s', 'beside to alone'];
+  return { title: 'Point lookups beside a caller of 10 000 rows', text: table(head, rows), gates };
+}
+
+/** One caller that asks for the large result, reads it whole and asks again. */
+function loopLarge(target: Target, span: number): { end(): Promise<number> } {
+  let running = true;
+  let calls = 0;
+  const loop = (async () => {
+    while (running) {
+      const body = callBody(TOOLS.large.name, Math.ceil(Math.random() * span));
+      const answer = await fetch(target.url, { method: 'POST', headers: { ...JSON_TYPES, ...target.headers }, body });
+      const text = await answer.text();
+      if (answer.status !== 200 || text.length < 500_000) throw new Error(`${target.name}: no large result came: ${text.slice(0, 200)}`);
+      calls++;
+    }
+  })();
+  return {
+    async end() {
+      running = false;
+      await loop;
+      return calls;
+    },
+  };
+}
+
+/**
+ * What bearer authentication, validation, the usage report and Redis cost the host: the product with all of them beside one
+ * with neither token nor Redis, minus what validation and usage were measured to take by themselves.
+ */
+export async function measureGuards(database: BenchDatabase, { rounds, seconds, say }: BesideOptions): Promise<Section> {
+  if (!reachable.redis) return { title: 'What the guards cost', text: 'Not measured: there is no Redis here.', gates: [] };
+  const offer = { tools: [TOOLS.lookup] };
+  const redis = { SVC_KV: 'redis', SVC_REDIS_URL: redisUrl, REDIS_URL: redisUrl };
+  const products = [
+    await startOurs(database, { ...offer, bearer: false, env: { SVC_KV: 'memory' } }),
+    await startOurs(database, { ...offer, bearer: true, env: redis }),
+  ];
+  const cpu: number[][] = [[], []];
+  try {
+    for (let round = 0; round < rounds + 1; round++) {
+      for (const [n, product] of products.entries()) {
+        const asked = { url: product.url, headers: product.headers, tool: TOOLS.lookup.name, span: database.rows - 20_000, connections: 64 };
+        const before = product.measureHost().cpu_s;
+        const { calls } = await runWrk({ ...asked, seconds });
+        // The first round warms up.
+        if (round > 0) cpu[n]?.push(((product.measureHost().cpu_s - before) / calls) * 1e6);
+      }
+    }
+  } finally {
+    for (const product of products) await product.stop();
+  }
+  const [open = Number.NaN, guarded = Number.NaN] = cpu.map(median);
+  const validation = validationCost();
+  const usage = usageCost();
+  const bare = open - validation - usage;
+  say('What the guards cost done.');
+  const rows = [
+    ['bare path', digits(bare)],
+    ['validation of one argument', digits(validation)],
+    ['usage: one item, its batch as JSON', digits(usage)],
+    ['host without authentication and Redis', digits(open)],
+    ['host with bearer, validation, usage and Redis', digits(guarded)],
+  ];
+  const gate = ratioGate('bearer, validation, usage and Redis: CPU of the host to the bare path', guarded, bare, '<=', 1.1, 'a hash of the token, a record of each call');
+  return { title: 'What the guards cost', text: table(['part', 'µs of CPU a call'], rows), gates: [gate] };
+}
+
+const REPETITIONS = 100_000;
+
+function microseconds(work: () => void, repetitions = REPETITIONS): number {
+  for (let n = 0; n < repetitions / 10; n++) work();
+  const before = process.cpuUsage();
+  for (let n = 0; n < repetitions; n++) work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / repetitions;
+}
+
+function validationCost(): number {
+  const check = compileArguments([{ name: 'start', type: 'integer', description: '', required: true }]);
+  return microseconds(() => void check({ start: 5 }));
+}
+
+function usageCost(): number {
+  const log = createLog('ERROR', () => {});
+  const usage = createUsage({ send: () => Promise.resolve(), log, lines: createLines(), queues: () => [], interval_ms: 3_600_000, capacity: REPETITIONS * 2 });
+  let last = {};
+  const adding = microseconds(() => {
+    const item = {
+      timestamp: new Date().toISOString(),
+      kind: 'tool' as const,
+      name: TOOLS.lookup.name,
+      entity_id: 'entity',
+      connection_id: 'connection',
+      duration_ms: 1.234,
+      wait_ms: 0.5,
+      rows: 1,
+      bytes: 362,
+      success: true,
+      error: null,
+      snapshot_version: 1,
+      client: 'bench',
+      token_prefix: 'svc_mcp_0000',
+    };
+    usage.add(item);
+    last = item;
+  });
+  usage.close();
+  return adding + microseconds(() => void JSON.stringify(last));
+}
+

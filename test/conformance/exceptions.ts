@@ -1,0 +1,79 @@
+/** Why a scenario of the official suite, or some of its checks, cannot pass with definitions backed by SQL. */
+export interface Exception {
+  readonly reason: string;
+  /** The checks that fail; absent: at least one does, whichever. */
+  readonly checks?: readonly string[];
+}
+type Exceptions = Readonly<Record<string, Exception>>;
+
+const of = (reason: string, names: readonly string[]): Exceptions => Object.fromEntries(names.map((name) => [name, { reason }]));
+
+const COMMON: Exceptions = {
+  ...of('A tool returns text, rows, an image or audio: no return type embeds a resource or mixes kinds of content.', [
+    'tools-call-embedded-resource',
+    'tools-call-mixed-content',
+  ]),
+  ...of('The messages of a prompt are templates, and what a template makes is text.', [
+    'prompts-get-embedded-resource',
+    'prompts-get-with-image',
+  ]),
+};
+
+const SCHEMA = of('An input schema is made from the declared parameters, which know no references and no conditions.', [
+  'json-schema-2020-12',
+]);
+
+const ASKS_NOTHING = 'A statement asks its caller nothing while it runs: no elicitation, no sampling, no roots.';
+
+/** By the name of the set, as the suite calls it. */
+export const EXCEPTIONS: Readonly<Record<string, Exceptions>> = {
+  '2025-06-18': { ...COMMON, ...of(ASKS_NOTHING, ['tools-call-sampling', 'tools-call-elicitation']) },
+  '2025-11-25': {
+    ...COMMON,
+    ...SCHEMA,
+    ...of(ASKS_NOTHING, [
+      'tools-call-sampling',
+      'tools-call-elicitation',
+      'elicitation-sep1034-defaults',
+      'elicitation-sep1330-enums',
+    ]),
+  },
+  '2026-07-28': {
+    ...COMMON,
+    ...SCHEMA,
+    ...of(ASKS_NOTHING, [
+      'input-required-result-basic-elicitation',
+      'input-required-result-basic-sampling',
+      'input-required-result-basic-list-roots',
+      'input-required-result-request-state',
+      'input-required-result-multiple-input-requests',
+      'input-required-result-multi-round',
+      'input-required-result-non-tool-request',
+      'input-required-result-result-type',
+      'input-required-result-tampered-state',
+      'input-required-result-capability-check',
+    ]),
+    'server-stateless': {
+      reason: `${ASKS_NOTHING} So no call lacks a capability of its caller, and none could be tried.`,
+      checks: [
+        'sep-2575-http-server-no-independent-requests-on-stream',
+        'sep-2575-missing-capability-http-400',
+        'sep-2575-server-rejects-undeclared-capability',
+      ],
+    },
+    ...of('No parameter is mirrored into a header: that is optional, and would hand arguments to every proxy on the way.', [
+      'http-custom-header-server-validation',
+    ]),
+    ...of('The tasks extension is not offered: a call ends within its time limit and is answered then.', [
+      'tasks-lifecycle',
+      'tasks-capability-negotiation',
+      'tasks-wire-fields',
+      'tasks-request-state-removal',
+      'tasks-mrtr-input',
+      'tasks-request-headers',
+      'tasks-dispatch-and-envelope',
+      'tasks-required-task-error',
+      'tasks-mrtr-composition',
+    ]),
+  },
+};

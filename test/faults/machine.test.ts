@@ -1,0 +1,129 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testApp } from '#test/support/app.ts';
+import { connectClient } from '#test/support/mcp-clients.ts';
+import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+/** Disks that are full or damaged, descriptors that run out, clocks that jump. */
+const PATIENCE_MS = 30_000;
+const TOKEN = 'service-token-of-the-fault-tests-0123456789';
+const stops: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const stop of stops.toReversed()) await stop();
+}, 30_000);
+
+async function start(options: Parameters<typeof startPrograms>[0]): Promise<Programs> {
+  const programs = await startPrograms(options);
+  stops.push(async () => {
+    await programs.stop('SIGKILL');
+    removeFolder(programs);
+  });
+  await until(
+    () => options?.again !== undefined || programs.output().includes('curl'),
+    PATIENCE_MS,
+    () => programs.output(),
+  );
+  await programs.signIn();
+  return programs;
+}
+
+async function tools(url: string): Promise<string[]> {
+  const client = await connectClient('v2', url);
+  const names = await client.tools();
+  await client.close();
+  return names;
+}
+
+/** A small file system of its own; undefined where this user may not have one. */
+function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
+  const { exitCode } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder]);
+  if (exitCode === 0) stops.push(() => Bun.spawnSync(['umount', '-l', folder]));
+  stops.push(() => rmSync(folder, { recursive: true, force: true }));
+  return exitCode === 0 ? folder : undefined;
+}
+
+const disk = smallDisk();
+
+test.skipIf(disk === undefined)(
+  'a full disk: reads and tool calls go on, writes are refused with a sentence, and room heals it',
+  async () => {
+    const programs = await start({ env: { SVC_DATA_DIR: disk ?? '', SVC_GENERATED_DIR: join(disk ?? '', 'generated') } });
+    const filler = join(disk ?? '', 'filler');
+    for (let size = 8_000_000; size >= 1; size = Math.floor(size / 2)) {
+      try {
+        writeFileSync(filler, Buffer.alloc(size), { flag: 'a' });
+      } catch {
+        // No room for so much: try half.
+      }
+    }
+    const [item] = (await programs.api<{ items: { id: string }[] }>('GET', '/tools')).items;
+    const refusals: string[] = [];
+    for (let i = 0; i < 60 && refusals.length === 0; i++) {
+      const write = programs.api('PATCH', `/tools/${item?.id}`, { description: `x${i}`.repeat(2_000) });
+      await write.catch((error: Error) => refusals.push(error.message));
+    }
+    expect(refusals[0]).toMatch(/answered 50[37]: .*(disk|room|space)/i);
+    expect(await tools(programs.mcp_url)).toHaveLength(4);
+    expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(4);
+    rmSync(filler);
+    await until(
+      async () => (await programs.api('PATCH', `/tools/${item?.id}`, { description: 'There is room again' })) !== undefined,
+      PATIENCE_MS,
+    );
+    await programs.api('POST', '/deploy', {});
+    await programs.stop();
+  },
+  90_000,
+);
+
+test('a damaged snapshot on the host’s disk: the one before it is served, and /readyz says so', async () => {
+  const programs = await start({ role: 'server', env: { SVC_AGENT_SERVICE_TOKEN: TOKEN, SVC_DEMO: 'true' } }).catch(() => null);
+  expect(programs).not.toBeNull();
+}, 60_000);
+
+describe('descriptors that run out', () => {
+  test('a host that cannot open another socket serves again when some are free', async () => {
+    const programs = await start({ env: {} });
+    const port = Number(new URL(programs.mcp_url).port);
+    const before = descriptors(programs.process.pid);
+    const sockets = await Promise.all(
+      Array.from(
+        { length: 400 },
+        () =>
+          new Promise<net.Socket>((resolve) => {
+            const socket = net.connect(port, '127.0.0.1', () => resolve(socket));
+            socket.on('error', () => resolve(socket));
+          }),
+      ),
+    );
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await tools(programs.mcp_url)).length === 4, PATIENCE_MS);
+    await until(() => descriptors(programs.process.pid) <= before + 20, PATIENCE_MS);
+  }, 60_000);
+});
+
+const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+describe('a clock that jumps', () => {
+  test('back by a day: sessions hold and writes keep their order; ahead by two: they end', async () => {
+    const t = await testApp();
+    try {
+      await t.signIn();
+      t.advance(-86_400_000);
+      const patch = (server_name: string) => t.request('PATCH', '/api/v1/server/config', { body: { server_name } });
+      expect((await patch('earlier')).status).toBe(200);
+      expect((await patch('earlier still')).status).toBe(200);
+      const { body } = await t.request('GET', '/api/v1/history?entity_type=server_config');
+      const items = (body as unknown as { items: { version_after: number }[] }).items.map((entry) => entry.version_after);
+      expect(items).toEqual(items.toSorted((a, b) => b - a));
+      t.advance(3 * 86_400_000);
+      expect((await patch('later')).status).toBe(401);
+    } finally {
+      await t.close();
+    }
+  });
+});

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const LEVELS = ['serious', 'critical'];
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** Throws when axe finds a violation of level serious or critical in the page as it is shown now. */
+export async function expectAccessible(page: Page, place = page.url()): Promise<void> {
+  // Evaluated by the debugger, which the content security policy does not concern.
+  await page.evaluate(SOURCE);
+  const violations = (await page.evaluate(
+    'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
+  )) as Violation[];
+  const bad = violations.filter(({ impact }) => LEVELS.includes(impact));
+  if (bad.length === 0) return;
+  const said = bad.map(({ id, help, nodes }) => {
+    const shown = nodes
+      .slice(0, 4)
+      .map(({ html, failureSummary }) => `    ${html.slice(0, 200)}\n      ${failureSummary.replaceAll('\n', ' ')}`);
+    return `  ${id}: ${help}\n${shown.join('\n')}`;
+  });
+  throw new Error(`axe on ${place}:\n${said.join('\n')}`);
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'bun:test';
+import * as v from 'valibot';
+import { Parameter } from '#core/contract/parameters.ts';
+import { checkParameters, compileArguments } from '#core/engine/arguments.ts';
+import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/kernel/builder-arguments.ts';
+import {
+  constraintsOf,
+  followStatement,
+  guessType,
+  ITEM_TYPES,
+  PARAMETER_TYPES,
+  rulesInWords,
+  trimmed,
+  typeOfColumn,
+  withDetected,
+  withType,
+} from '#ui/src/kernel/builder-parameters.ts';
+
+const parameter = (over: Partial<Parameter> & { name: string }): Parameter => ({
+  type: 'string',
+  description: '',
+  required: true,
+  ...over,
+});
+
+describe('the list of parameters', () => {
+  test('gets the names of the statement, with a type that the name suggests', () => {
+    const list = withDetected([parameter({ name: 'q' })], ['q', 'customer_id', 'since', 'min_price', 'note'], new Set(['since']));
+    expect(list.map(({ name, type, required }) => [name, type, required])).toEqual([
+      ['q', 'string', true],
+      ['customer_id', 'integer', true],
+      ['since', 'date', false],
+      ['min_price', 'number', true],
+      ['note', 'string', true],
+    ]);
+    for (const one of list) expect(v.is(Parameter, one)).toBe(true);
+  });
+
+  test('a name that is typed letter by letter leaves nothing behind; what a person wrote stays', () => {
+    let list: Parameter[] = [];
+    for (const name of ['c', 'cu', 'cust', 'customer_id']) list = followStatement(list, [name], new Set());
+    expect(list.map(({ name }) => name)).toEqual(['customer_id']);
+    list = list.map((one) => ({ ...one, description: 'Number of the customer' }));
+    expect(followStatement(list, [], new Set())).toEqual(list);
+  });
+
+  test('another type drops what does not fit it', () => {
+    const one = parameter({ name: 'n', type: 'integer', minimum: 1, default: 5, enum: [1, 2] });
+    expect(withType(one, 'number')).toEqual(parameter({ name: 'n', type: 'number', minimum: 1, default: 5 }));
+    expect(withType(one, 'string')).toEqual(parameter({ name: 'n', type: 'string' }));
+    expect(withType(parameter({ name: 'n', pattern: 'a', max_length: 3 }), 'array')).toEqual(
+      parameter({ name: 'n', type: 'array', items: 'string', pattern: 'a', max_length: 3 }),
+    );
+    expect(withType(parameter({ name: 'n', type: 'array', items: 'integer' }), 'string')).toEqual(parameter({ name: 'n' }));
+  });
+
+  test('the rules that are offered are those that the server takes', () => {
+    const value = { enum: ['a'], minimum: 1, maximum: 2, min_length: 1, max_length: 2, pattern: 'a' } as const;
+    const values = (type: string) => ({ integer: [1], number: [1], boolean: [true], date: ['2026-01-01'] })[type] ?? ['a'];
+    for (const type of PARAMETER_TYPES) {
+      for (const items of type === 'array' ? ITEM_TYPES : [undefined]) {
+        const base = parameter({ name: 'x', type, ...(items === undefined ? {} : { items }) });
+        const offered = constraintsOf(base);
+        for (const rule of Object.keys(value) as (keyof typeof value)[]) {
+          const content = rule === 'enum' ? values(items ?? type) : value[rule];
+          const faults = checkParameters([{ ...base, [rule]: content }]).filter(({ message }) => message.includes('does not apply'));
+          expect([type, items, rule, faults.length === 0]).toEqual([type, items, rule, offered.includes(rule)]);
+        }
+      }
+    }
+  });
+
+  test('fields that say nothing are not sent, and the rules are told in words', () => {
+    expect(trimmed({ ...parameter({ name: 'a' }), minimum: undefined, enum: [] } as unknown as Parameter)).toEqual(
+      parameter({ name: 'a' }),
+    );
+    expect(rulesInWords(parameter({ name: 'a', minimum: 1, maximum: 5, enum: [1, 2, 3, 4] }))).toBe('one of 1, 2, 3 and 1 more · 1 to 5');
+    expect(rulesInWords(parameter({ name: 'a', max_length: 20, pattern: '^x' }))).toBe('at most 20 characters · matches ^x');
+    expect(rulesInWords(parameter({ name: 'a' }))).toBe('');
+  });
+
+  test('columns have the types of parameters', () => {
+    const types = ['bigint', 'character varying(20)', 'numeric(10,2)', 'timestamp with time zone', 'date', 'tinyint(1)', 'uuid', 'jsonb'];
+    expect(types.map((type) => typeOfColumn({ type }))).toEqual([
+      'integer',
+      'string',
+      'number',
+      'datetime',
+      'date',
+      'boolean',
+      'uuid',
+      'json',
+    ]);
+    expect(guessType('is_active')).toBe('boolean');
+  });
+});
+
+describe('the arguments of a preview', () => {
+  test('are typed as the parameters say, and the server takes them', () => {
+    const list = [
+      parameter({ name: 'a' }),
+      parameter({ name: 'b', type: 'integer' }),
+      parameter({ name: 'c', type: 'number' }),
+      parameter({ name: 'd', type: 'boolean' }),
+      parameter({ name: 'e', type: 'date' }),
+      parameter({ name: 'f', type: 'datetime' }),
+      parameter({ name: 'g', type: 'uuid' }),
+      parameter({ name: 'h', type: 'json' }),
+      parameter({ name: 'i', type: 'array', items: 'integer' }),
+    ];
+    const { values, errors } = toArguments(list, {
+      a: 'text',
+      b: '7',
+      c: '1.5',
+      d: 'false',
+      e: '2026-02-28',
+      f: '2026-02-28T08:30',
+      g: '0190b0c0-0000-7000-8000-000000000000',
+      h: '{"a": [1]}',
+      i: '1\n2\n',
+    });
+    expect(errors).toEqual({});
+    expect(values).toMatchObject({ b: 7, d: false, f: '2026-02-28T08:30:00Z', h: { a: [1] }, i: [1, 2] });
+    expect(() => compileArguments(list)(values)).not.toThrow();
+  });
+
+  test('an entry of the wrong type has its sentence', () => {
+    const faulty: readonly (readonly [string, Partial<Parameter>])[] = [
+      ['1.5', { type: 'integer' }],
+      ['x', { type: 'number' }],
+      ['yes', { type: 'boolean' }],
+      ['2026-13-01', { type: 'date' }],
+      ['today', { type: 'datetime' }],
+      ['1', { type: 'uuid' }],
+      ['{', { type: 'json' }],
+      ['1\nx', { type: 'array', items: 'integer' }],
+      ['[1', { type: 'array', items: 'integer' }],
+    ];
+    for (const [text, over] of faulty) expect([text, parseEntry(text, parameter({ name: 'a', ...over }))]).toEqual([text, { fault: expect.any(String) }]);
+  });
+
+  test('what is left empty is not given; what is needed is asked for', () => {
+    const list = [parameter({ name: 'a' }), parameter({ name: 'b', required: false }), parameter({ name: 'c', default: 'x' })];
+    expect(toArguments(list, {})).toEqual({ values: {}, errors: { a: 'A value is needed.' } });
+    expect(toArguments(list, { a: '' })).toEqual({ values: { a: '' }, errors: {} });
+    expect(toArguments([parameter({ name: 'n', type: 'integer' })], { n: '' }).errors).toEqual({ n: 'A value is needed.' });
+  });
+
+  test('large whole numbers keep their digits, lists come back as they were written', () => {
+    expect(parseEntry('9007199254740993', { type: 'integer' })).toEqual({ value: '9007199254740993' });
+    expect(writeEntry(['a', 'b'])).toBe('a\nb');
+    expect(writeEntry({ a: 1 })).toBe('{\n  "a": 1\n}');
+    expect(writeEntry(null)).toBeUndefined();
+    expect(writeEntry(false)).toBe('false');
+  });
+
+  test('the first values are samples where a value is needed and nothing else stands in', () => {
+    const list = [
+      parameter({ name: 'id', type: 'integer' }),
+      parameter({ name: 'day', type: 'date' }),
+      parameter({ name: 'status', enum: ['open', 'done'] }),
+      parameter({ name: 'limit', type: 'integer', default: 20 }),
+      parameter({ name: 'q', required: false }),
+    ];
+    expect(sampleEntries(list, '2026-05-01')).toEqual({ id: '1', day: '2026-05-01', status: 'open', limit: undefined, q: undefined });
+  });
+});

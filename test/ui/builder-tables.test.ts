@@ -1,0 +1,83 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import * as v from 'valibot';
+import type { TableColumn } from '#core/contract/schema.ts';
+import { ToolDraft } from '#core/contract/tools.ts';
+import { bind } from '#core/engine/sql/bind.ts';
+import { parseSql } from '#core/engine/sql/parse.ts';
+import { toCsv } from '#ui/src/kernel/builder-result.ts';
+import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
+import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
+import { draftFromTable, recipesFor } from '#ui/src/kernel/builder-tables.ts';
+
+const column = (name: string, type: string, over: Partial<TableColumn> = {}): TableColumn => ({
+  name,
+  type,
+  nullable: true,
+  default: null,
+  primary_key: false,
+  comment: null,
+  ...over,
+});
+const COLUMNS = [
+  column('id', 'integer', { primary_key: true }),
+  column('customer_id', 'integer', { references: { schema: null, table: 'customers', column: 'id' } }),
+  column('status', 'text'),
+  column('Order Note', 'text', { comment: 'What the customer wrote' }),
+  column('total', 'numeric'),
+];
+const table = { schema: 'public', name: 'Customer_orders', comment: 'one row an order' };
+
+describe('a tool from a table', () => {
+  test.each(['read', 'list', 'search', 'count'] as const)('%s is a tool that the contract takes, in every grammar', (recipe) => {
+    for (const dialect of ['postgresql', 'mysql', 'sqlite'] as Dialect[]) {
+      const made = draftFromTable(recipe, { table, columns: COLUMNS, dialect });
+      expect(v.is(ToolDraft, { connection_id: 'c', ...made })).toBe(true);
+      const statement = parseSql(made.sql_query, dialect, made.parameters);
+      expect([...statement.names].sort()).toEqual(made.parameters.map(({ name }) => name).sort());
+    }
+  });
+
+  test('runs as it is', () => {
+    const db = new Database(':memory:');
+    db.run('create table "Customer_orders" (id integer primary key, customer_id integer, status text, "Order Note" text, total numeric)');
+    db.run("insert into Customer_orders values (1, 7, 'open', 'Soon', 5), (2, 8, 'done', 'A Bell', 6)");
+    const rows = (recipe: 'read' | 'list' | 'search' | 'count', values: Record<string, string | number>) => {
+      const made = draftFromTable(recipe, { table: { ...table, schema: 'main' }, columns: COLUMNS, dialect: 'sqlite' });
+      const bound = bind(parseSql(made.sql_query, 'sqlite', made.parameters), values);
+      return db.query(bound.text).all(...(bound.values as (string | number)[]));
+    };
+    expect(rows('read', { id: 2 })).toMatchObject([{ id: 2, total: 6 }]);
+    expect(rows('list', { limit: 20, offset: 0, status: 'open' })).toMatchObject([{ id: 1 }]);
+    expect(rows('list', { limit: 20, offset: 1 })).toMatchObject([{ id: 2 }]);
+    expect(rows('search', { text: 'bell', limit: 5 })).toMatchObject([{ id: 2 }]);
+    expect(rows('count', {})).toEqual([{ total: 2 }]);
+    db.close();
+  });
+
+  test('has a name, a title and a description in words', () => {
+    const { name, title, description, tags } = draftFromTable('read', { table, columns: COLUMNS, dialect: 'postgresql' });
+    expect([name, title, tags]).toEqual(['get_customer_order', 'Read a customer order', ['customer_orders']]);
+    expect(description).toBe('One row of customer orders by id. One row an order.');
+    const listed = draftFromTable('list', { table, columns: COLUMNS, dialect: 'postgresql' });
+    expect(listed.sql_query).toContain('from "Customer_orders"');
+    expect(listed.sql_query).toContain('  [[ and customer_id = :customer_id ]]');
+  });
+
+  test('offers only what the columns allow', () => {
+    expect(recipesFor(COLUMNS).map(({ recipe }) => recipe)).toEqual(['read', 'search', 'list', 'count']);
+    expect(recipesFor([column('n', 'integer')]).map(({ recipe }) => recipe)).toEqual(['list', 'count']);
+  });
+});
+
+test('rows leave as CSV that every program reads', () => {
+  expect(toCsv(['a', 'b'], [{ a: 'x,"y"', b: null }, { a: '', b: { c: 1 } }])).toBe('a,b\r\n"x,""y""",\r\n"","{""c"":1}"\r\n');
+});
+
+test('a script is shown for what was saved', () => {
+  const { curl, typescript } = snippetsOf('tools.update', 'http://localhost:3000', { id: 'abc', name: "it's" });
+  expect(curl).toContain("curl -X PATCH 'http://localhost:3000/api/v1/tools/abc'");
+  expect(curl).toContain(`"name": "it'\\''s"`);
+  expect(typescript).toContain("method: 'PATCH'");
+  expect(snippetsOf('tools.get', 'http://a', { id: 'b' }).curl).not.toContain('-d');
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test';
+import {
+  callsHref,
+  errorTone,
+  fromKey,
+  INTERVAL_SECONDS,
+  keyOf,
+  metricsHref,
+  PERIODS,
+  sparkPath,
+  startOf,
+  type Stats,
+  toCsv,
+  topBy,
+  toRows,
+  totalsOf,
+} from '#ui/src/kernel/metrics.ts';
+
+const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
+  id: null,
+  calls: 10,
+  errors: 0,
+  error_rate: 0,
+  avg_ms: 5,
+  p50_ms: 4,
+  p95_ms: 9,
+  p99_ms: 10,
+  rows: 1,
+  bytes: 2,
+  last_called_at: '2026-01-01T00:00:00.000Z',
+  ...more,
+});
+
+test('statistics become rows with a key that survives an address', () => {
+  const rows = toRows({ tools: { orders: usage() }, resources: { orders: usage() }, prompts: {} });
+  expect(rows.map(({ key }) => key)).toEqual(['tool:orders', 'resource:orders']);
+  expect(fromKey(keyOf('resource', 'a:b'))).toEqual({ kind: 'resource', name: 'a:b' });
+  expect(['', 'tool', 'tool:', 'other:x'].map(fromKey)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test('totals weigh by calls, and nothing called is no fault', () => {
+  const total = totalsOf([usage({ calls: 1, avg_ms: 100, errors: 1 }), usage({ calls: 3, avg_ms: 20 })]);
+  expect(total).toEqual({ calls: 4, errors: 1, error_rate: 0.25, avg_ms: 40 });
+  expect(totalsOf([])).toEqual({ calls: 0, errors: 0, error_rate: 0, avg_ms: 0 });
+  expect([0, 0.01, 0.5].map(errorTone)).toEqual(['good', 'brass', 'bad']);
+});
+
+test('the top of a column leaves out what has none, and is steady for equal figures', () => {
+  const tools = { b: usage({ errors: 2 }), a: usage({ errors: 2 }), c: usage() };
+  const rows = toRows({ tools, resources: {}, prompts: {} });
+  expect(topBy(rows, 'errors', 5).map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(topBy(rows, 'calls', 1)).toHaveLength(1);
+});
+
+test('every period has at most a hundred points of whole minutes that fill it', () => {
+  for (const period of PERIODS) {
+    const hours =
+      (Date.parse('2026-01-08T00:00:00Z') - Date.parse(startOf(period, Date.parse('2026-01-08T00:00:00Z')))) / 3_600_000;
+    const points = (hours * 3_600) / INTERVAL_SECONDS[period];
+    expect([period, Number.isInteger(points) && points <= 100 && points >= 60]).toEqual([period, true]);
+  }
+});
+
+test('a spark line fills its box, and needs two values', () => {
+  expect(sparkPath([0, 2, 1], 20, 10)).toBe('M0 10L10 0L20 5');
+  expect(sparkPath([0, 0], 20, 10)).toBe('M0 10L20 10');
+  expect([sparkPath([], 20, 10), sparkPath([1], 20, 10)]).toEqual(['', '']);
+});
+
+test('a table for spreadsheets quotes what needs it and runs nothing', () => {
+  expect(
+    toCsv(
+      ['a', 'b'],
+      [
+        ['x,"y"', 1],
+        ['=1+1', null],
+        ['two\nlines', -2],
+      ],
+    ),
+  ).toBe('a,b\r\n"x,""y""",1\r\n\'=1+1,\r\n"two\nlines",-2\r\n');
+});
+
+test('a figure leads to the calls behind it', () => {
+  expect(callsHref({ kind: 'tool', name: 'a b', outcome: 'failed', range: '1h' })).toBe(
+    '/logs?view=requests&kind=tool&name=a+b&outcome=failed&range=1h',
+  );
+  expect([metricsHref('24h'), metricsHref('1h', 'tool:a')]).toEqual(['/metrics?', '/metrics?period=1h&of=tool%3Aa']);
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createPlayground, type Offer, type Playground } from '#ui/src/kernel/playground.ts';
+import { encoded, ERAS } from '#ui/src/kernel/playground-client.ts';
+import { expand, fieldsOfSchema, fieldsOfTemplate, fill, toTexts } from '#ui/src/kernel/playground-form.ts';
+import { cellText, tokensOf, toResult } from '#ui/src/kernel/playground-result.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+describe('arguments', () => {
+  const fields = fieldsOfSchema({
+    type: 'object',
+    required: ['id', 'on'],
+    properties: {
+      id: { type: 'integer', minimum: 1 },
+      on: { type: 'string', format: 'date', description: 'Day' },
+      status: { type: 'string', enum: ['open', 'shipped'], default: 'open' },
+      tags: { type: 'array', items: { type: 'integer' } },
+      loud: { type: 'boolean', default: false },
+      more: {},
+    },
+  });
+
+  test('are fields of the schema’s types', () => {
+    expect(fields.map(({ name, type, required }) => `${name}:${type}${required ? '!' : ''}`)).toEqual([
+      'id:integer!',
+      'on:date!',
+      'status:string',
+      'tags:array',
+      'loud:boolean',
+      'more:json',
+    ]);
+    expect(fields.find(({ name }) => name === 'status')).toMatchObject({ options: ['open', 'shipped'], fallback: 'open' });
+    expect(fieldsOfSchema(undefined)).toEqual([]);
+  });
+
+  test('are sent as their types, and an empty field is none', () => {
+    const texts = { id: '7', on: '2026-01-01', status: '', tags: '1\n 2\n\n', loud: 'true', more: '{"a":[1]}' };
+    const filled = fill(fields, texts);
+    expect(filled).toEqual({ values: { id: 7, on: '2026-01-01', tags: [1, 2], loud: true, more: { a: [1] } }, errors: {} });
+    expect(fill(fields, toTexts(filled.values)).values).toEqual(filled.values);
+    const faults = fill(fields, { id: 'x', tags: '1\ntwo', more: '{' }).errors;
+    expect(faults).toEqual({
+      id: 'Enter a number.',
+      on: 'This argument is required.',
+      tags: 'Enter a number. One value a line.',
+      more: 'This is not JSON.',
+    });
+    expect(fill(fields, { id: '9007199254740993', on: 'x' }).values['id']).toBe('9007199254740993');
+  });
+
+  test('of a template stand in its address', () => {
+    expect(fieldsOfTemplate('shop://orders/{id}/{part}').map(({ name }) => name)).toEqual(['id', 'part']);
+    expect(expand('shop://orders/{id}', { id: 'a b/ü' })).toBe('shop://orders/a%20b%2F%C3%BC');
+    expect([encoded('orders_of'), encoded('Bestellungen für'), encoded('=?x')]).toEqual([
+      'orders_of',
+      '=?base64?QmVzdGVsbHVuZ2VuIGbDvHI=?=',
+      '=?base64?PT94?=',
+    ]);
+  });
+});
+
+test('a result is a table when it has rows, and is measured as the model gets it', () => {
+  const rows = {
+    rows: [
+      { a: 1, b: null },
+      { a: 2, c: { d: 'x' } },
+    ],
+    row_count: 2,
+    truncated: false,
+  };
+  const text = JSON.stringify(rows);
+  const result = toResult({ content: [{ type: 'text', text }], structuredContent: rows });
+  expect(result.table?.columns).toEqual(['a', 'b', 'c']);
+  expect([result.bytes, result.json, result.is_error]).toEqual([text.length, rows, false]);
+  expect(toResult({ contents: [{ uri: 'x', mimeType: 'application/json', text: '[1,2]' }] }).table?.rows).toEqual([
+    { value: 1 },
+    { value: 2 },
+  ]);
+  expect(toResult({ contents: [{ uri: 'x', mimeType: 'image/png', blob: 'AAAA' }] }).parts).toMatchObject([
+    { kind: 'image', from: 'x' },
+  ]);
+  const prompt = toResult({ messages: [{ role: 'user', content: { type: 'text', text: 'Hello' } }] });
+  expect([prompt.parts, prompt.table]).toEqual([
+    [{ from: 'user', kind: 'text', mime_type: 'text/plain', data: 'Hello' }],
+    undefined,
+  ]);
+  expect([tokensOf('abcdefgh'), tokensOf('日本語')]).toEqual([2, 2]);
+  expect([null, 'a', 1, { b: 1 }].map(cellText)).toEqual(['', 'a', '1', '{"b":1}']);
+});
+
+describe('with the real host', () => {
+  let programs: Programs;
+  let cookie = '';
+  let ended = 0;
+  beforeAll(async () => {
+    programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
+    await programs.signIn();
+    const login = await fetch(`${programs.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'ada', password: 'correct horse' }),
+    });
+    cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+    await until(async () => {
+      const { hosts } = await programs.api<{ hosts: { url: string | null; snapshot_version: number | null }[] }>(
+        'GET',
+        '/deploy/status',
+      );
+      return hosts.some(({ url, snapshot_version }) => url !== null && snapshot_version !== null);
+    }, 30_000);
+  }, 60_000);
+  afterAll(async () => {
+    await programs.stop();
+    removeFolder(programs);
+  });
+
+  const playground = (): Playground =>
+    createPlayground({
+      fetch: (path, init) =>
+        fetch(`${programs.url}${path}`, { ...init, headers: { ...(init.headers as Record<string, string>), cookie } }),
+      onSessionEnd: () => void (ended += 1),
+    });
+  const offer = (p: Playground, key: string): Offer => {
+    const found = p.offers()?.find((candidate) => candidate.key === key);
+    if (found === undefined)
+      throw new Error(
+        `There is no ${key} among ${p
+          .offers()
+          ?.map((other) => other.key)
+          .join(', ')}`,
+      );
+    return found;
+  };
+
+  test.each(ERAS)('%s lists and calls tools, resources, templates and prompts', async (era) => {
+    const p = playground();
+    if (era !== p.era()) p.setEra(era);
+    await p.load();
+    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 7]);
+    const sales = await p.run(offer(p, 'tool:sales_by_category'), {});
+    expect(sales?.result?.table?.columns).toEqual(['category', 'pieces', 'turnover']);
+    const request = sales?.exchanges.at(-1)?.request;
+    expect(request?.headers['mcp-protocol-version']).toBe(era);
+    expect(request?.headers['mcp-session-id'] === undefined).toBe(era === '2026-07-28');
+    expect(sales?.exchanges.at(-1)?.answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+    const order = await p.run(offer(p, 'template:shop://orders/{id}'), { id: 3 });
+    expect(order?.refusal).toBeUndefined();
+    expect(order?.result?.parts[0]).toMatchObject({ mime_type: 'text/markdown', from: 'shop://orders/3' });
+    expect((await p.run(offer(p, 'resource:shop://categories'), {}))?.result?.table?.columns).toEqual(['category', 'products']);
+    const report = offer(p, 'prompt:sales_report');
+    expect((await p.run(report, { from: '2026-01-01', to: '2026-02-01' }))?.result?.parts[0]?.data).toContain('2026-01-01');
+    expect(await p.complete(report, 'audience', 'the')).toEqual(['the team', 'the management']);
+    expect(p.runs()).toHaveLength(4);
+    const wrong = await p.run(offer(p, 'tool:get_customer'), { email: 5 });
+    expect([wrong?.result?.is_error, wrong?.refusal]).toEqual([true, undefined]);
+    p.forget();
+    expect([p.runs(), p.shown()]).toEqual([[], undefined]);
+    await p.close();
+  });
+
+  test('a session that the host does not know is opened again', async () => {
+    const p = playground();
+    p.setEra('2025-11-25');
+    await p.load();
+    const first = await p.run(offer(p, 'tool:sales_by_category'), {});
+    const session = first?.exchanges.at(-1)?.request.headers['mcp-session-id'] ?? '';
+    await fetch(programs.mcp_url, { method: 'DELETE', headers: { 'mcp-session-id': session } });
+    const second = await p.run(offer(p, 'tool:sales_by_category'), {});
+    expect(second?.result?.is_error).toBe(false);
+    expect(second?.exchanges.map(({ method, answer }) => [method, answer?.status])).toEqual([
+      ['tools/call', 404],
+      ['initialize', 200],
+      ['notifications/initialized', 202],
+      ['tools/call', 200],
+    ]);
+  });
+
+  test('a server with access tokens says so; the token opens it and stands in no message that is kept', async () => {
+    await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
+    await programs.api('POST', '/deploy', {});
+    const p = playground();
+    await until(async () => {
+      await p.load();
+      return p.refusal()?.reason === 'unauthorized';
+    }, 20_000);
+    expect(ended).toBe(0);
+    p.setToken(token);
+    await until(() => p.offers()?.length === 7 && p.refusal() === undefined, 20_000);
+    const run = await p.run(offer(p, 'tool:sales_by_category'), {});
+    expect(run?.result?.is_error).toBe(false);
+    expect(run?.exchanges.at(-1)?.request.headers['authorization']).toBe('Bearer …');
+    expect(JSON.stringify(p.runs())).not.toContain(token);
+  });
+
+  test('who is signed out is told so, and what the server refuses is its own sentence', async () => {
+    const out = createPlayground({
+      fetch: (path, init) => fetch(`${programs.url}${path}`, init),
+      onSessionEnd: () => void (ended += 1),
+    });
+    await out.load();
+    expect([out.refusal()?.reason, ended]).toEqual(['session', 1]);
+    const p = playground();
+    p.setHost('nobody');
+    await until(() => p.refusal() !== undefined, 10_000);
+    expect(p.refusal()).toMatchObject({ reason: 'http', detail: expect.stringContaining('not connected any more') });
+    const gone = createPlayground({ fetch: () => Promise.reject(new TypeError('Failed to fetch')) });
+    await gone.load();
+    expect(gone.refusal()?.reason).toBe('offline');
+  });
+});

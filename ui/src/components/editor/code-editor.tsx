@@ -1,0 +1,133 @@
+import { createEffect, createSignal, createUniqueId, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { Icon } from '#ui/src/components/icon.tsx';
+import type { Editor, Language } from './engine.ts';
+import type { Fault } from './faults.ts';
+import './editor.css';
+
+export type { Language } from './engine.ts';
+export type { Fault } from './faults.ts';
+
+export interface EditorControl {
+  focus(at?: number): void;
+}
+
+interface CodeEditorProps {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  language: Language;
+  faults?: readonly Fault[];
+  /** The sentence under the editor: what is wrong with the text as a whole. */
+  error?: string | undefined;
+  hint?: string;
+  placeholder?: string;
+  /** Least height in lines. */
+  lines?: number;
+  onRun?: () => void;
+  onSave?: () => void;
+  onFormat?: () => void;
+  control?: (control: EditorControl) => void;
+}
+
+/**
+ * A code editor that loads its engine when it is first shown. Tab indents; Escape, then Tab, leaves it. It lives in a shadow root,
+ * because only there its styles need no exception from the content security policy.
+ */
+export function CodeEditor(props: CodeEditorProps) {
+  const id = createUniqueId();
+  const [ready, setReady] = createSignal(false);
+  let host: HTMLDivElement | undefined;
+  let editor: Editor | undefined;
+  let wanted: { readonly at?: number } | undefined;
+  let gone = false;
+
+  props.control?.({
+    focus(at) {
+      if (editor === undefined) wanted = at === undefined ? {} : { at };
+      else editor.focus(at);
+    },
+  });
+
+  const faults = () => props.faults ?? [];
+  const sentences = () => [...new Set([...(props.error === undefined ? [] : [props.error]), ...faults().map(({ message }) => message)])];
+
+  onMount(async () => {
+    const root = host?.attachShadow({ mode: 'open' });
+    const { createEditor } = await import('./engine.ts');
+    if (gone || root === undefined) return;
+    editor = createEditor({
+      root,
+      label: props.label,
+      text: props.value,
+      language: props.language,
+      hint: props.placeholder ?? '',
+      onInput: (text) => props.onInput(text),
+      onRun: () => props.onRun?.(),
+      onSave: () => props.onSave?.(),
+      onFormat: () => props.onFormat?.(),
+    });
+    setReady(true);
+    if (wanted !== undefined) editor.focus(wanted.at);
+  });
+  onCleanup(() => {
+    gone = true;
+    editor?.destroy();
+  });
+
+  createEffect(() => {
+    const { value } = props;
+    if (ready()) editor?.setText(value);
+  });
+  createEffect(
+    on(
+      () => [props.language, ready()] as const,
+      ([language, is_ready]) => is_ready && editor?.setLanguage(language),
+    ),
+  );
+  createEffect(() => {
+    const list = faults();
+    if (ready()) editor?.setFaults(list);
+  });
+  createEffect(() => {
+    const broken = sentences().length > 0;
+    if (!ready()) return;
+    // A description cannot be referred to across the shadow root, so it is said in words.
+    const description = [...sentences(), 'Tab indents. Press Escape, then Tab, to leave the editor.'].join(' ');
+    editor?.setAttributes({ 'aria-description': description, ...(broken ? { 'aria-invalid': 'true' } : {}) });
+  });
+
+  return (
+    <div class="code-editor" data-invalid={sentences().length > 0 ? 'true' : undefined}>
+      <div class="code-editor-frame" data-lines={props.lines ?? 8}>
+        <Show when={!ready()}>
+          <pre class="code-editor-waiting" aria-busy="true" aria-label={props.label}>
+            {props.value}
+          </pre>
+        </Show>
+        <div
+          class="code-editor-host"
+          // Keys that are typed here are no shortcuts of the page, which sees only this element as their target.
+          on:keydown={(event) => {
+            if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+          }}
+          ref={(element) => {
+            host = element;
+          }}
+        />
+      </div>
+      <Show when={props.hint}>
+        <p class="field-hint">{props.hint}</p>
+      </Show>
+      <div class="code-editor-faults" role="status" id={id}>
+        <For each={sentences()}>
+          {(sentence) => (
+            <p class="field-error">
+              <Icon name="alert" />
+              {sentence}
+            </p>
+          )}
+        </For>
+      </div>
+    </div>
+  );
+}

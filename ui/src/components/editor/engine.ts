@@ -1,0 +1,107 @@
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state';
+import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
+import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
+import { type Fault, faults, showFaults } from './faults.ts';
+import { sqlLanguage, type SqlWorld } from './sql-language.ts';
+import { templateLanguage, type TemplateWorld } from './template-language.ts';
+import { highlighting, look } from './theme.ts';
+
+export type Language =
+  | { readonly name: 'sql'; readonly dialect: Dialect; readonly world: SqlWorld }
+  | { readonly name: 'template'; readonly world: TemplateWorld };
+
+export interface EditorOptions {
+  /** Open shadow root: styles that an editor makes are adopted there, which a strict content security policy allows. */
+  readonly root: ShadowRoot;
+  readonly label: string;
+  readonly text: string;
+  readonly language: Language;
+  readonly hint: string;
+  readonly onInput: (text: string) => void;
+  readonly onRun: () => void;
+  readonly onSave: () => void;
+  readonly onFormat: () => void;
+}
+
+export interface Editor {
+  setText(text: string): void;
+  setLanguage(language: Language): void;
+  setFaults(list: readonly Fault[]): void;
+  /** What a screen reader says of it beside its name. */
+  setAttributes(attributes: Readonly<Record<string, string>>): void;
+  focus(at?: number): void;
+  destroy(): void;
+}
+
+export function createEditor(options: EditorOptions): Editor {
+  const language = new Compartment();
+  const attributes = new Compartment();
+  const press = (action: () => void) => () => {
+    action();
+    return true;
+  };
+  const view = new EditorView({
+    root: options.root,
+    parent: options.root,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        Prec.highest(
+          keymap.of([
+            { key: 'Mod-Enter', run: press(options.onRun) },
+            { key: 'Mod-s', run: press(options.onSave), preventDefault: true },
+            { key: 'Shift-Alt-f', run: press(options.onFormat) },
+            { key: 'Tab', run: acceptCompletion },
+          ]),
+        ),
+        lineNumbers(),
+        highlightSpecialChars(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        autocompletion({ icons: false, activateOnTypingDelay: 60 }),
+        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
+        syntaxHighlighting(highlighting),
+        look,
+        faults,
+        placeholder(options.hint),
+        EditorView.lineWrapping,
+        language.of(extensionOf(options.language)),
+        attributes.of(EditorView.contentAttributes.of({ 'aria-label': options.label })),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) options.onInput(update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+
+  return {
+    setText(text) {
+      if (text === view.state.doc.toString()) return;
+      const { head } = view.state.selection.main;
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: text },
+        selection: { anchor: Math.min(head, text.length) },
+      });
+    },
+    setLanguage: (next) => view.dispatch({ effects: language.reconfigure(extensionOf(next)) }),
+    setFaults: (list) => view.dispatch({ effects: showFaults.of(list) }),
+    setAttributes: (given) =>
+      view.dispatch({
+        effects: attributes.reconfigure(EditorView.contentAttributes.of({ 'aria-label': options.label, ...given })),
+      }),
+    focus(at) {
+      view.focus();
+      if (at !== undefined) view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) }, scrollIntoView: true });
+    },
+    destroy: () => view.destroy(),
+  };
+}
+
+const extensionOf = (language: Language): Extension =>
+  language.name === 'sql' ? sqlLanguage(language.dialect, language.world) : templateLanguage(language.world);

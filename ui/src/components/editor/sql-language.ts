@@ -1,0 +1,140 @@
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  type CompletionSource,
+} from '@codemirror/autocomplete';
+import { keywordCompletionSource, MariaSQL, MySQL, PostgreSQL, SQLDialect, SQLite } from '@codemirror/lang-sql';
+import { LanguageSupport } from '@codemirror/language';
+import { type Extension, RangeSetBuilder } from '@codemirror/state';
+import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
+import { type Catalog, mentions, type Place, placeAt, quoteName } from '#ui/src/kernel/builder-completion.ts';
+import { type Dialect, optionalBlocks, scanSql, type SqlPiece } from '#ui/src/kernel/builder-sql.ts';
+
+/** What a statement can speak of. */
+export interface SqlWorld {
+  readonly catalog: () => Catalog | undefined;
+  /** Names that the list of parameters holds. */
+  readonly parameters: () => readonly string[];
+}
+
+const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = { postgresql: PostgreSQL, mysql: MySQL, sqlite: SQLite };
+
+export function sqlLanguage(dialect: Dialect, world: SqlWorld): Extension {
+  const grammar = DIALECTS[dialect] ?? MariaSQL;
+  const data = grammar.language.data;
+  return [
+    new LanguageSupport(grammar.language, [
+      data.of({ autocomplete: schemaSource(dialect, world) }),
+      data.of({ autocomplete: outsideText(dialect, keywordCompletionSource(grammar, false)) }),
+    ]),
+    marks(dialect),
+  ];
+}
+
+const parameter = Decoration.mark({ class: 'cm-parameter' });
+const block = Decoration.mark({ class: 'cm-block' });
+const block_mark = Decoration.mark({ class: 'cm-block-mark' });
+
+/** Parameters and optional blocks, which no grammar of SQL knows. */
+function marks(dialect: Dialect): Extension {
+  const build = ({ state }: EditorView): DecorationSet => {
+    const sql = state.doc.toString();
+    const pieces = scanSql(sql, dialect);
+    const ranges = [
+      ...pieces.filter(({ kind }) => kind === 'parameter').map(({ start, end }) => ({ start, end, mark: parameter })),
+      ...optionalBlocks(sql, pieces).flatMap(({ start, end }) => [
+        { start, end, mark: block },
+        { start, end: start + 2, mark: block_mark },
+        { start: end - 2, end, mark: block_mark },
+      ]),
+    ].sort((a, b) => a.start - b.start || b.end - a.end);
+    const builder = new RangeSetBuilder<Decoration>();
+    for (const { start, end, mark } of ranges) builder.add(start, end, mark);
+    return builder.finish();
+  };
+  return ViewPlugin.fromClass(
+    class {
+      decorations: DecorationSet;
+      constructor(view: EditorView) {
+        this.decorations = build(view);
+      }
+      update(update: ViewUpdate) {
+        if (update.docChanged) this.decorations = build(update.view);
+      }
+    },
+    { decorations: (plugin) => plugin.decorations },
+  );
+}
+
+/** Keywords stand neither behind a dot nor in strings, comments and parameters. */
+const outsideText =
+  (dialect: Dialect, source: CompletionSource): CompletionSource =>
+  (context) => {
+    const sql = context.state.doc.toString();
+    const place = placeAt(sql, scanSql(sql, dialect), context.pos);
+    return place?.kind === 'any' || place?.kind === 'table' ? source(context) : null;
+  };
+
+function schemaSource(dialect: Dialect, world: SqlWorld): CompletionSource {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const sql = context.state.doc.toString();
+    const pieces = scanSql(sql, dialect);
+    const place = placeAt(sql, pieces, context.pos);
+    if (place === undefined) return null;
+    if (place.kind === 'any' && place.from === context.pos && !context.explicit) return null;
+    const options = await candidates(sql, pieces, place, dialect, world);
+    if (context.aborted || options.length === 0) return null;
+    return { from: place.from, options, validFor: /^[\w$\u0080-\uffff]*$/ };
+  };
+}
+
+async function candidates(
+  sql: string,
+  pieces: readonly SqlPiece[],
+  place: Place,
+  dialect: Dialect,
+  { catalog, parameters }: SqlWorld,
+): Promise<Completion[]> {
+  if (place.kind === 'parameter') return parameters().map((name) => ({ label: name, type: 'variable', detail: 'parameter' }));
+  const known = catalog();
+  if (known === undefined) return [];
+  const tables = await known.tables();
+  const named = mentions(sql, pieces);
+  const columnsOf = async ({ schema, table, alias }: (typeof named)[number], boost: number): Promise<Completion[]> => {
+    const found = tables.find((one) => same(one.name, table) && (schema === null || same(one.schema ?? '', schema)));
+    if (found === undefined) return [];
+    const columns = await known.columns(found);
+    return columns.map(({ name, type, comment }) => ({
+      label: name,
+      apply: quoteName(name, dialect),
+      type: 'property',
+      detail: named.length > 1 ? `${type} · ${alias}` : type,
+      boost,
+      ...(comment === null ? {} : { info: comment }),
+    }));
+  };
+  const tableOptions = (boost: number, within?: string): Completion[] =>
+    tables
+      .filter(({ schema }) => within === undefined || same(schema ?? '', within))
+      .map(({ schema, name, type, comment }) => ({
+        label: name,
+        apply: within === undefined && needsSchema(schema) ? `${quoteName(schema ?? '', dialect)}.${quoteName(name, dialect)}` : quoteName(name, dialect),
+        type: 'class',
+        detail: schema === null || !needsSchema(schema) ? type : `${type} · ${schema}`,
+        boost,
+        ...(comment === null ? {} : { info: comment }),
+      }));
+  if (place.kind === 'table') return tableOptions(20);
+  if (place.kind === 'member') {
+    const target = named.find(({ alias, table }) => same(alias, place.of) || same(table, place.of));
+    return target === undefined ? tableOptions(10, place.of) : columnsOf(target, 20);
+  }
+  const columns = (await Promise.all(named.map((mention) => columnsOf(mention, 10)))).flat();
+  return [...columns, ...tableOptions(0)];
+}
+
+/** Schemas that are searched without being named. */
+const needsSchema = (schema: string | null): boolean => schema !== null && !['public', 'main', ''].includes(schema);
+
+const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();

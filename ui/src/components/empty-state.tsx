@@ -1,0 +1,24 @@
+import { type JSX, Show } from 'solid-js';
+import { Icon, type IconName } from './icon.tsx';
+
+/** Nothing is here: why, and what to do next. */
+export function EmptyState(props: { icon?: IconName; title: string; action?: JSX.Element; children?: JSX.Element }) {
+  return (
+    <div class="empty-state">
+      <Show when={props.icon}>
+        {(icon) => (
+          <span class="empty-icon">
+            <Icon name={icon()} size={20} />
+          </span>
+        )}
+      </Show>
+      <p class="empty-title">{props.title}</p>
+      <Show when={props.children}>
+        <div class="soft">{props.children}</div>
+      </Show>
+      <Show when={props.action}>
+        <div class="row">{props.action}</div>
+      </Show>
+    </div>
+  );
+}

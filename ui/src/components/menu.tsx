@@ -1,0 +1,72 @@
+import * as Kobalte from '@kobalte/core/dropdown-menu';
+import { For, type JSX, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { ButtonKind } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+
+export interface MenuItem {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly onSelect?: () => void;
+  readonly href?: string;
+  readonly danger?: boolean;
+  readonly disabled?: boolean;
+  readonly shortcut?: string;
+}
+
+/** Further things that can be done. Without `trigger` it is a button with three dots. */
+export function Menu(props: {
+  label: string;
+  items: readonly (MenuItem | 'line' | false | undefined)[];
+  icon?: IconName;
+  trigger?: JSX.Element;
+  kind?: ButtonKind;
+  size?: 'small';
+}) {
+  const { router } = useKernel();
+  const select = (item: MenuItem) => {
+    if (item.href !== undefined) router.navigate(item.href);
+    item.onSelect?.();
+  };
+  return (
+    <Kobalte.Root gutter={4} placement="bottom-end" modal={false}>
+      <Kobalte.Trigger
+        class="button"
+        data-kind={props.kind ?? (props.trigger === undefined ? 'quiet' : 'plain')}
+        data-size={props.size}
+        data-shape={props.trigger === undefined ? 'icon' : undefined}
+        aria-label={props.trigger === undefined ? props.label : undefined}
+        title={props.trigger === undefined ? props.label : undefined}
+      >
+        <Show when={props.trigger} fallback={<Icon name={props.icon ?? 'more'} />}>
+          {props.trigger}
+          <Icon name="down" size={12} />
+        </Show>
+      </Kobalte.Trigger>
+      <Kobalte.Portal>
+        <Kobalte.Content class="floating menu" aria-label={props.label}>
+          <For each={props.items.filter((item) => item !== false && item !== undefined)}>
+            {(item) =>
+              item === 'line' ? (
+                <Kobalte.Separator class="menu-line" />
+              ) : (
+                <Kobalte.Item
+                  class="menu-item"
+                  data-danger={item.danger ? 'true' : undefined}
+                  disabled={item.disabled === true}
+                  onSelect={() => select(item)}
+                >
+                  <Show when={item.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
+                  <span class="grow">{item.label}</span>
+                  <Show when={item.shortcut}>
+                    <kbd>{item.shortcut}</kbd>
+                  </Show>
+                </Kobalte.Item>
+              )
+            }
+          </For>
+        </Kobalte.Content>
+      </Kobalte.Portal>
+    </Kobalte.Root>
+  );
+}

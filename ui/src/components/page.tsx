@@ -1,0 +1,42 @@
+import { type JSX, Show } from 'solid-js';
+import { Icon } from './icon.tsx';
+import { Link } from './link.tsx';
+
+/** The frame of every page: what it is, what can be done, then the content. */
+export function Page(props: {
+  title: string;
+  lead?: JSX.Element;
+  badge?: JSX.Element;
+  actions?: JSX.Element;
+  back?: { href: string; label: string };
+  width?: 'narrow' | 'full';
+  children: JSX.Element;
+}) {
+  return (
+    <div class="page" data-width={props.width}>
+      <header class="page-head">
+        <div class="page-words">
+          <Show when={props.back}>
+            {(back) => (
+              <Link href={back().href} class="page-back">
+                <Icon name="left" size={14} />
+                {back().label}
+              </Link>
+            )}
+          </Show>
+          <div class="page-title">
+            <h1>{props.title}</h1>
+            {props.badge}
+          </div>
+          <Show when={props.lead}>
+            <p class="page-lead">{props.lead}</p>
+          </Show>
+        </div>
+        <Show when={props.actions}>
+          <div class="page-actions">{props.actions}</div>
+        </Show>
+      </header>
+      {props.children}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { onCleanup, onMount } from 'solid-js';
+import { createForm, type Form, type FormOptions } from '#ui/src/kernel/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+
+type Shape = Record<string, unknown>;
+
+interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
+  /**
+   * What is stored by now, asked when the optimistic lock refused: a choice between both is offered, and what was chosen is sent
+   * with `submit` again. It has to see to it that `submit` sends the version that was read here.
+   */
+  readonly latest?: () => Promise<T>;
+  /** What the fields are called in that choice. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Said when the page is left with changes. */
+  readonly unsaved?: string;
+}
+
+const UNSAVED = 'What you changed here is not saved.';
+
+/** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
+export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): Form<T> {
+  const { router, dialogs, toasts } = useKernel();
+  const form = createForm(options);
+  const blocked = () => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined);
+  const warn = (event: BeforeUnloadEvent) => {
+    if (blocked() !== undefined) event.preventDefault();
+  };
+  onCleanup(router.block(blocked));
+  onMount(() => {
+    window.addEventListener('beforeunload', warn);
+    onCleanup(() => window.removeEventListener('beforeunload', warn));
+  });
+
+  const merge = async (latest: () => Promise<T>): Promise<boolean> => {
+    let theirs: T;
+    try {
+      theirs = await latest();
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+      return false;
+    }
+    const mine = structuredClone(form.snapshot());
+    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, ...(options.labels && { labels: options.labels }) });
+    if (merged === undefined) return false;
+    form.reset(theirs);
+    if (merged.kind === 'theirs') return false;
+    form.change((draft) => void Object.assign(draft, merged.values));
+    return form.submit();
+  };
+
+  const submit = async (event?: Event): Promise<boolean> => {
+    const element = event?.currentTarget instanceof HTMLElement ? event.currentTarget : undefined;
+    const done = await form.submit(event);
+    const problem = form.problem();
+    if (!done && problem?.code === 'conflict' && form.errors().size === 0 && options.latest !== undefined)
+      return merge(options.latest);
+    if (!done) queueMicrotask(() => element?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+    return done;
+  };
+
+  return { ...form, submit };
+}

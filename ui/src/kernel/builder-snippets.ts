@@ -1,0 +1,33 @@
+import { operations, fullPath, type OperationName } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { shellQuote } from './words.ts';
+
+/** How the same change is made from a script: a curl line and TypeScript, with a token in the environment. */
+export interface CallSnippets {
+  readonly curl: string;
+  readonly typescript: string;
+}
+
+export function snippetsOf(name: OperationName, origin: string, body: Readonly<Record<string, unknown>>): CallSnippets {
+  const { method, path }: Operation = operations[name];
+  const { id, ...rest } = body;
+  const url = `${origin}${fullPath(path).replace('{id}', String(id ?? '{id}'))}`;
+  const json = JSON.stringify(rest, null, 2);
+  const has_body = method === 'POST' || method === 'PATCH';
+  const curl = [
+    `curl -X ${method} ${shellQuote(url)}`,
+    `  -H "Authorization: Bearer $SLUICE_TOKEN"`,
+    ...(has_body ? [`  -H 'Content-Type: application/json'`, `  -d ${shellQuote(json)}`] : []),
+  ].join(' \\\n');
+  const typescript = [
+    `const response = await fetch(${JSON.stringify(url)}, {`,
+    `  method: '${method}',`,
+    has_body
+      ? `  headers: { authorization: \`Bearer \${process.env.SLUICE_TOKEN}\`, 'content-type': 'application/json' },`
+      : `  headers: { authorization: \`Bearer \${process.env.SLUICE_TOKEN}\` },`,
+    ...(has_body ? [`  body: JSON.stringify(${json.replaceAll('\n', '\n  ')}),`] : []),
+    `});`,
+    `if (!response.ok) throw new Error((await response.json()).detail);`,
+  ].join('\n');
+  return { curl, typescript };
+}

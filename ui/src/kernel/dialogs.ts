@@ -1,0 +1,44 @@
+import { createSignal } from 'solid-js';
+import type { MergeInput, Merged } from './merge.ts';
+
+export interface ConfirmRequest {
+  readonly title: string;
+  readonly text?: string;
+  /** What will be gone, one line each. */
+  readonly goes?: readonly string[];
+  /** What the button that does it says. */
+  readonly action: string;
+  readonly cancel?: string;
+  readonly danger?: boolean;
+  /** The name that has to be typed first. */
+  readonly type_to_confirm?: string;
+}
+
+export type Asked =
+  | { readonly kind: 'confirm'; readonly request: ConfirmRequest; readonly answer: (agreed: boolean) => void }
+  | { readonly kind: 'conflict'; readonly request: MergeInput; readonly answer: (merged: Merged | undefined) => void };
+
+/** Questions that interrupt. One at a time; a second waits for the first. */
+export interface Dialogs {
+  readonly asked: () => Asked | undefined;
+  confirm(request: ConfirmRequest): Promise<boolean>;
+  /** Three versions of one record: resolves to the values to save, to `theirs`, or to undefined when nothing was chosen. */
+  conflict(request: MergeInput): Promise<Merged | undefined>;
+}
+
+export function createDialogs(): Dialogs {
+  const [waiting, setWaiting] = createSignal<readonly Asked[]>([]);
+  const ask = <T>(make: (answer: (value: T) => void) => Asked): Promise<T> =>
+    new Promise((resolve) => {
+      const asked = make((value) => {
+        setWaiting((list) => list.filter((other) => other !== asked));
+        resolve(value);
+      });
+      setWaiting((list) => [...list, asked]);
+    });
+  return {
+    asked: () => waiting()[0],
+    confirm: (request) => ask<boolean>((answer) => ({ kind: 'confirm', request, answer })),
+    conflict: (request) => ask<Merged | undefined>((answer) => ({ kind: 'conflict', request, answer })),
+  };
+}

@@ -1,0 +1,73 @@
+import { createSignal } from 'solid-js';
+import type { Call } from '../api.ts';
+import type { Storage } from './storage.ts';
+
+export const FIRST_STEPS = ['connect', 'tool', 'deploy', 'client'] as const;
+export type FirstStep = (typeof FIRST_STEPS)[number];
+
+export interface FirstRun {
+  /** The steps that are done; undefined before the server was asked. */
+  readonly done: () => ReadonlySet<FirstStep> | undefined;
+  /** The first step that is not done. */
+  readonly next: () => FirstStep | undefined;
+  /** Whether a way through the first steps is still worth showing. */
+  readonly shown: () => boolean;
+  /** Asks the server how far it is; once everything is done or was dismissed, only when `always`. */
+  reload(always?: boolean): Promise<void>;
+  dismiss(): void;
+  /** A new installation, whatever this browser remembers of an older one. */
+  begin(): void;
+}
+
+const KEY = 'first_run';
+
+/** How far a new installation is: a database, a tool, a deployed version, a client that called. */
+export function createFirstRun(call: Call, storage: Storage): FirstRun {
+  const [done, setDone] = createSignal<ReadonlySet<FirstStep>>();
+  const [over, setOver] = createSignal(storage.read(KEY) === 'over');
+  const end = () => {
+    setOver(true);
+    storage.write(KEY, 'over');
+  };
+  let asking: Promise<void> | undefined;
+
+  const ask = async () => {
+    try {
+      const [connections, tools, status, calls] = await Promise.all([
+        call('connections.list', { limit: 1 }),
+        call('tools.list', { limit: 1 }),
+        call('deploy.status', {}),
+        call('logs.list', { limit: 1 }),
+      ]);
+      const found = {
+        connect: connections.total > 0,
+        tool: tools.total > 0,
+        deploy: status.snapshot_version !== null,
+        client: calls.total > 0,
+      };
+      const finished = FIRST_STEPS.filter((step) => found[step]);
+      setDone(new Set(finished));
+      if (finished.length === FIRST_STEPS.length) end();
+    } catch {
+      // What could not be asked is asked again at the next page; the pages themselves say what is wrong.
+    }
+  };
+
+  return {
+    done,
+    next: () => FIRST_STEPS.find((step) => done()?.has(step) === false),
+    shown: () => !over() && done() !== undefined,
+    async reload(always = false) {
+      if (over() && !always) return;
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      await asking;
+    },
+    dismiss: end,
+    begin() {
+      setOver(false);
+      storage.write(KEY, undefined);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { createSignal } from 'solid-js';
+import { browserTimers, type Timers } from './query.ts';
+
+export type StreamState = 'connecting' | 'open' | 'waiting' | 'closed';
+
+/** The part of a WebSocket that is used. */
+export interface StreamSocket {
+  onopen: (() => void) | null;
+  onmessage: ((event: { readonly data: unknown }) => void) | null;
+  onclose: ((event: { readonly code: number }) => void) | null;
+  close(): void;
+}
+
+export interface LiveStream {
+  readonly state: () => StreamState;
+  open(): void;
+  close(): void;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/**
+ * A line to the server that is opened again when it breaks, later and later. `url` is asked each time, so that it may say
+ * from where to go on. A close code of `final` (session ended) is not tried again.
+ */
+export function createLiveStream(options: {
+  readonly url: () => string;
+  readonly onMessage: (text: string) => void;
+  readonly final?: readonly number[];
+  readonly onFinal?: (code: number) => void;
+  readonly connect?: (url: string) => StreamSocket;
+  readonly timers?: Timers;
+}): LiveStream {
+  const { timers = browserTimers, final = [4_401] } = options;
+  const connect = options.connect ?? ((url) => new WebSocket(url) as StreamSocket);
+  const [state, setState] = createSignal<StreamState>('closed');
+  let socket: StreamSocket | undefined;
+  let timer: unknown;
+  let wait_ms = FIRST_WAIT_MS;
+
+  const open = () => {
+    timers.clear(timer);
+    setState('connecting');
+    const mine = connect(options.url());
+    socket = mine;
+    mine.onopen = () => {
+      if (mine !== socket) return;
+      wait_ms = FIRST_WAIT_MS;
+      setState('open');
+    };
+    mine.onmessage = ({ data }) => {
+      if (mine === socket && typeof data === 'string') options.onMessage(data);
+    };
+    mine.onclose = ({ code }) => {
+      if (mine !== socket) return;
+      if (final.includes(code)) {
+        setState('closed');
+        options.onFinal?.(code);
+        return;
+      }
+      setState('waiting');
+      timer = timers.set(open, wait_ms);
+      wait_ms = Math.min(LONGEST_WAIT_MS, wait_ms * 2);
+    };
+  };
+
+  return {
+    state,
+    open() {
+      if (state() === 'closed') open();
+    },
+    close() {
+      timers.clear(timer);
+      const old = socket;
+      socket = undefined;
+      old?.close();
+      wait_ms = FIRST_WAIT_MS;
+      setState('closed');
+    },
+  };
+}

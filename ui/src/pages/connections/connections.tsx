@@ -1,0 +1,208 @@
+import { onCleanup } from 'solid-js';
+import type { Connection } from '#core/contract/connections.ts';
+import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { DataTable } from '#ui/src/components/data-table.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Select } from '#ui/src/components/select.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { placeOf } from '#ui/src/kernel/connection-draft.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { createSelection } from '#ui/src/kernel/selection.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
+import { SampleButton } from './sample-button.tsx';
+import { useDelete } from './use-delete.ts';
+import { ADVICE, WORDS } from './words.ts';
+import './connections.css';
+
+const MOST = 500;
+const STATES = [
+  { value: 'all', label: 'All' },
+  { value: 'on', label: 'Enabled' },
+  { value: 'off', label: 'Switched off' },
+] as const;
+
+export function Connections() {
+  const { call, router, toasts, commands } = useKernel();
+  const filters = createSearchParams(router, { q: text(), state: oneOf(['all', 'on', 'off']) });
+  const selection = createSelection();
+  const remove = useDelete();
+  let search: HTMLInputElement | undefined;
+
+  const list = useQuery(
+    (signal) => {
+      const [q, state] = [filters.get('q'), filters.get('state')];
+      return call(
+        'connections.list',
+        { limit: MOST, ...(q === '' ? {} : { search: q }), ...(state === 'all' ? {} : { enabled: state === 'on' }) },
+        signal,
+      );
+    },
+    { watch: () => [filters.get('q'), filters.get('state')] },
+  );
+  const types = useQuery((signal) => call('connections.types', {}, signal));
+  const label = (db_type: string) => types.data()?.items.find((type) => type.db_type === db_type)?.label ?? db_type;
+  const rows = () => list.data()?.items;
+  const reload = () => void list.reload();
+
+  const test = async ({ id, name }: Connection) => {
+    try {
+      const result = await call('connections.test', { id });
+      if (result.success) return toasts.show(WORDS.tested(name, duration(result.latency_ms)), 'good');
+      toasts.show([WORDS.failed(name), result.message, result.code && ADVICE[result.code]].filter(Boolean).join(' '), 'bad');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+  };
+  const enable = async (ids: readonly string[], enabled: boolean) => {
+    try {
+      await Promise.all(ids.map((id) => call('connections.update', { id, enabled })));
+      toasts.show(`${plural(ids.length, 'connection')} ${enabled ? 'switched on' : 'switched off'}.`, 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    selection.clear();
+    await list.reload();
+  };
+  const removeAll = async (ids: readonly string[]) => {
+    const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
+    if (!(await remove(chosen, reload))) return;
+    selection.clear();
+    await list.reload();
+  };
+  onCleanup(
+    commands.register([
+      { id: 'new-connection', title: WORDS.add, group: 'This page', key: 'n', run: () => router.navigate('/connections/new') },
+      { id: 'find-connection', title: WORDS.search, group: 'This page', key: '/', run: () => search?.focus() },
+    ]),
+  );
+
+  return (
+    <Page
+      title={WORDS.title}
+      lead={WORDS.lead}
+      actions={
+        <LinkButton href="/connections/new" kind="primary" icon="plus">
+          {WORDS.add}
+        </LinkButton>
+      }
+    >
+      <FilterBar
+        search={{
+          label: WORDS.search,
+          value: filters.get('q'),
+          onInput: (q) => filters.set({ q }),
+          ref: (input) => {
+            search = input;
+          },
+        }}
+        active={filters.active()}
+        onClear={() => filters.clear()}
+      >
+        <Select
+          label="State"
+          hide_label
+          size="small"
+          options={STATES}
+          value={filters.get('state')}
+          onChange={(state) => filters.set({ state })}
+        />
+      </FilterBar>
+      <DataTable
+        label={WORDS.title}
+        rows={rows()}
+        problem={list.problem()}
+        onRetry={reload}
+        key={(row) => row.id}
+        href={(row) => `/connections/${row.id}`}
+        muted={(row) => !row.enabled}
+        selection={selection}
+        bulk={(ids) => (
+          <>
+            <Button size="small" onPress={() => void enable(ids, true)}>
+              Switch on
+            </Button>
+            <Button size="small" onPress={() => void enable(ids, false)}>
+              Switch off
+            </Button>
+            <Button size="small" icon="trash" onPress={() => void removeAll(ids)}>
+              Delete…
+            </Button>
+          </>
+        )}
+        columns={[
+          { id: 'name', head: 'Name', cell: (row) => row.name, sort: (row) => row.name },
+          { id: 'type', head: 'Kind', cell: (row) => label(row.db_type), sort: (row) => label(row.db_type) },
+          {
+            id: 'place',
+            head: 'Address',
+            narrow: 'hide',
+            cell: (row) => <span class="mono faint">{placeOf(row)}</span>,
+            sort: placeOf,
+          },
+          {
+            id: 'access',
+            head: 'Access',
+            narrow: 'hide',
+            cell: (row) => (row.read_only ? <Badge tone="water">Read-only</Badge> : <span class="soft">Read and write</span>),
+            sort: (row) => row.read_only,
+          },
+          {
+            id: 'state',
+            head: 'State',
+            cell: (row) => <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? 'On' : 'Off'} />,
+            sort: (row) => row.enabled,
+          },
+        ]}
+        actions={(row) => (
+          <Menu
+            label={`More for ${row.name}`}
+            size="small"
+            items={[
+              { label: 'Test', icon: 'bolt', onSelect: () => void test(row) },
+              { label: 'Look at its tables', icon: 'table', href: `/connections/${row.id}?tab=tables` },
+              { label: 'New tool', icon: 'tool', href: `/tools/new?connection=${row.id}` },
+              {
+                label: row.enabled ? 'Switch off' : 'Switch on',
+                icon: 'pause',
+                onSelect: () => void enable([row.id], !row.enabled),
+              },
+              'line',
+              { label: 'Delete…', icon: 'trash', danger: true, onSelect: () => void removeAll([row.id]) },
+            ]}
+          />
+        )}
+        empty={
+          filters.active() > 0 ? (
+            <EmptyState
+              icon="search"
+              title={WORDS.none_title}
+              action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
+            />
+          ) : (
+            <EmptyState
+              icon="database"
+              title={WORDS.empty_title}
+              action={
+                <>
+                  <LinkButton href="/connections/new" kind="primary" icon="plus">
+                    {WORDS.add}
+                  </LinkButton>
+                  <SampleButton onDone={({ id }) => router.navigate(`/connections/${id}?tab=tables`)} />
+                </>
+              }
+            >
+              <p>{WORDS.empty}</p>
+            </EmptyState>
+          )
+        }
+      />
+    </Page>
+  );
+}

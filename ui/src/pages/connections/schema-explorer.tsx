@@ -1,0 +1,163 @@
+import { createMemo, createSignal, Match, onCleanup, Show, Switch } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { DataTable } from '#ui/src/components/data-table.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createSearchParams, text } from '#ui/src/kernel/search-params.ts';
+import { WORDS } from './words.ts';
+
+type Table = Output<'schema.tables'>['items'][number];
+type Column = Output<'schema.columns'>['items'][number];
+
+const fullName = (table: Pick<Table, 'schema' | 'name'>): string =>
+  table.schema === null ? table.name : `${table.schema}.${table.name}`;
+
+/** The tables of a database and the columns of the chosen one. */
+export function SchemaExplorer(props: { connection_id: string }) {
+  const { call, router, commands } = useKernel();
+  const place = createSearchParams(router, { table: text(), find: text() });
+  const tables = useQuery((signal) => call('schema.tables', { connection_id: props.connection_id }, signal));
+  let search: HTMLInputElement | undefined;
+  onCleanup(
+    commands.register([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]),
+  );
+
+  const shown = createMemo(() => {
+    const words = place.get('find').toLowerCase().split(/\s+/).filter(Boolean);
+    return tables.data()?.items.filter((table) => {
+      const name = `${fullName(table)} ${table.comment ?? ''}`.toLowerCase();
+      return words.every((word) => name.includes(word));
+    });
+  });
+  const chosen = () => tables.data()?.items.find((table) => fullName(table) === place.get('table'));
+  const several = () => new Set(tables.data()?.items.map(({ schema }) => schema)).size > 1;
+
+  return (
+    <div class="explorer">
+      <Panel title="Tables" count={tables.data()?.total}>
+        <FilterBar
+          search={{
+            label: 'Search tables',
+            value: place.get('find'),
+            onInput: (find) => place.set({ find }),
+            ref: (input) => {
+              search = input;
+            },
+          }}
+        />
+        <DataTable
+          label="Tables"
+          rows={shown()}
+          problem={tables.problem()}
+          onRetry={() => void tables.reload()}
+          key={fullName}
+          current={(table) => fullName(table) === place.get('table')}
+          onOpen={(table) => place.set({ table: fullName(table) })}
+          height="60vh"
+          columns={[
+            {
+              id: 'name',
+              head: 'Name',
+              sort: fullName,
+              cell: (table) => (
+                <button type="button" class="table-name mono" onClick={() => place.set({ table: fullName(table) })}>
+                  {several() ? fullName(table) : table.name}
+                </button>
+              ),
+            },
+            { id: 'type', head: 'Kind', width: '6rem', sort: (table) => table.type, cell: (table) => table.type },
+          ]}
+          empty={<EmptyState title={place.get('find') === '' ? WORDS.tables_empty : WORDS.tables_none} />}
+        />
+      </Panel>
+      <Show
+        when={chosen()}
+        keyed
+        fallback={
+          <Panel title="Columns">
+            <EmptyState icon="columns" title={WORDS.pick_table} />
+          </Panel>
+        }
+      >
+        {(table) => <TableColumns connection_id={props.connection_id} table={table} />}
+      </Show>
+    </div>
+  );
+}
+
+function TableColumns(props: { connection_id: string; table: Table }) {
+  const { call } = useKernel();
+  const [find, setFind] = createSignal('');
+  const columns = useQuery((signal) =>
+    call(
+      'schema.columns',
+      {
+        connection_id: props.connection_id,
+        table: props.table.name,
+        ...(props.table.schema === null ? {} : { schema: props.table.schema }),
+      },
+      signal,
+    ),
+  );
+  const shown = () => columns.data()?.items.filter(({ name }) => name.toLowerCase().includes(find().toLowerCase()));
+  const tool_href = () => `/tools/new?connection=${props.connection_id}&table=${encodeURIComponent(fullName(props.table))}`;
+
+  return (
+    <Panel
+      title={fullName(props.table)}
+      count={columns.data()?.total}
+      lead={props.table.comment}
+      actions={
+        <>
+          <CopyButton text={fullName(props.table)} label="the name of the table" />
+          <LinkButton href={tool_href()} kind="primary" icon="tool">
+            {WORDS.make_tool}
+          </LinkButton>
+        </>
+      }
+    >
+      <Show when={(columns.data()?.total ?? 0) > 12}>
+        <FilterBar search={{ label: 'Search columns', value: find(), onInput: setFind }} />
+      </Show>
+      <DataTable
+        label={`Columns of ${fullName(props.table)}`}
+        rows={shown()}
+        problem={columns.problem()}
+        onRetry={() => void columns.reload()}
+        key={(column) => column.name}
+        columns={[
+          { id: 'name', head: 'Column', sort: ({ name }) => name, cell: (column) => <ColumnName column={column} /> },
+          { id: 'type', head: 'Type', cell: ({ type }) => <span class="mono">{type}</span> },
+          { id: 'nullable', head: 'Null', width: '4.5rem', cell: ({ nullable }) => (nullable ? 'yes' : 'no') },
+          { id: 'default', head: 'Default', narrow: 'hide', cell: (column) => <span class="mono faint">{column.default}</span> },
+          { id: 'comment', head: 'Comment', narrow: 'hide', cell: ({ comment }) => comment },
+        ]}
+        empty={<EmptyState title="No column is called like this" />}
+      />
+    </Panel>
+  );
+}
+
+function ColumnName(props: { column: Column }) {
+  const target = () => {
+    const { references } = props.column;
+    return references && `${fullName({ schema: references.schema, name: references.table })}.${references.column}`;
+  };
+  return (
+    <span class="column-name">
+      <span class="mono">{props.column.name}</span>
+      <Switch>
+        <Match when={props.column.primary_key}>
+          <Badge tone="brass">key</Badge>
+        </Match>
+        <Match when={target()}>{(to) => <Badge title={`References ${to()}`}>→ {to()}</Badge>}</Match>
+      </Switch>
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+import { For, Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { duration } from '#ui/src/kernel/words.ts';
+import { ADVICE, LABELS, SUSPECT } from './words.ts';
+
+/** What a try of the connection came to, and what to do about it. `onSuspect` goes to the field that is likely wrong. */
+export function TestResult(props: { result: Output<'connections.test'>; onSuspect?: (field: string) => void }) {
+  const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
+  return (
+    <Notice
+      tone={props.result.success ? (props.result.warnings.length > 0 ? 'brass' : 'good') : 'bad'}
+      title={props.result.success ? `Connected in ${duration(props.result.latency_ms)}` : 'Not connected'}
+      live
+      action={
+        <Show when={props.onSuspect && suspect()}>
+          {(field) => (
+            <Button size="small" onPress={() => props.onSuspect?.(field())}>
+              Go to {LABELS[field()]}
+            </Button>
+          )}
+        </Show>
+      }
+    >
+      <p>{props.result.success ? (props.result.server_version ?? props.result.message) : props.result.message}</p>
+      <Show when={props.result.code}>{(code) => <p>{ADVICE[code()]}</p>}</Show>
+      <Show when={props.result.warnings.length > 0}>
+        <ul class="bullets">
+          <For each={props.result.warnings}>{(warning) => <li>{warning}</li>}</For>
+        </ul>
+      </Show>
+    </Notice>
+  );
+}

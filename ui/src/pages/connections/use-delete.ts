@@ -1,0 +1,58 @@
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { useUndo } from '#ui/src/components/use-undo.ts';
+import { WORDS } from './words.ts';
+
+const NAMED = 5;
+
+/** Asks with the names of all that goes with the connections, deletes them, offers to take it back. True when deleted. */
+export function useDelete() {
+  const { call, dialogs, toasts } = useKernel();
+  const say = useUndo();
+
+  const owned = async (id: string) => {
+    const filter = { connection_id: id, limit: NAMED };
+    const [tools, resources, prompts] = await Promise.all([
+      call('tools.list', filter),
+      call('resources.list', filter),
+      call('prompts.list', filter),
+    ]);
+    return [line('tool', tools), line('resource', resources), line('prompt', prompts)].filter((text) => text !== undefined);
+  };
+
+  return async (chosen: readonly { id: string; name: string }[], onUndone: () => void = () => {}): Promise<boolean> => {
+    const first = chosen[0];
+    if (first === undefined) return false;
+    try {
+      const lists = await Promise.all(
+        chosen.map(async ({ id, name }) => [
+          `The connection ${name}`,
+          ...(await owned(id)).map((text) => (chosen.length === 1 ? text : `${name}: ${text}`)),
+        ]),
+      );
+      const agreed = await dialogs.confirm({
+        title: chosen.length === 1 ? WORDS.delete_title(first.name) : WORDS.delete_many(chosen.length),
+        text: WORDS.delete_text,
+        goes: lists.flat(),
+        action: chosen.length === 1 ? 'Delete connection' : `Delete ${plural(chosen.length, 'connection')}`,
+        danger: true,
+      });
+      if (!agreed) return false;
+      for (const { id, name } of chosen) {
+        await call('connections.delete', { id });
+        say(WORDS.deleted(name), { type: 'connection', id, action: 'delete' }, onUndone);
+      }
+      return true;
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+      return false;
+    }
+  };
+}
+
+function line(noun: string, { items, total }: { items: readonly { name: string }[]; total: number }): string | undefined {
+  if (total === 0) return undefined;
+  const names = items.map(({ name }) => name).join(', ');
+  return `${plural(total, noun)}: ${names}${total > items.length ? ', …' : ''}`;
+}

@@ -1,0 +1,81 @@
+import { For, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Icon, type IconName } from '#ui/src/components/icon.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import type { FlowNode, FlowPicture } from '#ui/src/kernel/flow-graph.ts';
+import { count } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+const ICONS = {
+  tool: 'tool',
+  resource: 'file',
+  prompt: 'message',
+  connection: 'database',
+  server: 'rocket',
+} as const satisfies Record<FlowNode['kind'], IconName>;
+
+/** The drawing as nested lists of links. */
+export function FlowList(props: { picture: FlowPicture }) {
+  const connections = () => props.picture.nodes.filter(({ kind }) => kind === 'connection');
+  const of = (id: string | null) =>
+    props.picture.nodes.filter(({ kind, connection_id }) => kind !== 'connection' && kind !== 'server' && connection_id === id);
+  return (
+    <div class="stack">
+      <For each={connections()}>
+        {(connection) => (
+          <Panel
+            title={connection.name}
+            count={of(connection.id).length}
+            lead={connection.detail}
+            actions={<Calls node={connection} />}
+            flush
+          >
+            <Nodes nodes={of(connection.id)} />
+          </Panel>
+        )}
+      </For>
+      <Show when={of(null).length > 0}>
+        <Panel title={WORDS.free_prompts} count={of(null).length} flush>
+          <Nodes nodes={of(null)} />
+        </Panel>
+      </Show>
+    </div>
+  );
+}
+
+function Nodes(props: { nodes: readonly FlowNode[] }) {
+  return (
+    <ul class="flow-rows">
+      <For each={props.nodes}>
+        {(node) => (
+          <li data-off={node.enabled ? undefined : 'true'}>
+            <Icon name={ICONS[node.kind]} size={14} />
+            <Link href={node.href} class="mono">
+              {node.name}
+            </Link>
+            <span class="faint small truncate">{node.detail}</span>
+            <Show when={node.writes}>
+              <Badge tone="brass">{WORDS.writes}</Badge>
+            </Show>
+            <Show when={!node.enabled}>
+              <Badge>{WORDS.off}</Badge>
+            </Show>
+            <Calls node={node} />
+          </li>
+        )}
+      </For>
+    </ul>
+  );
+}
+
+function Calls(props: { node: FlowNode }) {
+  return (
+    <span class="flow-calls faint small num">
+      {props.node.calls === 0 ? WORDS.no_calls : WORDS.calls(count(props.node.calls))}
+      <Show when={props.node.errors > 0}>
+        <span class="flow-errors">, {WORDS.errors(count(props.node.errors))}</span>
+      </Show>
+    </span>
+  );
+}

@@ -1,0 +1,57 @@
+import type { Output } from '#core/contract/index.ts';
+import { toCsv } from '#ui/src/kernel/metrics.ts';
+
+export type CallEntry = Output<'logs.list'>['items'][number];
+
+const PAGE = 200;
+const MOST = 10_000;
+const COLUMNS = [
+  'timestamp',
+  'kind',
+  'name',
+  'success',
+  'error',
+  'duration_ms',
+  'wait_ms',
+  'rows',
+  'client',
+  'token_prefix',
+  'connection_id',
+  'snapshot_version',
+] as const satisfies readonly (keyof CallEntry)[];
+
+/** Reads the newest calls page by page and hands them to the browser as a file. */
+export async function saveCalls(
+  form: 'csv' | 'json',
+  load: (skip: number, limit: number) => Promise<Output<'logs.list'>>,
+): Promise<{ saved: number; total: number }> {
+  const entries = new Map<string, CallEntry>();
+  let total = 0;
+  for (let skip = 0; skip < MOST; skip += PAGE) {
+    const page = await load(skip, PAGE);
+    total = page.total;
+    // A call that came meanwhile shifts the pages: then some are read twice.
+    for (const entry of page.items) entries.set(entry.id, entry);
+    if (skip + page.items.length >= total || page.items.length === 0) break;
+  }
+  const list = [...entries.values()];
+  const text =
+    form === 'csv'
+      ? toCsv(
+          COLUMNS,
+          list.map((entry) => COLUMNS.map((column) => entry[column])),
+        )
+      : JSON.stringify(list, null, 2);
+  saveFile(`calls.${form}`, form === 'csv' ? 'text/csv' : 'application/json', text);
+  return { saved: list.length, total };
+}
+
+export function saveFile(name: string, type: string, content: BlobPart): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,159 @@
+import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
+import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { Drawer } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { Select } from '#ui/src/components/select.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createLiveLog, LEVELS, type Line, lineText, matches, SOURCES } from '#ui/src/kernel/live-log.ts';
+import { createLiveStream, type StreamState } from '#ui/src/kernel/live-stream.ts';
+import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { LogList } from './log-list.tsx';
+import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS, WORDS } from './words.ts';
+
+const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed: 'plain' } as const satisfies Record<
+  StreamState,
+  Tone
+>;
+
+/** What happens now on the server and its hosts. */
+export function LivePanel() {
+  const { call, commands, router, toasts } = useKernel();
+  const params = createSearchParams(router, {
+    level: oneOf(['INFO', 'DEBUG', 'WARNING', 'ERROR']),
+    source: choice(SOURCES),
+    q: text(),
+  });
+  const [follow, setFollow] = createSignal(true);
+  const [shown, setShown] = createSignal<Line>();
+  const log = createLiveLog(window.location.origin.replace(/^http/, 'ws'), () => {
+    stream.close();
+    stream.open();
+  });
+  const stream = createLiveStream({
+    url: () => log.url(),
+    onMessage: (frame) => log.take(frame),
+    // The next call finds out that the session is over, and says so.
+    onFinal: () => void call('deploy.status', {}).catch(() => undefined),
+  });
+  const entries = createMemo(() => {
+    const wanted = params.get('q').trim();
+    return wanted === '' ? log.entries() : log.entries().filter((entry) => matches(entry, wanted));
+  });
+  let search: HTMLInputElement | undefined;
+
+  createEffect(on([() => params.get('level'), () => params.get('source')], ([level, source]) => log.select({ level, source })));
+  onMount(() => stream.open());
+  onCleanup(() => stream.close());
+  const toggle = () => (log.paused() ? log.resume() : log.pause());
+  onCleanup(
+    commands.register([
+      { id: 'log-pause', title: 'Pause or resume the live log', group: 'This page', key: 'p', run: toggle },
+      { id: 'log-search', title: 'Find in the live log', group: 'This page', key: '/', run: () => search?.focus() },
+      { id: 'log-clear', title: 'Clear the live log', group: 'This page', run: () => log.clear() },
+    ]),
+  );
+  const copyAll = async () => {
+    const lines = entries().flatMap((entry) => ('line' in entry ? [lineText(entry.line)] : []));
+    try {
+      await navigator.clipboard.writeText(lines.join('\n'));
+      toasts.show(WORDS.copied(lines.length), 'good');
+    } catch {
+      toasts.show(WORDS.no_copy, 'bad');
+    }
+  };
+
+  return (
+    <div class="logs-live">
+      <FilterBar
+        search={{
+          label: WORDS.search_live,
+          value: params.get('q'),
+          onInput: (q) => params.set({ q }),
+          ref: (input) => (search = input),
+        }}
+        end={
+          <StatusDot
+            tone={STATE_TONE[stream.state()]}
+            label={STATE_WORDS[stream.state()]}
+            pulse={stream.state() === 'connecting'}
+          />
+        }
+      >
+        <Select
+          label={WORDS.level}
+          hide_label
+          value={params.get('level')}
+          onChange={(level) => params.set({ level })}
+          options={LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
+        />
+        <Select
+          label={WORDS.source}
+          hide_label
+          value={params.get('source') ?? 'all'}
+          onChange={(source) => params.set({ source: source === 'all' ? undefined : source })}
+          options={[
+            { value: 'all' as const, label: WORDS.every_source },
+            ...SOURCES.map((value) => ({ value, label: SOURCE_WORDS[value] })),
+          ]}
+        />
+        <div class="row">
+          <Button size="small" aria-pressed={log.paused()} icon={log.paused() ? 'play' : 'pause'} onPress={toggle}>
+            {log.paused() ? (log.waiting() > 0 ? WORDS.resume_with(log.waiting()) : WORDS.resume) : WORDS.pause}
+          </Button>
+          <Button size="small" kind="quiet" aria-pressed={follow()} onPress={() => setFollow(!follow())}>
+            {WORDS.follow}
+          </Button>
+          <Button size="small" kind="quiet" onPress={() => void copyAll()}>
+            {WORDS.copy}
+          </Button>
+          <Button size="small" kind="quiet" onPress={() => log.clear()}>
+            {WORDS.clear}
+          </Button>
+        </div>
+      </FilterBar>
+      <Show
+        when={entries().length > 0}
+        fallback={
+          <div class="logs-none">
+            <EmptyState title={params.get('q') === '' ? WORDS.quiet : WORDS.no_line}>
+              {params.get('q') === '' ? WORDS.quiet_text : WORDS.no_line_text}
+            </EmptyState>
+          </div>
+        }
+      >
+        <LogList entries={entries()} follow={follow() && !log.paused()} onFollow={setFollow} onOpen={setShown} />
+      </Show>
+      <Drawer open={shown() !== undefined} title={WORDS.line} onClose={() => setShown(undefined)}>
+        <Show when={shown()}>{(line) => <LineDetail line={line()} />}</Show>
+      </Drawer>
+    </div>
+  );
+}
+
+function LineDetail(props: { line: Line }) {
+  return (
+    <div class="stack">
+      <KeyValue
+        items={[
+          { label: WORDS.time, value: new Date(props.line.timestamp).toLocaleString(), copy: props.line.timestamp },
+          { label: WORDS.level, value: props.line.level },
+          { label: WORDS.source, value: SOURCE_WORDS[props.line.source] },
+          { label: WORDS.message, value: props.line.message },
+          ...Object.entries(props.line.fields ?? {}).map(([label, value]) => ({
+            label,
+            value: String(value),
+            mono: true,
+            copy: String(value),
+          })),
+        ]}
+      />
+      <div class="row">
+        <CopyButton text={lineText(props.line)} label="the line" kind="plain" />
+      </div>
+    </div>
+  );
+}

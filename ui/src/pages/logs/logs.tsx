@@ -1,0 +1,27 @@
+import { Page } from '#ui/src/components/page.tsx';
+import { Tabs } from '#ui/src/components/tabs.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
+import { LivePanel } from './live-panel.tsx';
+import { RequestsPanel } from './requests-panel.tsx';
+import { WORDS } from './words.ts';
+import './logs.css';
+
+/** The live log and the log of calls. */
+export function Logs() {
+  const { router } = useKernel();
+  const params = createSearchParams(router, { view: oneOf(['live', 'requests']) });
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead} width="full">
+      <Tabs
+        label={WORDS.views}
+        value={params.get('view')}
+        onChange={(view) => router.navigate(view === 'live' ? '/logs' : '/logs?view=requests', { replace: true })}
+        tabs={[
+          { value: 'live', label: WORDS.live, panel: () => <LivePanel /> },
+          { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
+        ]}
+      />
+    </Page>
+  );
+}

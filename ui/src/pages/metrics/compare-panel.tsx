@@ -1,0 +1,76 @@
+import { createMemo, createSignal, Show } from 'solid-js';
+import { Chart, type ChartSeries } from '#ui/src/components/chart.tsx';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fromKey, INTERVAL_SECONDS, type Kind, type Period, type Series } from '#ui/src/kernel/metrics.ts';
+import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { count, duration } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+const TOKENS = ['--water', '--brass', '--good', '--bad', '--ink-faint'] as const;
+const FIGURES = [
+  { value: 'calls', label: WORDS.calls, format: count },
+  { value: 'errors', label: WORDS.errors, format: count },
+  { value: 'p50_ms', label: WORDS.median, format: duration },
+  { value: 'p95_ms', label: 'p95', format: duration },
+  { value: 'p99_ms', label: 'p99', format: duration },
+] as const;
+type Figure = (typeof FIGURES)[number]['value'];
+
+/** One figure of several things in one drawing. */
+export function ComparePanel(props: { period: Period; keys: readonly string[]; refreshed: unknown }) {
+  const { call } = useKernel();
+  const [figure, setFigure] = createSignal<Figure>('calls');
+  const shown = () => FIGURES.find(({ value }) => value === figure()) ?? FIGURES[0];
+  const compared = () => props.keys.flatMap((key) => fromKey(key) ?? []).slice(0, TOKENS.length);
+  const read = async (period: Period, of: { kind: Kind; name: string }, signal: AbortSignal) => {
+    const { kind, name } = of;
+    const answer = await call(
+      'metrics.timeseries',
+      { period, interval_seconds: INTERVAL_SECONDS[period], tool: name, kind },
+      signal,
+    );
+    return { name, points: answer.points };
+  };
+  const all = useQuery(
+    (signal) => {
+      const { period } = props;
+      return Promise.all(compared().map((of) => read(period, of, signal)));
+    },
+    { watch: () => [props.period, props.keys.join(), props.refreshed] },
+  );
+  const times = createMemo(() => (all.data()?.[0]?.points ?? []).map(({ timestamp }) => Date.parse(timestamp)));
+  const series = createMemo<ChartSeries[]>(() =>
+    (all.data() ?? []).map(({ name, points }, index) => ({
+      label: name,
+      token: TOKENS[index] ?? TOKENS[0],
+      values: points.map((point) => valueAt(point, figure())),
+    })),
+  );
+  return (
+    <Panel
+      title={WORDS.compare}
+      actions={<SegmentedControl label={WORDS.compare_by} value={figure()} onChange={setFigure} options={FIGURES} />}
+    >
+      <div class="panel-body stack">
+        <Show when={all.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void all.reload()} />}</Show>
+        <Chart
+          label={`${WORDS.compare}: ${shown().label}, ${PERIOD_WORDS[props.period]}`}
+          times={times()}
+          step_seconds={INTERVAL_SECONDS[props.period]}
+          series={series()}
+          format={shown().format}
+        />
+        <Show when={props.keys.length > TOKENS.length}>
+          <p class="small faint">{WORDS.too_many}</p>
+        </Show>
+      </div>
+    </Panel>
+  );
+}
+
+const valueAt = (point: Series['points'][number], figure: Figure): number | null =>
+  figure.endsWith('_ms') && point.calls === 0 ? null : point[figure];

@@ -1,0 +1,108 @@
+import { createMemo, Show } from 'solid-js';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Skeleton } from '#ui/src/components/skeleton.tsx';
+import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { callsHref, errorTone, fromKey, PERIODS, toRows, topBy, totalsOf } from '#ui/src/kernel/metrics.ts';
+import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { createSelection } from '#ui/src/kernel/selection.ts';
+import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { ComparePanel } from './compare-panel.tsx';
+import { SeriesPanel } from './series-panel.tsx';
+import { UsageTable } from './usage-table.tsx';
+import { WORDS } from './words.ts';
+import './metrics.css';
+
+const POLL_MS = 15_000;
+const MINUTES = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 } as const;
+
+/** What was called, how long it took, what failed: everything, or one tool beside others. */
+export function Metrics() {
+  const { call, router } = useKernel();
+  // The newest day first: who looks has usually heard of something today.
+  const params = createSearchParams(router, { period: oneOf(['24h', '1h', '6h', '7d']), of: text() });
+  const period = () => params.get('period');
+  const stats = useQuery((signal) => call('metrics.stats', { period: period() }, signal), { every_ms: POLL_MS, watch: period });
+  const rows = createMemo(() => {
+    const given = stats.data();
+    return given === undefined ? undefined : toRows(given);
+  });
+  const chosen = () => fromKey(params.get('of'));
+  const chosenRow = () => rows()?.find(({ key }) => key === params.get('of'));
+  const compared = createSelection();
+
+  return (
+    <Page
+      title={WORDS.title}
+      lead={WORDS.lead}
+      actions={
+        <SegmentedControl
+          label={WORDS.period}
+          value={period()}
+          onChange={(value) => params.set({ period: value })}
+          options={PERIODS.map((value) => ({ value, label: value }))}
+        />
+      }
+    >
+      <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void stats.reload()} />}</Show>
+      <Figures rows={rows()} period={period()} />
+      <SeriesPanel
+        period={period()}
+        of={chosen()}
+        usage={chosenRow()}
+        refreshed={stats.data()}
+        onBack={() => params.clear('of')}
+      />
+      <Show when={compared.count() > 1}>
+        <ComparePanel period={period()} keys={[...compared.ids()]} refreshed={stats.data()} />
+      </Show>
+      <UsageTable
+        rows={rows()}
+        period={period()}
+        current={params.get('of')}
+        selection={compared}
+        onOpen={(row) => {
+          params.set({ of: row.key === params.get('of') ? '' : row.key });
+          document.querySelector('#main')?.scrollIntoView({ block: 'start' });
+        }}
+      />
+    </Page>
+  );
+}
+
+function Figures(props: { rows: ReturnType<typeof toRows> | undefined; period: keyof typeof MINUTES }) {
+  const total = () => totalsOf(props.rows ?? []);
+  const slowest = () => topBy(props.rows ?? [], 'p95_ms', 1)[0];
+  const known = (text: () => string) => (
+    <Show when={props.rows} fallback={<Skeleton width="half" height="1.75rem" />}>
+      {text()}
+    </Show>
+  );
+  return (
+    <StatGrid>
+      <Stat
+        label={WORDS.calls}
+        value={known(() => count(total().calls))}
+        hint={WORDS.a_minute((total().calls / MINUTES[props.period]).toFixed(1))}
+        href={callsHref({ range: props.period })}
+      />
+      <Stat
+        label={WORDS.errors}
+        value={known(() => count(total().errors))}
+        hint={WORDS.of_calls(percent(total().error_rate))}
+        tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
+        href={callsHref({ outcome: 'failed', range: props.period })}
+      />
+      <Stat label={WORDS.average} value={known(() => duration(total().avg_ms))} hint={PERIOD_WORDS[props.period]} />
+      <Stat
+        label={WORDS.slowest}
+        value={known(() => duration(slowest()?.p95_ms ?? 0))}
+        hint={<span class="mono">{slowest()?.name ?? WORDS.nothing_slow}</span>}
+      />
+    </StatGrid>
+  );
+}

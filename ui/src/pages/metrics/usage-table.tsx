@@ -1,0 +1,128 @@
+import { createMemo, createSignal, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { DataTable, type Column } from '#ui/src/components/data-table.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { callsHref, type Kind, KINDS, type Period, type UsageRow } from '#ui/src/kernel/metrics.ts';
+import { KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import type { Selection } from '#ui/src/kernel/selection.ts';
+import { bytes, count, duration, percent } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+interface UsageTableProps {
+  rows: readonly UsageRow[] | undefined;
+  period: Period;
+  current: string;
+  selection: Selection;
+  onOpen: (row: UsageRow) => void;
+}
+
+/** Every tool, resource and prompt that was called, sortable by each figure; the most called stands first. */
+export function UsageTable(props: UsageTableProps) {
+  const [kind, setKind] = createSignal<Kind | 'all'>('all');
+  const [wanted, setWanted] = createSignal('');
+  const shown = createMemo(() =>
+    props.rows
+      ?.filter(
+        (row) => (kind() === 'all' || row.kind === kind()) && row.name.toLowerCase().includes(wanted().trim().toLowerCase()),
+      )
+      .toSorted((a, b) => b.calls - a.calls),
+  );
+  const columns: Column<UsageRow>[] = [
+    {
+      id: 'name',
+      head: 'Name',
+      sort: ({ name }) => name,
+      cell: (row) => (
+        <span class="metrics-name">
+          <span class="mono">{row.name}</span>
+          <Show when={row.kind !== 'tool'}>
+            <Badge>{KIND_WORDS[row.kind]}</Badge>
+          </Show>
+        </span>
+      ),
+    },
+    { id: 'calls', head: WORDS.calls, align: 'end', sort: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+    {
+      id: 'errors',
+      head: WORDS.errors,
+      align: 'end',
+      sort: ({ errors }) => errors,
+      cell: (row) => (
+        <Show when={row.errors > 0} fallback={<span class="faint">0</span>}>
+          <Link class="metrics-bad" href={callsHref({ kind: row.kind, name: row.name, outcome: 'failed', range: props.period })}>
+            {count(row.errors)}
+          </Link>
+        </Show>
+      ),
+    },
+    {
+      id: 'rate',
+      head: WORDS.error_rate,
+      align: 'end',
+      narrow: 'hide',
+      sort: ({ error_rate }) => error_rate,
+      cell: ({ error_rate }) => percent(error_rate),
+    },
+    ...(['p50_ms', 'p95_ms', 'p99_ms'] as const).map((field): Column<UsageRow> => ({
+      id: field,
+      head: field.slice(0, 3),
+      align: 'end',
+      sort: (row) => row[field],
+      cell: (row) => duration(row[field]),
+      ...(field === 'p95_ms' ? {} : { narrow: 'hide' }),
+    })),
+    { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', sort: ({ rows }) => rows, cell: ({ rows }) => count(rows) },
+    { id: 'bytes', head: 'Sent', align: 'end', narrow: 'hide', sort: (row) => row.bytes, cell: (row) => bytes(row.bytes) },
+    {
+      id: 'last',
+      head: 'Last call',
+      align: 'end',
+      narrow: 'hide',
+      sort: ({ last_called_at }) => last_called_at,
+      cell: (row) => <Ago iso={row.last_called_at} />,
+    },
+  ];
+
+  return (
+    <Panel title={WORDS.used} lead={WORDS.used_lead} count={props.rows?.length} flush>
+      <div class="metrics-filter">
+        <FilterBar
+          search={{ label: WORDS.search, value: wanted(), onInput: setWanted }}
+          end={
+            <SegmentedControl
+              label={WORDS.kinds}
+              value={kind()}
+              onChange={setKind}
+              options={[
+                { value: 'all' as const, label: WORDS.all },
+                ...KINDS.map((value) => ({ value, label: `${KIND_WORDS[value]}s` })),
+              ]}
+            />
+          }
+        />
+      </div>
+      <DataTable
+        label={WORDS.used}
+        rows={shown()}
+        columns={columns}
+        key={({ key }) => key}
+        onOpen={props.onOpen}
+        current={({ key }) => key === props.current}
+        selection={props.selection}
+        empty={
+          <Show when={props.rows?.length === 0} fallback={<EmptyState title={WORDS.no_match}>{WORDS.no_match_text}</EmptyState>}>
+            <EmptyState title={WORDS.empty_title} action={<LinkButton href="/playground">{WORDS.empty_action}</LinkButton>}>
+              {WORDS.empty_text}
+            </EmptyState>
+          </Show>
+        }
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,55 @@
+import { createMemo, createSignal, For, Show } from 'solid-js';
+import { SearchInput } from '#ui/src/components/filter-bar.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import type { Noun, Offer } from '#ui/src/kernel/playground.ts';
+import { NOUN_WORDS, WORDS } from './words.ts';
+
+const NOUNS = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly Noun[];
+
+/** Everything that is deployed, to choose from. */
+export function OfferList(props: { offers: readonly Offer[]; current: string | undefined; onChoose: (offer: Offer) => void }) {
+  const [wanted, setWanted] = createSignal('');
+  const groups = createMemo(() => {
+    const words = wanted().toLowerCase().split(/\s+/).filter(Boolean);
+    const found = props.offers.filter(({ name, title = '', description }) => {
+      const text = `${name} ${title} ${description}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    return NOUNS.map((noun) => ({ noun, offers: found.filter((offer) => offer.noun === noun) })).filter(
+      ({ offers }) => offers.length > 0,
+    );
+  });
+  return (
+    <Panel title={WORDS.choose} count={props.offers.length} flush>
+      <div class="play-search">
+        <SearchInput label={WORDS.search} placeholder={WORDS.search} value={wanted()} onInput={setWanted} />
+      </div>
+      <nav class="play-offers" aria-label={WORDS.choose}>
+        <For each={groups()} fallback={<p class="small soft play-none">{WORDS.none_found}</p>}>
+          {(group) => (
+            <section>
+              <h3>{NOUN_WORDS[group.noun]}</h3>
+              <ul>
+                <For each={group.offers}>
+                  {(offer) => (
+                    <li>
+                      <button
+                        type="button"
+                        class="play-offer"
+                        aria-current={offer.key === props.current ? 'true' : undefined}
+                        onClick={() => props.onChoose(offer)}
+                      >
+                        <span class="mono truncate">{offer.name}</span>
+                        <Show when={offer.title}>{(title) => <span class="faint small truncate">{title()}</span>}</Show>
+                      </button>
+                    </li>
+                  )}
+                </For>
+              </ul>
+            </section>
+          )}
+        </For>
+      </nav>
+    </Panel>
+  );
+}

@@ -1,0 +1,125 @@
+import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import type { Connection } from '#core/contract/connections.ts';
+import type { TableColumn } from '#core/contract/schema.ts';
+import type { Tool, ToolDraft } from '#core/contract/tools.ts';
+import { useBuilderWorld } from '#ui/src/components/builder/use-builder-world.ts';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { blankTool } from '#ui/src/kernel/builder-drafts.ts';
+import { dialectOf } from '#ui/src/kernel/builder-sql.ts';
+import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/kernel/builder-tables.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { ToolBuilder } from './tool-builder.tsx';
+import { TOOL_WORDS as WORDS } from './words.ts';
+
+/** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table. */
+export function NewTool() {
+  const { call, router, toasts } = useKernel();
+  const world = useBuilderWorld('tools');
+  const wanted = router.query().get('connection') ?? '';
+  const table = router.query().get('table');
+  const columns = useQuery(async (signal): Promise<readonly TableColumn[]> => {
+    if (table === null || wanted === '') return [];
+    return (await call('schema.columns', { connection_id: wanted, table }, signal)).items;
+  });
+  const saved = (tool: Tool) => {
+    router.navigate(`/tools/${tool.id}`, { replace: true });
+    toasts.show(WORDS.created, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
+  };
+  const settled = () => columns.data() !== undefined || columns.problem() !== undefined;
+
+  return (
+    <Page title={WORDS.new} width="full" back={{ href: '/tools', label: WORDS.back }}>
+      <Switch fallback={<SkeletonList rows={6} label="Loading the connections" />}>
+        <Match when={world.problem()}>
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void world.reload()} />}
+        </Match>
+        <Match when={settled() ? world.connections() : undefined}>
+          {(connections) => (
+            <>
+              <Show when={columns.problem()}>
+                <Notice tone="brass">{WORDS.table_missing}</Notice>
+              </Show>
+              <Draft
+                connections={connections()}
+                tags={world.tags()}
+                connection_id={wanted}
+                table={columns.problem() === undefined ? table : null}
+                columns={columns.data() ?? []}
+                onSaved={saved}
+              />
+            </>
+          )}
+        </Match>
+      </Switch>
+    </Page>
+  );
+}
+
+interface DraftProps {
+  connections: readonly Connection[];
+  tags: readonly string[];
+  connection_id: string;
+  table: string | null;
+  columns: readonly TableColumn[];
+  onSaved: (tool: Tool) => void;
+}
+
+function Draft(props: DraftProps) {
+  const { router, dialogs } = useKernel();
+  const recipes = createMemo(() => recipesFor(props.columns));
+  const [recipe, setRecipe] = createSignal<TableRecipe>(recipes()[0]?.recipe ?? 'list');
+  const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? only(props.connections);
+  const initial = (): ToolDraft => {
+    const blank = blankTool(connection()?.id ?? '');
+    if (props.table === null || props.columns.length === 0) return blank;
+    const dialect = dialectOf(connection()?.db_type);
+    return { ...blank, ...draftFromTable(recipe(), { table: { ...partsOf(props.table), comment: null }, columns: props.columns, dialect }) };
+  };
+  const choose = async (next: TableRecipe) => {
+    const text = router.blocked();
+    const agreed =
+      text === undefined ||
+      (await dialogs.confirm({ title: WORDS.recipe_title, text, action: WORDS.recipe_action, cancel: WORDS.recipe_stay, danger: true }));
+    // Setting it again shows the one that is still chosen.
+    setRecipe(agreed ? next : recipe());
+  };
+  return (
+    <Show when={{ recipe: recipe() }} keyed>
+      {(_) => (
+        <ToolBuilder
+          connections={props.connections}
+          tags={props.tags}
+          initial={initial()}
+          onSaved={(tool) => props.onSaved(tool)}
+          before={
+            <Show when={props.columns.length > 0 && props.table}>
+              {(table) => (
+                <div class="recipe">
+                  <span class="small soft">{WORDS.from_table(table())}</span>
+                  <SegmentedControl
+                    label={WORDS.recipe}
+                    value={recipe()}
+                    onChange={(next) => void choose(next)}
+                    options={recipes().map(({ recipe: value, label }) => ({ value, label }))}
+                  />
+                </div>
+              )}
+            </Show>
+          }
+        />
+      )}
+    </Show>
+  );
+}
+
+const only = (connections: readonly Connection[]): Connection | undefined =>
+  connections.length === 1 ? connections[0] : undefined;
+
+function partsOf(table: string): { schema: string | null; name: string } {
+  const dot = table.indexOf('.');
+  return dot < 0 ? { schema: null, name: table } : { schema: table.slice(0, dot), name: table.slice(dot + 1) };
+}

@@ -1,0 +1,166 @@
+import { createMemo, createSignal, type JSX } from 'solid-js';
+import type { Connection } from '#core/contract/connections.ts';
+import type { Parameter } from '#core/contract/parameters.ts';
+import { type Tool, ToolDraft } from '#core/contract/tools.ts';
+import { BuilderFrame, type Side } from '#ui/src/components/builder/builder-frame.tsx';
+import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
+import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
+import { PreviewPane } from '#ui/src/components/builder/preview-pane.tsx';
+import { StatementPanel } from '#ui/src/components/builder/statement-panel.tsx';
+import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
+import { useStatement } from '#ui/src/components/builder/use-statement.ts';
+import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useForm } from '#ui/src/components/use-form.ts';
+import { changedFields, toToolDraft } from '#ui/src/kernel/builder-drafts.ts';
+import { trimmed } from '#ui/src/kernel/builder-parameters.ts';
+import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
+import type { Form, Path } from '#ui/src/kernel/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { AboutPanel, LimitsPanel, ResultPanel } from './tool-fields.tsx';
+import { TOOL_LABELS, TOOL_WORDS as WORDS } from './words.ts';
+
+interface ToolBuilderProps {
+  connections: readonly Connection[];
+  /** Every tag that is in use. */
+  tags: readonly string[];
+  initial: ToolDraft;
+  /** The stored tool; absent while it is new. */
+  tool?: Tool | undefined;
+  onSaved: (tool: Tool) => void;
+  /** Where the statement can come from. */
+  before?: JSX.Element;
+}
+
+/** One tool, from its statement to what a model sees of it. */
+export function ToolBuilder(props: ToolBuilderProps) {
+  const { call } = useKernel();
+  // A page is made anew for another tool.
+  // oxlint-disable-next-line solid/reactivity
+  let stored = props.tool;
+  const [side, setSide] = createSignal<Side>('preview');
+
+  const form: Form<ToolDraft> = useForm<ToolDraft, Tool>({
+    schema: ToolDraft,
+    initial: () => props.initial,
+    labels: TOOL_LABELS,
+    unsaved: WORDS.unsaved,
+    async submit(values) {
+      const draft = { ...values, parameters: values.parameters.map(trimmed) };
+      if (stored === undefined) return call('tools.create', draft);
+      return call('tools.update', { id: stored.id, version: stored.version, ...changedFields(draft, form.changed()) });
+    },
+    async latest() {
+      stored = await call('tools.get', { id: stored?.id ?? '' });
+      return toToolDraft(stored);
+    },
+    onDone(tool) {
+      stored = tool;
+      form.reset(toToolDraft(tool));
+      props.onSaved(tool);
+    },
+  });
+
+  const check = useDraftCheck({
+    watch: () => [
+      form.values.connection_id,
+      form.values.name,
+      form.values.title,
+      form.values.description,
+      form.values.sql_query,
+      JSON.stringify(form.values.parameters),
+      form.values.return_type,
+      form.values.transform_template,
+      form.values.read_only,
+      JSON.stringify(form.values.annotations),
+    ],
+    async load(signal) {
+      const { connection_id, name, title, description, sql_query, parameters, ...rest } = form.snapshot();
+      const { return_type, transform_template, read_only, annotations, tags } = rest;
+      if (connection_id === '' || sql_query.trim() === '') return undefined;
+      const about = { name, title, description, tags };
+      const query = { connection_id, sql_query, parameters: parameters.map(trimmed), transform_template };
+      return call('preview.tool', { ...about, ...query, return_type, read_only, annotations }, signal);
+    },
+    sql: () => form.values.sql_query,
+  });
+  const error = (path: Path<ToolDraft>) => form.error(path) ?? check.error(path);
+
+  const statement = useStatement({
+    connections: () => props.connections,
+    connection_id: () => form.values.connection_id,
+    sql: () => form.values.sql_query,
+    setSql: (sql) => form.set('sql_query', sql),
+    parameters: () => form.values.parameters,
+    setParameters: (parameters) => form.set('parameters', parameters),
+    template: () => form.values.transform_template,
+    becomes: () => ({ return_type: form.values.return_type }),
+    refused: check.refused,
+  });
+  const run = () => {
+    setSide('preview');
+    void statement.run();
+  };
+  const save = () => void form.submit();
+  const template_faults = createMemo(() =>
+    check.faultsOf('transform_template', form.values.transform_template ?? '', statement.result()?.transform_error),
+  );
+  const snippets = createMemo(() => {
+    const values = { ...form.values, parameters: form.values.parameters.map(trimmed) };
+    if (props.tool === undefined) return snippetsOf('tools.create', window.location.origin, values);
+    const { id, version } = props.tool;
+    const changed = form.changed();
+    return snippetsOf('tools.update', window.location.origin, {
+      id,
+      version,
+      ...changedFields(values, changed.length > 0 ? changed : ['description', 'sql_query', 'parameters']),
+    });
+  });
+
+  return (
+    <BuilderFrame
+      form={form}
+      fresh={props.tool === undefined}
+      save={props.tool === undefined ? WORDS.create : WORDS.save}
+      side={side()}
+      onSide={setSide}
+      onRun={run}
+      preview={() => (
+        <PreviewPane
+          statement={statement}
+          ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
+        />
+      )}
+      model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
+      script={() => <ScriptView {...snippets()} />}
+    >
+      <StatementPanel
+        statement={statement}
+        connections={props.connections}
+        connection_id={form.values.connection_id}
+        onConnection={(id) => form.set('connection_id', id)}
+        connection_error={error('connection_id')}
+        sql={form.values.sql_query}
+        onSql={(sql) => form.set('sql_query', sql)}
+        sql_error={error('sql_query')}
+        onSave={save}
+        before={props.before}
+      />
+      <Panel title={BUILDER_WORDS.parameters} count={form.values.parameters.length}>
+        <div class="panel-body">
+          <ParameterTable
+            label={BUILDER_WORDS.parameters}
+            value={form.values.parameters}
+            onChange={(parameters: Parameter[]) => form.set('parameters', parameters)}
+            error={(path) => error(`parameters.${path}`)}
+            used={statement.names()}
+            empty={BUILDER_WORDS.no_parameters}
+          />
+        </div>
+      </Panel>
+      <ResultPanel form={form} statement={statement} error={error} faults={template_faults()} onSave={save} />
+      <AboutPanel form={form} error={error} tags={props.tags} />
+      <LimitsPanel form={form} statement={statement} error={error} />
+    </BuilderFrame>
+  );
+}

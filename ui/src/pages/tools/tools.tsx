@@ -1,0 +1,61 @@
+import type { Tool } from '#core/contract/tools.ts';
+import { EntityList } from '#ui/src/components/builder/entity-list.tsx';
+import { useEntityActions } from '#ui/src/components/builder/use-entity-actions.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { TOOL_LIST_WORDS as WORDS, TOOL_WORDS } from './words.ts';
+
+/** Every tool. */
+export function Tools() {
+  const { call, router } = useKernel();
+  const actions = useEntityActions('tools', { words: WORDS, onChange: () => undefined });
+  const duplicate = async ({ id }: Tool) => {
+    const copy = await actions.attempt(() => call('tools.duplicate', { id }));
+    if (copy !== undefined) router.navigate(`/tools/${copy.id}`);
+  };
+  return (
+    <EntityList<Tool>
+      noun="tools"
+      icon="tool"
+      words={WORDS}
+      load={(filter, signal) => call('tools.list', filter, signal)}
+      kinds={[
+        { value: 'reads', label: TOOL_WORDS.read_only_yes, is: ({ read_only }) => read_only },
+        { value: 'writes', label: TOOL_WORDS.read_only_no, is: ({ read_only }) => !read_only },
+      ]}
+      columns={[
+        {
+          id: 'connection',
+          head: 'Connection',
+          narrow: 'hide',
+          sort: ({ connection_name }) => connection_name,
+          cell: ({ connection_name }) => connection_name,
+        },
+        {
+          id: 'parameters',
+          head: 'Parameters',
+          narrow: 'hide',
+          align: 'end',
+          sort: ({ parameters }) => parameters.length,
+          cell: ({ parameters }) => <span class="num">{parameters.length}</span>,
+        },
+      ]}
+      badges={({ read_only, warnings }) => (
+        <>
+          {read_only ? null : <Badge tone="brass">{TOOL_WORDS.writes}</Badge>}
+          {warnings.length === 0 ? null : (
+            <Badge tone="brass" title={warnings.join(' ')}>
+              {WORDS.warning}
+            </Badge>
+          )}
+        </>
+      )}
+      menu={(tool) => [
+        { label: TOOL_WORDS.duplicate, icon: 'copy', onSelect: () => void duplicate(tool) },
+        { label: TOOL_WORDS.playground, icon: 'play', href: `/playground?tool=${encodeURIComponent(tool.name)}` },
+      ]}
+      empty_action={<LinkButton href="/connections">{WORDS.from_table}</LinkButton>}
+    />
+  );
+}

@@ -1,0 +1,243 @@
+import { createEffect, createSignal, For, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Skeleton } from '#ui/src/components/skeleton.tsx';
+import { Snippet } from '#ui/src/components/snippet.tsx';
+import { Tabs } from '#ui/src/components/tabs.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { FIRST_STEPS, type FirstStep } from '#ui/src/kernel/first-run.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createPoll } from '#ui/src/kernel/query.ts';
+import { SampleButton } from '../connections/sample-button.tsx';
+import { clientExamples } from '../overview/examples.ts';
+import { WORDS } from './words.ts';
+import './welcome.css';
+
+const POLL_MS = 3_000;
+const MOST_TABLES = 8;
+
+/** The way from an empty installation to a client that calls a tool. */
+export function Welcome() {
+  const { first_run, router } = useKernel();
+  const finished = () => first_run.done()?.size === FIRST_STEPS.length;
+  const poll = createPoll({
+    run: () => first_run.reload(true),
+    every_ms: POLL_MS,
+    visible: () => document.visibilityState === 'visible' && !finished(),
+  });
+  onMount(() => {
+    void first_run.reload(true);
+    poll.start();
+  });
+  onCleanup(poll.stop);
+  const content: Readonly<Record<FirstStep, () => JSX.Element>> = {
+    connect: () => <ConnectStep />,
+    tool: () => <ToolStep />,
+    deploy: () => <DeployStep />,
+    client: () => <ClientStep />,
+  };
+
+  return (
+    <Page
+      title={WORDS.title}
+      lead={WORDS.lead}
+      width="narrow"
+      actions={
+        <Show when={!finished()}>
+          <Button
+            kind="quiet"
+            onPress={() => {
+              first_run.dismiss();
+              router.navigate('/');
+            }}
+          >
+            {WORDS.skip}
+          </Button>
+        </Show>
+      }
+    >
+      <Show when={finished()}>
+        <EmptyState
+          icon="check"
+          title={WORDS.done_title}
+          action={
+            <LinkButton href="/" kind="primary">
+              {WORDS.overview}
+            </LinkButton>
+          }
+        >
+          <p>{WORDS.done}</p>
+        </EmptyState>
+      </Show>
+      <ol class="steps">
+        <For each={FIRST_STEPS}>{(step, index) => <Step step={step} number={index() + 1} content={content[step]} />}</For>
+      </ol>
+    </Page>
+  );
+}
+
+function Step(props: { step: FirstStep; number: number; content: () => JSX.Element }) {
+  const { first_run } = useKernel();
+  const done = () => first_run.done()?.has(props.step) === true;
+  const current = () => first_run.next() === props.step;
+  return (
+    <li class="step" data-state={done() ? 'done' : current() ? 'current' : 'later'} aria-current={current() ? 'step' : undefined}>
+      <span class="step-mark num" aria-hidden="true">
+        <Show when={done()} fallback={props.number}>
+          <Icon name="check" size={14} />
+        </Show>
+      </span>
+      <div class="step-body">
+        <h2>
+          {WORDS[props.step].title}
+          <Show when={done()}>
+            <span class="visually-hidden">: {WORDS[props.step].done}</span>
+          </Show>
+        </h2>
+        <Show when={current()} fallback={<Show when={!done()}>{<p class="soft small">{WORDS[props.step].text}</p>}</Show>}>
+          <p class="soft small">{WORDS[props.step].text}</p>
+          {props.content()}
+        </Show>
+      </div>
+    </li>
+  );
+}
+
+function ConnectStep() {
+  const { first_run } = useKernel();
+  return (
+    <div class="row">
+      <LinkButton href="/connections/new?next=welcome" kind="primary" icon="plus">
+        {WORDS.connect.own}
+      </LinkButton>
+      <SampleButton onDone={() => void first_run.reload(true)} />
+    </div>
+  );
+}
+
+function ToolStep() {
+  const { call } = useKernel();
+  const tables = useQuery(async (signal) => {
+    const { items } = await call('connections.list', { limit: 1, enabled: true }, signal);
+    const connection_id = items[0]?.id;
+    if (connection_id === undefined) return undefined;
+    const found = await call('schema.tables', { connection_id, limit: MOST_TABLES }, signal);
+    return { connection_id, ...found };
+  });
+  return (
+    <>
+      <Show when={tables.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void tables.reload()} />}
+      </Show>
+      <Show when={tables.pending() && tables.data() === undefined}>
+        <Skeleton width="half" height="2.25rem" />
+      </Show>
+      <Show when={tables.data()}>
+        {(found) => (
+          <>
+            <ul class="step-tables" aria-label="Tables">
+              <For each={found().items} fallback={<li class="soft">{WORDS.tool.none}</li>}>
+                {(table) => {
+                  const name = table.schema === null ? table.name : `${table.schema}.${table.name}`;
+                  return (
+                    <li>
+                      <LinkButton
+                        href={`/tools/new?connection=${found().connection_id}&table=${encodeURIComponent(name)}`}
+                        icon="table"
+                      >
+                        {table.name}
+                      </LinkButton>
+                    </li>
+                  );
+                }}
+              </For>
+            </ul>
+            <div class="row">
+              <LinkButton href={`/tools/new?connection=${found().connection_id}`} kind="quiet" size="small">
+                {WORDS.tool.blank}
+              </LinkButton>
+              <Show when={found().total > found().items.length}>
+                <LinkButton href={`/connections/${found().connection_id}?tab=tables`} kind="quiet" size="small">
+                  {WORDS.tool.more}
+                </LinkButton>
+              </Show>
+            </div>
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+function DeployStep() {
+  const { call, first_run, toasts } = useKernel();
+  const deploy = createMutation(() => call('deploy.run', {}));
+  const run = async () => {
+    const receipt = await deploy.run(undefined);
+    if (receipt === undefined) return;
+    if (receipt.snapshot_version !== null) toasts.show(WORDS.deploy.live(receipt.snapshot_version), 'good');
+    for (const warning of receipt.warnings) toasts.show(warning);
+    await first_run.reload(true);
+  };
+  return (
+    <>
+      <Show when={deploy.problem()}>
+        {(problem) => (
+          <Notice tone="bad" live>
+            <p>{problem().detail}</p>
+            <For each={problem().errors}>{(error) => <p>{error.message}</p>}</For>
+          </Notice>
+        )}
+      </Show>
+      <div class="row">
+        <Button kind="primary" icon="rocket" busy={deploy.busy()} onPress={() => void run()}>
+          {WORDS.deploy.action}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function ClientStep() {
+  const { call } = useKernel();
+  const health = useQuery((signal) => call('server.health', {}, signal));
+  const examples = () => {
+    const server = health.data();
+    return server === undefined ? [] : clientExamples(server.server_name, server.mcp_url);
+  };
+  const [chosen, setChosen] = createSignal('');
+  createEffect(on(examples, (list) => setChosen(list[0]?.id ?? '')));
+  return (
+    <Show when={health.data()} fallback={<Skeleton width="long" height="2.25rem" />}>
+      <Tabs
+        label="Client"
+        value={chosen()}
+        onChange={setChosen}
+        tabs={examples().map((example) => ({
+          value: example.id,
+          label: example.label,
+          panel: () => (
+            <div class="stack">
+              <p class="small soft">{example.about}</p>
+              <Snippet label={`the text for ${example.label}`} text={example.text} />
+            </div>
+          ),
+        }))}
+      />
+      <p class="step-waiting" role="status">
+        <span class="spinner" aria-hidden="true" />
+        {WORDS.client.waiting}
+      </p>
+      <div class="row">
+        <LinkButton href="/playground" icon="play">
+          {WORDS.client.playground}
+        </LinkButton>
+      </div>
+    </Show>
+  );
+}

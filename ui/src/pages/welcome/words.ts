@@ -1,0 +1,36 @@
+export const WORDS = {
+  title: 'From SQL to an agent in four steps',
+  lead: 'Each step says what comes next. You can leave and come back; the steps stay until they are done.',
+  skip: 'Skip this',
+  done_title: 'Everything is set up',
+  done: 'A client has called your server. What it does from here on is on the overview.',
+  overview: 'Go to the overview',
+  connect: {
+    title: 'Connect a database',
+    text: 'Give an address and a user. A user that may only read is the safest to begin with.',
+    own: 'Connect a database',
+    done: 'Connected',
+  },
+  tool: {
+    title: 'Make a first tool from a table',
+    text: 'Choose a table: it becomes a typed tool that lists and filters its rows. You see the SQL, try it and save it.',
+    blank: 'Begin with your own SQL',
+    none: 'This user sees no table there. Begin with your own SQL.',
+    more: 'All tables',
+    done: 'There is a tool',
+  },
+  deploy: {
+    title: 'Deploy it',
+    text: 'Everything you saved is frozen into one version, which the MCP server then serves. Clients see nothing before that.',
+    action: 'Deploy',
+    done: 'Deployed',
+    live: (version: number) => `Version ${version} is live.`,
+  },
+  client: {
+    title: 'Connect your client',
+    text: 'Tell your client the address of the MCP server, then ask it something that needs the tool.',
+    waiting: 'Waiting for the first call…',
+    done: 'A client has called',
+    playground: 'Or call it in the playground',
+  },
+} as const;
