@@ -28,7 +28,14 @@ const FRESH_MS = 1_000;
 const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
 /** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. */
-export const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/sse', '/messages', '/mcp/oauth/token', '/mcp/oauth/authorize']);
+export const MCP_PATHS: ReadonlySet<string> = new Set([
+  '/mcp',
+  '/mcp/',
+  '/sse',
+  '/messages',
+  '/mcp/oauth/token',
+  '/mcp/oauth/authorize',
+]);
 const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp)?$/;
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 
@@ -95,7 +102,10 @@ export function frontRules(app: App, front: Front, https: HttpsState): Middlewar
     if (serving && spokenScheme(app, c) !== 'https' && !stays(c.req.path)) return toHttps(app, c, name);
     const { ui_domain, mcp_domain } = await front.settings();
     if (name === mcp_domain && name !== ui_domain && !isForMcp(c.req.path)) {
-      throw new AppError('not_found', 'This is the domain of the MCP server, which is at /mcp. The user interface has another one.');
+      throw new AppError(
+        'not_found',
+        'This is the domain of the MCP server, which is at /mcp. The user interface has another one.',
+      );
     }
     await next();
     // A certificate that browsers do not trust must not lock them out.

@@ -45,7 +45,11 @@ export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
 export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): void {
   const forward = async (c: Context<ServerEnv>) => {
     const { mcp_proxy, mcp_port } = await front.settings();
-    if (!mcp_proxy) throw new AppError('not_found', 'MCP is not served at this address: turn on mcp_proxy, or use the address of the MCP host.');
+    if (!mcp_proxy)
+      throw new AppError(
+        'not_found',
+        'MCP is not served at this address: turn on mcp_proxy, or use the address of the MCP host.',
+      );
     const host = app.env.SVC_FASTMCP_HOST;
     return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
   };

@@ -57,7 +57,13 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const listening = { app, http, hostname: env.SVC_BIND, idle_seconds };
   const listener = listen({ ...listening, port: env.SVC_PORT });
   https.start(listening);
-  const chores = [keepForgetting(app), followTokens(app), tellTokenUses(app), followDeployments(app), keepCertificate(app, certificates)];
+  const chores = [
+    keepForgetting(app),
+    followTokens(app),
+    tellTokenUses(app),
+    followDeployments(app),
+    keepCertificate(app, certificates),
+  ];
   return {
     app,
     port: listener.port,

@@ -32,6 +32,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // Sources of generated projects: they run elsewhere, with what they import copied beside them.
   'snapshots/generate/project': ['core/engine', 'core/errors', 'core/sources'],
   server: ['core', 'snapshots'],
+  // The entry of the compiled file, which holds every program.
+  'server/binary': ['server', 'mcp-host', 'agent', 'core/product', 'core/sources'],
   'mcp-host': [...PROGRAM, 'snapshots', 'core/engine', 'core/sources', 'core/security', 'core/kv'],
   agent: [...PROGRAM, 'core/security'],
   ui: ['core/contract', 'core/client', 'core/errors', 'core/issues'],
@@ -62,6 +64,7 @@ const programs = scripts.filter(({ path }) => !path.startsWith('test/'));
 /** `core/engine/query.ts` belongs to `core/engine`, `core/errors.ts` to `core/errors`, everything else to its first folder. */
 function unitOf(path: string): string {
   if (path.startsWith(`${PROJECT}/`)) return PROJECT;
+  if (path === 'server/binary.ts') return 'server/binary';
   return path.startsWith('core/') ? path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '') : path.replace(/\/.*/, '');
 }
 

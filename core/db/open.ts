@@ -129,25 +129,38 @@ async function translate<T>(work: () => Promise<T>): Promise<T> {
         retry_after: 1,
       });
     }
+    if (causes(error).some(({ code }) => DISK_FULL.test(String(code)))) {
+      throw new AppError(
+        'unavailable',
+        'The disk of the metadata database is full, so nothing was changed. Make room there and try again.',
+        {
+          cause: error,
+        },
+      );
+    }
     const cause = uniqueViolation(error);
     if (cause === null) throw error;
     throw new AppError('conflict', 'Another record has this name already. Choose another one.', { cause: error, reason: cause });
   }
 }
 
-function isBusy(error: unknown): boolean {
-  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
-    if (String((fault as { code?: unknown }).code).startsWith('SQLITE_BUSY')) return true;
-  }
-  return false;
+/** SQLite's codes, and PostgreSQL's class of a full disk. */
+const DISK_FULL = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|53100)/;
+
+const isBusy = (error: unknown): boolean => causes(error).some(({ code }) => String(code).startsWith('SQLITE_BUSY'));
+
+/** An error and what it was caused by. */
+function causes(error: unknown): (Error & { code?: unknown; constraint_name?: unknown })[] {
+  const chain: Error[] = [];
+  for (let fault: unknown = error; fault instanceof Error && chain.length < 10; fault = fault.cause) chain.push(fault);
+  return chain;
 }
 
 /** @returns the index or `table.column` that refused, or null for any other fault. */
 function uniqueViolation(error: unknown): string | null {
-  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
-    const { code, constraint_name } = fault as { code?: unknown; constraint_name?: unknown };
+  for (const { code, constraint_name, message } of causes(error)) {
     if (code === '23505') return String(constraint_name);
-    const failed = /UNIQUE constraint failed: (\S+)/.exec(fault.message);
+    const failed = /UNIQUE constraint failed: (\S+)/.exec(message);
     if (failed) return failed[1] ?? '';
   }
   return null;

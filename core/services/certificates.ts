@@ -96,13 +96,15 @@ export async function writeAccount(app: App, directory: string, { key, url }: Ac
   const { acme_accounts } = app.store.tables;
   const row = { private_key: { $sealed: app.keyring.seal(key, accountPlace(directory)) }, url };
   await app.store.write((tx) =>
-    tx.insert(acme_accounts).values({ directory, ...row }).onConflictDoUpdate({ target: acme_accounts.directory, set: row }),
+    tx
+      .insert(acme_accounts)
+      .values({ directory, ...row })
+      .onConflictDoUpdate({ target: acme_accounts.directory, set: row }),
   );
 }
 
 /** Where certificates are ordered. */
-export const directoryOf = ({ env }: App): string =>
-  env.SVC_ACME_DIRECTORY_URL ?? (env.SVC_SSL_STAGING ? STAGING : LETS_ENCRYPT);
+export const directoryOf = ({ env }: App): string => env.SVC_ACME_DIRECTORY_URL ?? (env.SVC_SSL_STAGING ? STAGING : LETS_ENCRYPT);
 
 export const domainsOf = ({ ui_domain, mcp_domain }: Pick<Settings, 'ui_domain' | 'mcp_domain'>): string[] => [
   ...new Set([ui_domain, mcp_domain].filter((name) => name !== null)),
@@ -115,7 +117,11 @@ export function missingForOrder(settings: Settings): FieldError[] {
   const faults: [boolean, string, string][] = [
     [!ssl_enabled, 'ssl_enabled', 'ssl_enabled is off: turn it on to have a certificate.'],
     [domainsOf(settings).length === 0, 'ui_domain', 'ui_domain or mcp_domain is required: the certificate is for these names.'],
-    [acme_email === null, 'acme_email', 'acme_email is required: the certificate authority writes there before a certificate ends.'],
+    [
+      acme_email === null,
+      'acme_email',
+      'acme_email is required: the certificate authority writes there before a certificate ends.',
+    ],
     [by_dns && dns_provider === null, 'dns_provider', 'dns_provider is required for the challenge dns-01.'],
     [by_dns && dns_credentials === null, 'dns_credentials', 'dns_credentials are required for the challenge dns-01.'],
   ];

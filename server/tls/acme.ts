@@ -89,7 +89,9 @@ async function prove(client: Client, pending: readonly Authorization[], options:
     pending.map(async ({ identifier, challenges }) => {
       const challenge = challenges.find(({ type }) => type === wanted);
       if (challenge === undefined) {
-        throw new OrderError(`The certificate authority does not offer ${wanted} for ${identifier.value}: choose the other challenge.`);
+        throw new OrderError(
+          `The certificate authority does not offer ${wanted} for ${identifier.value}: choose the other challenge.`,
+        );
       }
       const answer = await client.getChallengeKeyAuthorization(challenge);
       return { challenge, proof: { domain: identifier.value, token: challenge.token, answer } };
@@ -103,7 +105,9 @@ async function prove(client: Client, pending: readonly Authorization[], options:
     }
     for (const { challenge, proof } of tasks) {
       await client.waitForValidStatus(challenge).catch((error: unknown) => {
-        throw new OrderError(`The certificate authority could not check ${proof.domain}. ${HINTS[wanted]} It says: ${reasonOf(error)}`);
+        throw new OrderError(
+          `The certificate authority could not check ${proof.domain}. ${HINTS[wanted]} It says: ${reasonOf(error)}`,
+        );
       });
     }
   } finally {
@@ -146,7 +150,8 @@ function toOrderError(error: unknown): OrderError {
   if (error instanceof OrderError) return error;
   if (error instanceof Error && error.name === 'TimeoutError')
     return new OrderError('The certificate authority did not answer in time. Try again.', { cause: error });
-  if (error instanceof AppError) return new OrderError(`The certificate authority cannot be reached. ${error.detail}`, { cause: error });
+  if (error instanceof AppError)
+    return new OrderError(`The certificate authority cannot be reached. ${error.detail}`, { cause: error });
   return new OrderError(`The certificate authority refused the order. It says: ${reasonOf(error)}`, { cause: error });
 }
 

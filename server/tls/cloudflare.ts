@@ -51,7 +51,9 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
       const zone = found.find((candidate) => candidate.name === name);
       if (zone !== undefined) return zone;
     }
-    throw new OrderError(`Cloudflare has no zone for ${record} that this API token may read: check dns_credentials and the domain.`);
+    throw new OrderError(
+      `Cloudflare has no zone for ${record} that this API token may read: check dns_credentials and the domain.`,
+    );
   };
   return {
     async add(name, value) {

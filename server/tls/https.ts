@@ -111,7 +111,9 @@ export function createHttps(app: App): Https {
     port: () => terminator?.port ?? null,
     start(options) {
       const run = async (): Promise<void> => {
-        looking = looking.then(() => look(options)).catch((error: unknown) => log.warning('showing the certificate failed', { reason: String(error) }));
+        looking = looking
+          .then(() => look(options))
+          .catch((error: unknown) => log.warning('showing the certificate failed', { reason: String(error) }));
         await looking;
       };
       const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, () => void run()).catch(() => () => undefined);

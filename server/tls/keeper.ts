@@ -67,9 +67,12 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       void leaseCertificate(app, holder, LEASE_MS).catch(() => undefined);
     }, LEASE_MS / 3);
     try {
+      // Another server may have ordered meanwhile.
+      const latest = await readCertificate(app);
+      if (!isWanted(app, settings, latest)) return;
       // A request that comes from now on is another one.
       await writeCertificate(app, { requested_at: null, forced: false });
-      await order(settings, row);
+      await order(settings, latest);
     } finally {
       clearInterval(keepLease);
       await writeCertificate(app, { lease_by: null, lease_until: null });
@@ -85,8 +88,18 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     ending.signal.addEventListener('abort', end);
     try {
       const issued = await Promise.race([place(settings), ended.promise]);
-      await writeCertificate(app, { ...toRow(app, settings, issued), failures: 0, failed_for: null, last_error: null, next_try_at: null });
-      log.info('certificate issued', { domains: domainsOf(settings), issuer: issued.issuer, valid_until: issued.valid_until.toISOString() });
+      await writeCertificate(app, {
+        ...toRow(app, settings, issued),
+        failures: 0,
+        failed_for: null,
+        last_error: null,
+        next_try_at: null,
+      });
+      log.info('certificate issued', {
+        domains: domainsOf(settings),
+        issuer: issued.issuer,
+        valid_until: issued.valid_until.toISOString(),
+      });
     } catch (error) {
       // The next start begins anew.
       if (ending.signal.aborted) return writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
@@ -95,7 +108,12 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
       await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
       const cause = error instanceof OrderError ? error.cause : error;
-      return log.error('certificate not issued', { reason: last_error, failures, next_try_at, ...(cause === undefined ? {} : { cause: String(cause) }) });
+      return log.error('certificate not issued', {
+        reason: last_error,
+        failures,
+        next_try_at,
+        ...(cause === undefined ? {} : { cause: String(cause) }),
+      });
     } finally {
       ending.signal.removeEventListener('abort', end);
     }
@@ -119,7 +137,11 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     });
   };
 
-  const dnsSolver = (settings: Settings, ask: Ask, progress: (message: string, fields: Record<string, unknown>) => void): Solver => {
+  const dnsSolver = (
+    settings: Settings,
+    ask: Ask,
+    progress: (message: string, fields: Record<string, unknown>) => void,
+  ): Solver => {
     const added: AddedRecord[] = [];
     return {
       async present(proofs) {
@@ -198,7 +220,9 @@ function httpSolver({ kv }: App): Solver {
     async present(proofs) {
       for (const { token, answer } of proofs) {
         tokens.push(token);
-        await kv.set(challengeKey(token), answer, CHALLENGE_MS);
+        await kv.set(challengeKey(token), answer, CHALLENGE_MS).catch((cause: unknown) => {
+          throw new OrderError('The answer for the certificate authority could not be kept: Redis does not answer.', { cause });
+        });
       }
     },
     async remove() {

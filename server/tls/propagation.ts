@@ -38,7 +38,9 @@ export async function awaitRecord(record: string, value: string, zone: string, o
     const heard = answers.filter((answer) => answer !== null);
     if (heard.length > 0 && heard.every(Boolean)) return;
     if (performance.now() > ends) {
-      throw new OrderError(`The record ${record} is not visible at the name servers of ${zone} yet: check that the zone is the one that its registrar names.`);
+      throw new OrderError(
+        `The record ${record} is not visible at the name servers of ${zone} yet: check that the zone is the one that its registrar names.`,
+      );
     }
     await Bun.sleep(every_ms);
     signal.throwIfAborted();

@@ -43,7 +43,8 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
     const { hosted_zone_id } = credentials;
     if (hosted_zone_id !== undefined) {
       const id = hosted_zone_id.replace(/^\/?hostedzone\//, '');
-      if (!/^[A-Z0-9]{1,32}$/i.test(id)) throw new OrderError('dns_credentials.hosted_zone_id must be the id of a hosted zone, such as Z0123456789ABC.');
+      if (!/^[A-Z0-9]{1,32}$/i.test(id))
+        throw new OrderError('dns_credentials.hosted_zone_id must be the id of a hosted zone, such as Z0123456789ABC.');
       return { id, name: nameOf(element(await call('GET', `/hostedzone/${id}`), 'Name') ?? '') };
     }
     for (const name of zoneCandidates(record)) {
@@ -51,7 +52,9 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       const zone = found.find((candidate) => candidate.name === name);
       if (zone !== undefined) return zone;
     }
-    throw new OrderError(`Route 53 has no public hosted zone for ${record} in this account: check dns_credentials and the domain.`);
+    throw new OrderError(
+      `Route 53 has no public hosted zone for ${record} in this account: check dns_credentials and the domain.`,
+    );
   };
   const change = async (zone: Zone, action: 'UPSERT' | 'DELETE', name: string, value: string): Promise<string> => {
     const answer = await call('POST', `/hostedzone/${zone.id}/rrset/`, changeBatch(action, name, value));
@@ -93,7 +96,10 @@ const zonesIn = (xml: string): Zone[] =>
   [...xml.matchAll(/<HostedZone>([\s\S]*?)<\/HostedZone>/g)]
     .map((match) => match[1] ?? '')
     .filter((zone) => element(zone, 'PrivateZone') !== 'true')
-    .map((zone) => ({ id: (element(zone, 'Id') ?? '').replace(/^\/?hostedzone\//, ''), name: nameOf(element(zone, 'Name') ?? '') }));
+    .map((zone) => ({
+      id: (element(zone, 'Id') ?? '').replace(/^\/?hostedzone\//, ''),
+      name: nameOf(element(zone, 'Name') ?? ''),
+    }));
 
 const nameOf = (name: string): string => name.replace(/\.$/, '').toLowerCase();
 const element = (xml: string, name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];

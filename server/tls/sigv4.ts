@@ -18,7 +18,10 @@ export interface AwsRequest {
  * Headers that sign a request with AWS Signature Version 4. The path goes as it is: it must hold only what needs no encoding.
  * Host and date are signed; the body is by its hash.
  */
-export function signAws({ method, url, body = '', region, service, now }: AwsRequest, credentials: AwsCredentials): Record<string, string> {
+export function signAws(
+  { method, url, body = '', region, service, now }: AwsRequest,
+  credentials: AwsCredentials,
+): Record<string, string> {
   const { host, pathname, searchParams } = new URL(url);
   const time = `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
   const date = time.slice(0, 8);

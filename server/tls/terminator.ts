@@ -101,4 +101,5 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
   });
 }
 
-const contextOf = ({ chain, key }: KeyPair): tls.SecureContext => tls.createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2' });
+const contextOf = ({ chain, key }: KeyPair): tls.SecureContext =>
+  tls.createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2' });

@@ -44,7 +44,12 @@ beforeAll(async () => {
   const tool = { connection_id: connection.body['id'], name: 'region', description: 'The region', sql_query: 'select 1 as one' };
   expect((await s.api('POST', '/tools', tool)).status).toBe(201);
   await until(() => s.server.app.hosts.list().length > 0, 20_000);
-  await s.api('PATCH', '/server/config', { transport: 'sse', mcp_proxy: true, mcp_domain: 'mcp.example.com', ui_domain: 'ui.example.com' });
+  await s.api('PATCH', '/server/config', {
+    transport: 'sse',
+    mcp_proxy: true,
+    mcp_domain: 'mcp.example.com',
+    ui_domain: 'ui.example.com',
+  });
   expect((await s.api('POST', '/deploy', {})).status).toBe(200);
 }, 60_000);
 afterAll(async () => {
@@ -54,7 +59,11 @@ afterAll(async () => {
 });
 
 const at = (path: string) => new URL(path, s.url);
-const hello = { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } };
+const hello = {
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
 
 describe('with mcp_proxy the front port', () => {
   test('answers for the MCP server, sessions included', async () => {
@@ -80,7 +89,11 @@ describe('with mcp_proxy the front port', () => {
     const tool = (body['items'] as { id: string }[])[0];
     await s.api('PATCH', `/tools/${tool?.id}`, { description: 'The region of the shop' });
     await s.api('POST', '/deploy', {});
-    await until(() => text.includes('notifications/tools/list_changed'), 20_000, () => text);
+    await until(
+      () => text.includes('notifications/tools/list_changed'),
+      20_000,
+      () => text,
+    );
     ending.abort();
   }, 40_000);
 
@@ -93,14 +106,19 @@ describe('with mcp_proxy the front port', () => {
     })().catch(() => undefined);
     await until(() => text.includes('/messages?'), 20_000);
     const path = /data: (\/messages\S+)/.exec(text)?.[1] ?? '';
-    const posted = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', ...hello }) };
+    const posted = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', ...hello }),
+    };
     expect((await fetch(at(path), posted)).status).toBe(202);
     await until(() => text.includes('serverInfo'), 20_000);
     ending.abort();
   }, 40_000);
 
   test('tells pages of listed origins alone, and what they need to read', async () => {
-    const asked = (origin: string) => fetch(at('/mcp'), { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+    const asked = (origin: string) =>
+      fetch(at('/mcp'), { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
     expect((await asked('https://evil.example')).status).toBe(403);
     const allowed = await asked('http://localhost:5173');
     expect(allowed.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id');
@@ -109,7 +127,8 @@ describe('with mcp_proxy the front port', () => {
   });
 
   test('gives each domain its part', async () => {
-    const status = async (name: string, path: string, method = 'GET') => (await fetch(at(path), { method, headers: { host: name } })).status;
+    const status = async (name: string, path: string, method = 'GET') =>
+      (await fetch(at(path), { method, headers: { host: name } })).status;
     expect((await rpc(at('/mcp'), hello, { host: 'mcp.example.com' })).status).toBe(200);
     expect((await rpc(at('/mcp'), hello, { host: 'ui.example.com' })).status).toBe(200);
     expect(await status('mcp.example.com', '/api/v1/auth/status')).toBe(404);
@@ -159,7 +178,11 @@ describe('what is handed on', () => {
     const headers = { 'x-forwarded-for': '198.51.100.7, 127.0.0.2', 'x-client-address': '192.0.2.66', cookie: 'svc_session=x' };
     expect((await fetch(at('/agent-mcp/health'), { headers })).status).toBe(200);
     const got = reached[0]?.headers;
-    expect([got?.get('x-client-address'), got?.get('cookie'), got?.get('x-service-token')]).toEqual(['198.51.100.7', null, s.service_token]);
+    expect([got?.get('x-client-address'), got?.get('cookie'), got?.get('x-service-token')]).toEqual([
+      '198.51.100.7',
+      null,
+      s.service_token,
+    ]);
     // Nobody else's token is taken for ours, or handed on.
     expect((await fetch(at('/agent-mcp/health'), { headers: { 'x-service-token': 'wrong' } })).status).toBe(401);
     expect(reached).toHaveLength(1);
@@ -167,7 +190,8 @@ describe('what is handed on', () => {
 });
 
 describe('our own programs', () => {
-  const ask = (path: string, headers: Record<string, string>) => fetch(at(path), { headers, signal: AbortSignal.timeout(20_000) });
+  const ask = (path: string, headers: Record<string, string>) =>
+    fetch(at(path), { headers, signal: AbortSignal.timeout(20_000) });
   const CONTROL = '/api/internal/agent/settings';
 
   test('may call us by any name, such as that of a container, with their token', async () => {

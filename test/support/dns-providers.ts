@@ -52,15 +52,18 @@ export function startDnsProviders(zones: Zones): DnsProviders {
     }
     if (request.method === 'POST' && path === `/zones/${ZONE_ID}/dns_records`) {
       const { type, name, content, ttl } = (await request.json()) as Record<string, unknown>;
-      if (type !== 'TXT' || typeof content !== 'string' || !/^".*"$/.test(content)) return refused(400, 9005, 'Content for TXT record is invalid.');
-      if (typeof ttl !== 'number' || (ttl !== 1 && ttl < 60)) return refused(400, 9021, 'Invalid TTL. Must be between 60 and 86400.');
+      if (type !== 'TXT' || typeof content !== 'string' || !/^".*"$/.test(content))
+        return refused(400, 9005, 'Content for TXT record is invalid.');
+      if (typeof ttl !== 'number' || (ttl !== 1 && ttl < 60))
+        return refused(400, 9021, 'Invalid TTL. Must be between 60 and 86400.');
       if (!String(name).endsWith(`.${ZONE}`)) return refused(400, 9000, 'DNS name is invalid.');
       const id = String(next++).padStart(32, '0');
       setTimeout(() => void put(id, String(name), content.slice(1, -1)), delay_ms);
       return done({ id, type, name, content, ttl });
     }
     const id = new RegExp(`^/zones/${ZONE_ID}/dns_records/(\\w+)$`).exec(path)?.[1];
-    if (request.method === 'DELETE' && id !== undefined) return (await drop(id)) ? done({ id }) : refused(404, 81044, 'Record does not exist.');
+    if (request.method === 'DELETE' && id !== undefined)
+      return (await drop(id)) ? done({ id }) : refused(404, 81044, 'Record does not exist.');
     return refused(404, 7003, 'Could not route to the path.');
   };
 
@@ -69,7 +72,10 @@ export function startDnsProviders(zones: Zones): DnsProviders {
     const xml = (text: string, status = 200) =>
       new Response(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`, { status, headers: { 'content-type': 'text/xml' } });
     const refused = (status: number, code: string, message: string) =>
-      xml(`<ErrorResponse ${XMLNS}><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`, status);
+      xml(
+        `<ErrorResponse ${XMLNS}><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`,
+        status,
+      );
     const date = request.headers.get('x-amz-date') ?? '';
     const scope = `${AWS_KEYS.access_key_id}/${date.slice(0, 8)}/us-east-1/route53/aws4_request`;
     const signed = new RegExp(`^AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host;x-amz-date, Signature=[0-9a-f]{64}$`);
@@ -80,8 +86,13 @@ export function startDnsProviders(zones: Zones): DnsProviders {
       `<HostedZone><Id>/hostedzone/${id}</Id><Name>${name}.</Name><CallerReference>x</CallerReference><Config><PrivateZone>${is_private}</PrivateZone></Config><ResourceRecordSetCount>2</ResourceRecordSetCount></HostedZone>`;
     if (request.method === 'GET' && path === '/hostedzonesbyname') {
       // From the given name on, in their order: also zones that were not meant.
-      const found = query.get('dnsname') === ZONE ? [zone('ZPRIVATE', ZONE, true), zone(HOSTED_ZONE, ZONE, false)] : [zone('ZOTHER', 'other.org', false)];
-      return xml(`<ListHostedZonesByNameResponse ${XMLNS}><HostedZones>${found.join('')}</HostedZones><IsTruncated>false</IsTruncated><MaxItems>10</MaxItems></ListHostedZonesByNameResponse>`);
+      const found =
+        query.get('dnsname') === ZONE
+          ? [zone('ZPRIVATE', ZONE, true), zone(HOSTED_ZONE, ZONE, false)]
+          : [zone('ZOTHER', 'other.org', false)];
+      return xml(
+        `<ListHostedZonesByNameResponse ${XMLNS}><HostedZones>${found.join('')}</HostedZones><IsTruncated>false</IsTruncated><MaxItems>10</MaxItems></ListHostedZonesByNameResponse>`,
+      );
     }
     if (request.method === 'GET' && path === `/hostedzone/${HOSTED_ZONE}`) {
       return xml(`<GetHostedZoneResponse ${XMLNS}>${zone(HOSTED_ZONE, ZONE, false)}</GetHostedZoneResponse>`);
@@ -92,16 +103,21 @@ export function startDnsProviders(zones: Zones): DnsProviders {
       const [name, value] = [of('Name').replace(/\.$/, ''), of('Value')];
       if (of('Type') !== 'TXT' || !/^".*"$/.test(value)) return refused(400, 'InvalidChangeBatch', 'Invalid Resource Record');
       if (of('Action') === 'UPSERT') await put(name, name, value.slice(1, -1));
-      else if (!(await drop(name))) return refused(400, 'InvalidChangeBatch', 'Tried to delete resource record set but it was not found');
+      else if (!(await drop(name)))
+        return refused(400, 'InvalidChangeBatch', 'Tried to delete resource record set but it was not found');
       const id = `C${String(next++).padStart(13, '0')}`;
       changes.set(id, 0);
-      return xml(`<ChangeResourceRecordSetsResponse ${XMLNS}><ChangeInfo><Id>/change/${id}</Id><Status>PENDING</Status><SubmittedAt>2026-01-01T00:00:00Z</SubmittedAt></ChangeInfo></ChangeResourceRecordSetsResponse>`);
+      return xml(
+        `<ChangeResourceRecordSetsResponse ${XMLNS}><ChangeInfo><Id>/change/${id}</Id><Status>PENDING</Status><SubmittedAt>2026-01-01T00:00:00Z</SubmittedAt></ChangeInfo></ChangeResourceRecordSetsResponse>`,
+      );
     }
     const change = /^\/change\/(\w+)$/.exec(path)?.[1] ?? '';
     const looks = changes.get(change);
     if (request.method !== 'GET' || looks === undefined) return refused(404, 'NoSuchHostedZone', 'No hosted zone found');
     changes.set(change, looks + 1);
-    return xml(`<GetChangeResponse ${XMLNS}><ChangeInfo><Id>/change/${change}</Id><Status>${looks > 0 ? 'INSYNC' : 'PENDING'}</Status></ChangeInfo></GetChangeResponse>`);
+    return xml(
+      `<GetChangeResponse ${XMLNS}><ChangeInfo><Id>/change/${change}</Id><Status>${looks > 0 ? 'INSYNC' : 'PENDING'}</Status></ChangeInfo></GetChangeResponse>`,
+    );
   };
 
   const server = Bun.serve({

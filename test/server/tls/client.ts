@@ -19,7 +19,12 @@ export const httpsClient = (port: () => number | null, ca: () => string): HttpsC
   shown: (name) =>
     new Promise((resolve, reject) => {
       const socket = tls.connect(
-        { host: '127.0.0.1', port: port() ?? 0, ca: ca(), ...(name === null ? { rejectUnauthorized: false } : { servername: name }) },
+        {
+          host: '127.0.0.1',
+          port: port() ?? 0,
+          ca: ca(),
+          ...(name === null ? { rejectUnauthorized: false } : { servername: name }),
+        },
         () => {
           const { serialNumber, subjectaltname } = socket.getPeerCertificate();
           resolve({ serial: serialNumber, protocol: socket.getProtocol(), names: subjectaltname ?? '' });

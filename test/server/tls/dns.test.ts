@@ -10,7 +10,12 @@ import { httpsClient } from './client.ts';
 /** Of Amazon's test suite for Signature Version 4, with the headers host and x-amz-date. */
 const VECTORS = [
   ['get-vanilla', 'GET', '/', '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31'],
-  ['get-vanilla-query-order-key-case', 'GET', '/?Param2=value2&Param1=value1', 'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500'],
+  [
+    'get-vanilla-query-order-key-case',
+    'GET',
+    '/?Param2=value2&Param1=value1',
+    'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500',
+  ],
   ['post-vanilla', 'POST', '/', '5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b'],
   ['post-vanilla-query', 'POST', '/?Param1=value1', '28038455d6de14eafc1f9222cf5aa6f1a96197d7deb8263271d420d138af7f11'],
   [
@@ -23,7 +28,13 @@ const VECTORS = [
 
 test.each(VECTORS)('requests to Amazon are signed as its test suite says: %s', (_name, method, path, signature) => {
   const headers = signAws(
-    { method, url: `https://example.amazonaws.com${path}`, region: 'us-east-1', service: 'service', now: new Date('2015-08-30T12:36:00Z') },
+    {
+      method,
+      url: `https://example.amazonaws.com${path}`,
+      region: 'us-east-1',
+      service: 'service',
+      now: new Date('2015-08-30T12:36:00Z'),
+    },
     { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' },
   );
   expect(headers['x-amz-date']).toBe('20150830T123600Z');
@@ -92,7 +103,10 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
     const failed = await issue();
     expect([failed.status, failed.body['detail']]).toEqual([503, expect.stringContaining('Cloudflare refuses the API token')]);
     expect(JSON.stringify(failed.body)).not.toContain('canary');
-    expect((await s.api('GET', '/server/ssl/status')).body).toMatchObject({ status: 'issued', last_error: failed.body['detail'] });
+    expect((await s.api('GET', '/server/ssl/status')).body).toMatchObject({
+      status: 'issued',
+      last_error: failed.body['detail'],
+    });
   }, 60_000);
 
   test('through Route 53: the public zone of the name, changes followed until all servers have them', async () => {
@@ -128,7 +142,9 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
     const rows = await app.store.db.select().from(app.store.tables.certificates);
     expect(rows[0]?.chain).toContain('BEGIN CERTIFICATE');
     const answers = await Promise.all(
-      ['/server/ssl/status', '/server/config', '/export-import/export', '/history?limit=100', '/deploy/status'].map((path) => s.api('GET', path)),
+      ['/server/ssl/status', '/server/config', '/export-import/export', '/history?limit=100', '/deploy/status'].map((path) =>
+        s.api('GET', path),
+      ),
     );
     const texts = [...answers.map(({ body }) => JSON.stringify(body)), JSON.stringify(rows), JSON.stringify(s.lines)];
     for (const file of await Array.fromAsync(new Bun.Glob('**/*').scan({ cwd: s.directory, absolute: true }))) {

@@ -83,7 +83,11 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
   }, 90_000);
 
   test('is shown for both names, and to clients that name none', async () => {
-    const [ui, mcp, none] = await Promise.all([client.shown('ui.example.com'), client.shown('mcp.example.com'), client.shown(null)]);
+    const [ui, mcp, none] = await Promise.all([
+      client.shown('ui.example.com'),
+      client.shown('mcp.example.com'),
+      client.shown(null),
+    ]);
     expect(ui.names).toBe('DNS:ui.example.com, DNS:mcp.example.com');
     expect([mcp.serial, none.serial]).toEqual([ui.serial, ui.serial]);
     expect(ui.protocol).toBe('TLSv1.3');
@@ -186,7 +190,11 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     expect(last_error).toContain('could not check wrong.example.com');
     expect(last_error).toContain('port 80');
     await patch({ ui_domain: 'ui.example.com', mcp_domain: 'ui.example.com' });
-    await until(async () => (await status())['status'] === 'issued' && (await client.shown('ui.example.com')).names === 'DNS:ui.example.com', 60_000);
+    await until(
+      async () =>
+        (await status())['status'] === 'issued' && (await client.shown('ui.example.com')).names === 'DNS:ui.example.com',
+      60_000,
+    );
     expect(await status()).toMatchObject({ domains: ['ui.example.com'], last_error: null });
   }, 120_000);
 

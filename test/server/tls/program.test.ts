@@ -41,7 +41,9 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
       await until(async () => (await client.ask(UI, '/api/health')).ok, 20_000, programs.output);
       expect((await client.ask(UI, '/')).headers.get('content-type')).toContain('text/html');
       expect(await toolsOf(client.ask)).toContain('search_products');
-      const about = (await (await client.ask(UI, '/.well-known/oauth-protected-resource/agent-mcp')).json()) as { resource: string };
+      const about = (await (await client.ask(UI, '/.well-known/oauth-protected-resource/agent-mcp')).json()) as {
+        resource: string;
+      };
       expect(about.resource).toContain('/agent-mcp');
       const { serial } = await client.shown(UI);
       expect(programs.output()).toContain('certificate issued');

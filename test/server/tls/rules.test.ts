@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { openCertificateKey, readAccount, readCertificate, sealCertificateKey, writeAccount, writeCertificate } from '#core/services/certificates.ts';
+import {
+  openCertificateKey,
+  readAccount,
+  readCertificate,
+  sealCertificateKey,
+  writeAccount,
+  writeCertificate,
+} from '#core/services/certificates.ts';
 import { keysReport, rewrapSecrets } from '#core/services/keys.ts';
 import { createHttp } from '#server/http.ts';
 import { listen } from '#server/listen.ts';
@@ -27,7 +34,10 @@ describe('with a certificate the front port', () => {
   });
   afterAll(() => t.close());
   const ask = (path: string, headers: Record<string, string> = {}, bindings: object = {}) =>
-    createHttp(t.app, https).fetch(new Request(`http://x${path}`, { headers: { host: DOMAIN, ...headers } }), { address: '192.0.2.1', ...bindings });
+    createHttp(t.app, https).fetch(new Request(`http://x${path}`, { headers: { host: DOMAIN, ...headers } }), {
+      address: '192.0.2.1',
+      ...bindings,
+    });
 
   test('sends to HTTPS on the port that people see', async () => {
     const sent = await ask('/a?b=c');
@@ -63,7 +73,10 @@ test('certificates are ordered where the environment says', async () => {
   const cases = [
     [{}, 'https://acme-v02.api.letsencrypt.org/directory'],
     [{ SVC_SSL_STAGING: 'true' }, 'https://acme-staging-v02.api.letsencrypt.org/directory'],
-    [{ SVC_SSL_STAGING: 'true', SVC_ACME_DIRECTORY_URL: 'https://ca.example.com/acme/directory' }, 'https://ca.example.com/acme/directory'],
+    [
+      { SVC_SSL_STAGING: 'true', SVC_ACME_DIRECTORY_URL: 'https://ca.example.com/acme/directory' },
+      'https://ca.example.com/acme/directory',
+    ],
   ] as const;
   for (const [variables, directory] of cases) {
     const t = await testApp({ ...variables });
@@ -78,7 +91,10 @@ test('the keys of certificate and account are sealed, and sealed again when the 
   const [old, fresh] = ['old-key-0123456789abcdefghijklmnop', 'new-key-0123456789abcdefghijklmnop'];
   const directory = 'https://ca.example.com/directory';
   const first = await testApp({ SVC_ENCRYPTION_KEY: old }, url);
-  await writeCertificate(first.app, { chain: 'public', private_key: sealCertificateKey(first.app, 'the key of the certificate') });
+  await writeCertificate(first.app, {
+    chain: 'public',
+    private_key: sealCertificateKey(first.app, 'the key of the certificate'),
+  });
   await writeAccount(first.app, directory, { key: 'the key of the account', url: null });
   await first.close();
   const both = await testApp({ SVC_ENCRYPTION_KEY: `${fresh},${old}` }, url);
@@ -149,7 +165,10 @@ test('a port of HTTPS that is taken is told, and had as soon as it is free', asy
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
   const s = await listeningServer(undefined, { SVC_SSL_PORT: String(port) });
   const authority = await storeCertificate(s);
-  await until(() => s.lines.some(({ message }) => message.includes(`HTTPS cannot listen on port ${port}: another program uses it`)), 20_000);
+  await until(
+    () => s.lines.some(({ message }) => message.includes(`HTTPS cannot listen on port ${port}: another program uses it`)),
+    20_000,
+  );
   expect((await fetch(`${s.url}/api/v1/auth/status`, { headers: { host: DOMAIN } })).status).toBe(200);
   await new Promise((resolve) => taken.close(resolve));
   await until(() => s.server.httpsPort() === port, 20_000);
@@ -166,9 +185,13 @@ test('with the usual port of HTTPS also port 80 is had, or what to do instead is
   const s = await listeningServer(undefined, { SVC_SSL_PORT: '443', SVC_BIND: bind });
   const authority = await storeCertificate(s);
   const redirected = async () =>
-    (await fetch(`http://${bind}/x`, { redirect: 'manual', headers: { host: DOMAIN } })).headers.get('location') === `https://${DOMAIN}/x`;
+    (await fetch(`http://${bind}/x`, { redirect: 'manual', headers: { host: DOMAIN } })).headers.get('location') ===
+    `https://${DOMAIN}/x`;
   const told = (text: string) => s.lines.some(({ message }) => message.includes(text));
-  await until(async () => (told('Let port 80 lead to port') && told('HTTPS cannot listen on port 443')) || (await redirected()), 20_000);
+  await until(
+    async () => (told('Let port 80 lead to port') && told('HTTPS cannot listen on port 443')) || (await redirected()),
+    20_000,
+  );
   await s.stop();
   await authority.remove();
 }, 60_000);

@@ -136,12 +136,18 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
     const socket = tls.connect({ host: '127.0.0.1', port: s.server.httpsPort() ?? 0, servername: NAME, ca: root }, () => {
       const key = btoa('0123456789abcdef');
       const lines = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${key}`];
-      socket.write(`GET /api/v1/deploy/logs HTTP/1.1\r\nHost: ${NAME}\r\nOrigin: https://${NAME}\r\nCookie: ${secure()}\r\n${lines.join('\r\n')}\r\n\r\n`);
+      socket.write(
+        `GET /api/v1/deploy/logs HTTP/1.1\r\nHost: ${NAME}\r\nOrigin: https://${NAME}\r\nCookie: ${secure()}\r\n${lines.join('\r\n')}\r\n\r\n`,
+      );
     });
     socket.on('data', (bytes) => (text += bytes.toString('latin1')));
     socket.on('error', () => undefined);
     socket.on('close', () => (ended = true));
-    await until(() => text.includes('hello'), 20_000, () => text);
+    await until(
+      () => text.includes('hello'),
+      20_000,
+      () => text,
+    );
     expect(text).toStartWith('HTTP/1.1 101');
     return { text: () => text, ended: () => ended, close: () => socket.destroy() };
   }

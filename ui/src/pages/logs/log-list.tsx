@@ -1,5 +1,4 @@
-import { createVirtualizer } from '@tanstack/solid-virtual';
-import { createEffect, createSignal, For, on, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
 import type { Entry, Line } from '#ui/src/kernel/live-log.ts';
 import { nextRow } from '#ui/src/kernel/table.ts';
 import { SOURCE_WORDS, WORDS } from './words.ts';
@@ -7,6 +6,8 @@ import { SOURCE_WORDS, WORDS } from './words.ts';
 const LINE_PX = 30;
 /** So far from the end still counts as at the end. */
 const NEAR_PX = 2 * LINE_PX;
+/** Lines kept ready above and below what is in sight. */
+const AROUND = 20;
 const TIME = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
@@ -21,36 +22,46 @@ export function LogList(props: {
   onFollow: (follow: boolean) => void;
   onOpen: (line: Line) => void;
 }) {
-  const [scroller, setScroller] = createSignal<HTMLDivElement>();
   const [active, setActive] = createSignal<string>();
-  const virtualizer = createVirtualizer({
-    get count() {
-      return props.entries.length;
-    },
-    getScrollElement: () => scroller() ?? null,
-    estimateSize: () => LINE_PX,
-    getItemKey: (index) => props.entries[index]?.id ?? index,
-    overscan: 20,
+  const [top, setTop] = createSignal(0);
+  const [height, setHeight] = createSignal(0);
+  let scroller: HTMLDivElement | undefined;
+  /** Indices of the lines in sight and some around them. */
+  const shown = createMemo(() => {
+    const first = Math.max(0, Math.floor(top() / LINE_PX) - AROUND);
+    const last = Math.min(props.entries.length, Math.ceil((top() + height()) / LINE_PX) + AROUND);
+    return Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   });
   const toEnd = () => {
-    const element = scroller();
-    if (element !== undefined) element.scrollTop = element.scrollHeight;
+    if (scroller !== undefined) scroller.scrollTop = scroller.scrollHeight;
   };
+  onMount(() => {
+    const sizes = new ResizeObserver(([entry]) => {
+      setHeight(entry?.contentRect.height ?? 0);
+      if (props.follow) toEnd();
+    });
+    if (scroller !== undefined) sizes.observe(scroller);
+    onCleanup(() => sizes.disconnect());
+  });
   createEffect(
-    on([() => props.entries, () => props.follow, scroller], ([, follow]) => {
+    on([() => props.entries, () => props.follow], ([, follow]) => {
       // After the taller list is in the page.
       if (follow) requestAnimationFrame(toEnd);
     }),
   );
-  let last_top = 0;
   const scrolled = () => {
-    const element = scroller();
-    if (element === undefined) return;
-    const { scrollTop, scrollHeight, clientHeight } = element;
-    const up = scrollTop < last_top;
-    last_top = scrollTop;
-    const at_end = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-    if (props.follow && up && !at_end) props.onFollow(false);
+    if (scroller === undefined) return;
+    const { scrollTop, scrollHeight, clientHeight } = scroller;
+    const up = scrollTop < top();
+    setTop(scrollTop);
+    if (props.follow && up && scrollHeight - scrollTop - clientHeight > NEAR_PX) props.onFollow(false);
+  };
+  const bringIntoView = (index: number) => {
+    if (scroller === undefined) return;
+    const from = index * LINE_PX;
+    if (from < scroller.scrollTop) scroller.scrollTop = from;
+    else if (from + LINE_PX > scroller.scrollTop + scroller.clientHeight)
+      scroller.scrollTop = from + LINE_PX - scroller.clientHeight;
   };
   const at = () => {
     const index = props.entries.findIndex(({ id }) => id === active());
@@ -67,13 +78,12 @@ export function LogList(props: {
     event.preventDefault();
     props.onFollow(event.key === 'End');
     setActive(props.entries[to]?.id);
-    virtualizer.scrollToIndex(to);
+    bringIntoView(to);
   };
 
   return (
     <div
-      // In the page first: an element of a template has no window to observe it in.
-      ref={(element) => queueMicrotask(() => setScroller(element))}
+      ref={(element) => (scroller = element)}
       class="log-list"
       role="region"
       tabindex="0"
@@ -82,15 +92,15 @@ export function LogList(props: {
       onScroll={scrolled}
       onKeyDown={move}
     >
-      <ol style={{ height: `${virtualizer.getTotalSize()}px` }}>
-        <For each={virtualizer.getVirtualItems()}>
-          {(item) => (
-            <Show when={props.entries[item.index]} keyed>
+      <ol style={{ height: `${props.entries.length * LINE_PX}px` }}>
+        <For each={shown()}>
+          {(index) => (
+            <Show when={props.entries[index]} keyed>
               {(entry) => (
                 <li
                   class="log-line"
                   data-active={entry.id === active() ? 'true' : undefined}
-                  style={{ transform: `translateY(${item.start}px)` }}
+                  style={{ transform: `translateY(${index * LINE_PX}px)` }}
                   onClick={() => {
                     setActive(entry.id);
                     if ('line' in entry && window.getSelection()?.toString() === '') props.onOpen(entry.line);
@@ -121,7 +131,7 @@ function OneLine(props: { line: Line }) {
         <For each={fields()}>
           {([name, value]) => (
             <span>
-              {name}=<b>{String(value)}</b>
+              {name}=<b>{shortValue(value)}</b>
             </span>
           )}
         </For>
@@ -129,3 +139,7 @@ function OneLine(props: { line: Line }) {
     </>
   );
 }
+
+/** Durations come with more digits than anybody reads; the whole value stands in the drawer. */
+const shortValue = (value: string | number | boolean | null): string =>
+  typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(1) : String(value);

@@ -69,7 +69,7 @@ const inputMode = ({ type }: ArgumentField): { inputmode?: 'numeric' | 'decimal'
 function hintOf(field: ArgumentField): string | undefined {
   const parts = [
     field.description,
-    field.fallback === undefined ? '' : WORDS.fallback(field.fallback === '' ? '""' : field.fallback),
+    field.fallback === undefined || field.fallback === '' ? '' : WORDS.fallback(field.fallback),
     field.type === 'array' ? WORDS.one_a_line : '',
     field.type === 'json' ? WORDS.as_json : '',
   ].filter((part) => part !== '');

@@ -66,13 +66,13 @@ export function Playground() {
               options={[{ value: 'any', label: WORDS.any_host }, ...hosts().map(({ id }) => ({ value: id, label: id }))]}
             />
           </Show>
+          <p class="small faint">{ERA_HINTS[state.era()]}</p>
           <SegmentedControl
             label={WORDS.era}
             value={state.era()}
             onChange={state.setEra}
             options={ERAS.map((value) => ({ value, label: ERA_WORDS[value] }))}
           />
-          <p class="small faint">{ERA_HINTS[state.era()]}</p>
         </div>
       }
     >
@@ -108,7 +108,9 @@ export function Playground() {
             <div class="play">
               <div class="play-side">
                 <OfferList offers={offers()} current={chosen()?.key} onChoose={choose} />
-                <History state={state} onAgain={(run) => choose(run.offer)} />
+                <div class="play-history">
+                  <History state={state} onAgain={(run) => choose(run.offer)} />
+                </div>
               </div>
               <div class="play-main">
                 <Show when={chosen()} keyed fallback={<NotChosen wanted={wanted()} />}>

@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test';
+import { Redis } from 'ioredis';
+import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';
+import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
+import { freePort, until } from '#test/support/programs.ts';
+import { listeningServer } from '#test/support/server.ts';
+import { httpsClient } from './client.ts';
+
+/** A database of Redis that no other test uses. */
+const REDIS = `${redisUrl}/11`;
+const NAME = 'ui.example.com';
+
+test.skipIf(!pebble_is_here || !reachable.postgres || !reachable.redis)(
+  'of two servers one orders, either answers the challenge, and both show every certificate',
+  async () => {
+    const database = await testDatabase('postgresql');
+    const redis = new Redis(REDIS);
+    await redis.flushdb();
+    const { host, port, username, database: name } = database.settings;
+    const url = `postgres://${username}@${host}:${port}/${name}`;
+    const front = freePort();
+    // The authority knows the first server alone; the second one orders as well.
+    const pebble = await startPebble(front);
+    const variables = { SVC_KV: 'redis', SVC_REDIS_URL: REDIS, SVC_SSL_PORT: '0', SVC_ACME_DIRECTORY_URL: pebble.directory };
+    const options = { certificates: { ask: pebble.ask } };
+    const one = await listeningServer(url, { ...variables, SVC_PORT: String(front) }, options);
+    const other = await listeningServer(url, variables, options);
+    try {
+      await one.signIn();
+      await other.signIn();
+      const root = await pebble.root();
+      const clients = [one, other].map(({ server }) => httpsClient(server.httpsPort, () => root));
+      const serials = () => Promise.all(clients.map(async (client) => (await client.shown(NAME)).serial));
+      const told = (message: string) => [...one.lines, ...other.lines].filter((line) => line.message === message).length;
+      const settings = { ssl_enabled: true, ui_domain: NAME, acme_email: 'ada@example.com' };
+      expect((await other.api('PATCH', '/server/config', settings)).status).toBe(200);
+      let last = '';
+      for (let orders = 1; orders <= 4; orders++) {
+        const server = orders % 2 === 0 ? one : other;
+        if (orders > 1) {
+          const answer = await server.api('POST', '/server/ssl/issue?wait=true', { force: true });
+          expect([answer.status, answer.body['last_error']]).toEqual([200, null]);
+        }
+        await until(async () => {
+          const [a, b] = await serials();
+          return a === b && a !== last;
+        }, 60_000);
+        last = (await serials())[0] ?? '';
+        expect([told('certificate ordered'), told('certificate issued')]).toEqual([orders, orders]);
+      }
+      expect(told('certificate not issued')).toBe(0);
+    } finally {
+      await one.stop();
+      await other.stop();
+      await pebble.stop();
+      await redis.flushdb();
+      redis.disconnect();
+      await database.drop();
+    }
+  },
+  180_000,
+);
