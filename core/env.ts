@@ -176,9 +176,6 @@ export const SETTINGS = {
   SVC_MAXMIND_LICENSE_KEY: secret('licence key with which MaxMind gives out GeoLite2; required with SVC_GEOIP_SOURCE=maxmind'),
 } satisfies Record<string, Setting<unknown>>;
 
-/** Of the specification, effective in a later version: known, so that setting one is no warning. */
-export const RESERVED: readonly string[] = [];
-
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
 /** The environment, parsed once: absolute folders, defaults resolved, secrets present. */
@@ -312,7 +309,6 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
     ...Object.entries(SETTINGS as Record<string, Setting<unknown>>).flatMap(([name, { secret }]) =>
       secret ? [name, `${name}_FILE`] : [name],
     ),
-    ...RESERVED,
   ];
   return Object.keys(source)
     .filter((name) => name.startsWith('SVC_') && !known.includes(name))

@@ -10,6 +10,7 @@ import type { Report } from './report.ts';
 import type { Usage } from './usage.ts';
 import type { Watch } from './watch.ts';
 import { type Fault, toFault } from './fault.ts';
+import { isLong, longMembers } from './long-result.ts';
 import { isMembers, type Members, RPC, RpcError } from './protocol.ts';
 import { matchUri, typedValues } from '#core/engine/uri-template.ts';
 
@@ -51,7 +52,8 @@ export async function callTool(params: Members, context: CallContext): Promise<s
 }
 
 /** Structured content is stringified once and stands both as itself and as text, for clients that read only one of them. */
-function toolMembers({ structured, text, media, note }: Shaped): string {
+function toolMembers({ structured, text, media, note }: Shaped): string | Promise<string> {
+  if (structured !== null && isLong(structured)) return longMembers(structured);
   const json = structured && JSON.stringify(structured);
   const written = json ?? text;
   const blocks = [
@@ -107,7 +109,7 @@ interface Callable {
 interface Ends {
   /** Null: every call runs by itself. */
   readonly through?: (values: object, run: (signal: AbortSignal) => Promise<Ran>) => Promise<Ran> | null;
-  readonly finish: (outcome: Outcome) => string;
+  readonly finish: (outcome: Outcome) => string | Promise<string>;
   readonly fail: (fault: Fault) => string;
 }
 
@@ -153,7 +155,9 @@ async function perform(
         vars: registry.vars,
         timing: watch,
       });
-      return { members: ends.finish(outcome), rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
+      const finished = ends.finish(outcome);
+      const members = typeof finished === 'string' ? finished : await finished;
+      return { members, rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
     } finally {
       lease.release();
     }

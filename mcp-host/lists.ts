@@ -17,9 +17,10 @@ export interface RenderedList {
 /** Items a page. Clients that read only the first page are common, so it is long. */
 const PAGE = 1_000;
 
-/** @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such. */
-export function renderList(method: ListMethod, listings: readonly object[], edition: string): RenderedList {
-  const items = listings.map((listing) => JSON.stringify(listing));
+/**
+ * @param items each as text. @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such.
+ */
+export function renderList(method: ListMethod, items: readonly string[], edition: string): RenderedList {
   const pages: string[] = [];
   for (let start = 0; start === 0 || start < items.length; start += PAGE) {
     const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(edition, pages.length + 1)}"` : '';

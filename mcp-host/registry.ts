@@ -71,12 +71,8 @@ export async function loadRegistry({ version, checksum, content }: Snapshot, now
   const templates = all_resources.filter(({ template }) => template.variables.length > 0);
   const prompts = await inSlices(content.prompts, compilePrompt);
   const edition = `${version}-${checksum.slice(-8)}`;
-  const list = (method: ListMethod, entries: readonly { entity: { listing: object } }[]) =>
-    renderList(
-      method,
-      entries.map(({ entity }) => entity.listing),
-      edition,
-    );
+  const list = async (method: ListMethod, entries: readonly { entity: { listing: object } }[]) =>
+    renderList(method, await inSlices(entries, ({ entity }) => JSON.stringify(entity.listing)), edition);
   return {
     snapshot_version: version,
     checksum,
@@ -88,10 +84,10 @@ export async function loadRegistry({ version, checksum, content }: Snapshot, now
     templates: templates.toSorted((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     lists: {
-      'tools/list': list('tools/list', tools),
-      'resources/list': list('resources/list', resources),
-      'resources/templates/list': list('resources/templates/list', templates),
-      'prompts/list': list('prompts/list', prompts),
+      'tools/list': await list('tools/list', tools),
+      'resources/list': await list('resources/list', resources),
+      'resources/templates/list': await list('resources/templates/list', templates),
+      'prompts/list': await list('prompts/list', prompts),
     },
     edition,
     pieces: renderPieces(server, version),

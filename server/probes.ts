@@ -24,7 +24,9 @@ export function addProbes(app: App, router: Hono<ServerEnv>): void {
     // A database that is away cannot say who asks.
     return answerReady(now, await mayRead(c));
   });
-  router.get('/metrics', async (c) => {
+  router.get('/metrics', async (c, next) => {
+    // The interface has a page of this name; scrapers never ask for HTML.
+    if (c.req.header('accept')?.includes('text/html')) return next();
     if (!(await mayRead(c))) throw new AppError('unauthenticated', FIGURES_REFUSED);
     return answerFigures(await metrics.text());
   });

@@ -23,7 +23,7 @@ export interface RunningServer {
   /** The port that is listened on. */
   readonly port: number;
   /** The port of HTTPS, while it is listened on. */
-  httpsPort(): number | null;
+  readonly httpsPort: () => number | null;
   /** Ends every stream, then the listener, then the stores. */
   stop(): Promise<void>;
 }

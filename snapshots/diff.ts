@@ -1,8 +1,11 @@
 import type { Change } from '#core/contract/deploy.ts';
+import { REDACTED } from '#core/contract/history.ts';
+import type { SqlNode } from '#core/engine/sql/statement.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { SnapshotContent } from './format.ts';
 
-type Named = { readonly name: string } & Readonly<Record<string, unknown>>;
+type Item = Readonly<Record<string, unknown>>;
+type Named = { readonly name: string } & Item;
 
 /** What changes from one content to another, per entity and field; `before` null means everything is new. */
 export function diff(before: SnapshotContent | null, after: SnapshotContent): Change[] {
@@ -17,10 +20,11 @@ export function diff(before: SnapshotContent | null, after: SnapshotContent): Ch
 
 function serverChanges(before: SnapshotContent | null, after: SnapshotContent): Change[] {
   if (before === null) return [];
-  const fields = changedFields({ ...before.server }, { ...after.server });
+  const values = changedValues({ ...before.server }, { ...after.server });
+  const fields = Object.keys(values);
   return fields.length === 0
     ? []
-    : [{ entity_type: 'server_config', name: after.server.server_name, change: 'changed', fields, breaking: [] }];
+    : [{ entity_type: 'server_config', name: after.server.server_name, change: 'changed', fields, values, breaking: [] }];
 }
 
 function compareNamed(entity_type: Change['entity_type'], before: readonly object[], after: readonly object[]): Change[] {
@@ -30,17 +34,18 @@ function compareNamed(entity_type: Change['entity_type'], before: readonly objec
   for (const [name, item] of now) {
     const previous = old.get(name);
     if (previous === undefined) {
-      changes.push({ entity_type, name, change: 'added', fields: [], breaking: [] });
+      changes.push({ entity_type, name, change: 'added', fields: [], values: {}, breaking: [] });
       continue;
     }
-    const fields = changedFields(previous, item);
+    const values = changedValues(previous, item);
+    const fields = Object.keys(values);
     if (fields.length > 0)
-      changes.push({ entity_type, name, change: 'changed', fields, breaking: breaking(entity_type, previous, item) });
+      changes.push({ entity_type, name, change: 'changed', fields, values, breaking: breaking(entity_type, previous, item) });
   }
   for (const name of old.keys()) {
     if (now.has(name)) continue;
     const lost = entity_type === 'connection' ? [] : [`The ${entity_type} ${name} is no longer offered.`];
-    changes.push({ entity_type, name, change: 'removed', fields: [], breaking: lost });
+    changes.push({ entity_type, name, change: 'removed', fields: [], values: {}, breaking: lost });
   }
   return changes;
 }
@@ -57,20 +62,55 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
 /** Follows from something else that is named. */
 const DERIVED = new Set(['pool_key', 'inputSchema', 'listing']);
 
-function changedFields(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] {
-  const differing = (a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>) =>
-    [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(
-      (field) => checksum(canonical(a[field])) !== checksum(canonical(b[field])),
-    );
-  const listed = differing(listingOf(before), listingOf(after));
-  const names = [...differing(before, after), ...listed]
-    .filter((field) => !DERIVED.has(field))
-    .map((field) => KNOWN_AS[field] ?? field);
-  return [...new Set(names)].sort();
+/** Every field that differs by the name that people know, sorted, with both values as they may be shown. */
+function changedValues(before: Item, after: Item): Change['values'] {
+  const found = new Map<string, { old: unknown; new: unknown }>();
+  for (const [old, now] of [
+    [before, after],
+    [listingOf(before), listingOf(after)],
+  ] as const) {
+    for (const field of new Set([...Object.keys(old), ...Object.keys(now)])) {
+      const name = KNOWN_AS[field] ?? field;
+      if (DERIVED.has(field) || found.has(name)) continue;
+      if (checksum(canonical(old[field])) === checksum(canonical(now[field]))) continue;
+      found.set(name, { old: shown(field, old[field]), new: shown(field, now[field]) });
+    }
+  }
+  return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-const listingOf = (item: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  (item['listing'] ?? {}) as Readonly<Record<string, unknown>>;
+const listingOf = (item: Item): Item => (item['listing'] ?? {}) as Item;
+
+const SHOWN_AS: Readonly<Record<string, (value: unknown) => unknown>> = {
+  statement: (value) => statementText((value as { nodes: readonly SqlNode[] }).nodes),
+  mode: (value) => value !== 'write',
+};
+
+/** A value as people know it, without secrets; null for what was not there. */
+function shown(field: string, value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  return redacted(SHOWN_AS[field]?.(value) ?? value);
+}
+
+function redacted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redacted);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('$sealed' in value) return REDACTED;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redacted(item)]));
+}
+
+const SPELT = { in: 'IN ', not_in: 'NOT IN ' } as const;
+
+/** A statement as it is written: parameters by their names, optional parts in double brackets. */
+function statementText(nodes: readonly SqlNode[]): string {
+  return nodes
+    .map((node) => {
+      if (typeof node === 'string') return node;
+      if ('block' in node) return `[[${statementText(node.block)}]]`;
+      return node.in === undefined ? `:${node.name}` : `${SPELT[node.in]}(:${node.name})`;
+    })
+    .join('');
+}
 
 interface Argument {
   readonly name: string;

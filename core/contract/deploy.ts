@@ -41,6 +41,10 @@ export const Change = v.object({
   name: v.string(),
   change: v.picklist(['added', 'removed', 'changed']),
   fields: v.array(v.string()),
+  values: v.pipe(
+    v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
+    v.description('The fields with both values; a secret reads "[redacted]"'),
+  ),
   /** Why a client that knows the old version may fail, in sentences. */
   breaking: v.array(v.string()),
 });

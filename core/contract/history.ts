@@ -65,6 +65,8 @@ export const history = {
       entity_type: v.optional(EntityType),
       entity_id: v.optional(textBetween(1, 64)),
       action: v.optional(Action),
+      actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of who made the change'))),
+      search: v.optional(v.pipe(textBetween(1, 200), v.description('In the name of the record'))),
     }),
     output: History,
     agent: 'list_history',

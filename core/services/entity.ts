@@ -1,4 +1,4 @@
-import { and, asc, eq, like, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, type Column, eq, like, or, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '#core/db/open.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -145,7 +145,8 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
   return noun;
 }
 
-const contains = (column: Schema['tools']['name'] | Schema['tools']['description'], text: string): SQL =>
+/** Whether the text stands in the column, whatever its case. */
+export const contains = (column: Column, text: string): SQL =>
   like(sql`lower(${column})`, sql`${`%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`} escape '\\'`);
 
 const descriptionContains = (table: Schema['tools'], text: string): SQL[] =>

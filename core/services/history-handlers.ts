@@ -2,16 +2,19 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { EntityType } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { contains } from './entity.ts';
 import { toEntry } from './history-entry.ts';
 import { rollback } from './rollback.ts';
 
 export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${string}`>> = {
-  'history.list': (context, { skip, limit, entity_type, entity_id, action }) => {
+  'history.list': (context, { skip, limit, entity_type, entity_id, action, actor, search }) => {
     const { history } = context.app.store.tables;
     const where = and(
       entity_type === undefined ? undefined : eq(history.entity_type, entity_type),
       entity_id === undefined ? undefined : eq(history.entity_id, entity_id),
       action === undefined ? undefined : eq(history.action, action),
+      actor === undefined ? undefined : madeBy(context, actor),
+      search === undefined ? undefined : contains(history.entity_name, search),
     );
     return page(context, where, skip, limit);
   },
@@ -41,4 +44,10 @@ async function page({ app }: Context, where: SQL | undefined, skip: number, limi
       .where(where),
   ]);
   return { items: rows.map((row) => toEntry(app, row)), total: Number(totals[0]?.total ?? 0) };
+}
+
+/** JSON is stored as text in both dialects. */
+function madeBy({ app }: Context, name: string): SQL {
+  const { actor } = app.store.tables.history;
+  return app.store.dialect === 'sqlite' ? sql`${actor} ->> 'name' = ${name}` : sql`${actor}::jsonb ->> 'name' = ${name}`;
 }

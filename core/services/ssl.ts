@@ -27,21 +27,24 @@ export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
     const { settings } = await readSettings(app);
     const errors = missingForOrder(settings);
     if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+    const before = await readCertificate(app);
     await writeCertificate(app, { requested_at: app.clock().toISOString(), forced: force });
     await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
     if (!wait) return { status: 'pending' as const };
-    return finished(app, signal);
+    return finished(app, before, signal);
   },
 };
 
 /** The status once nothing is under way any more; a failed order is thrown with its reason. */
-async function finished(app: App, signal: AbortSignal | undefined): Promise<SslStatus> {
+async function finished(app: App, before: CertificateRow, signal: AbortSignal | undefined): Promise<SslStatus> {
   const ends = performance.now() + WAIT_MS;
-  while (performance.now() < ends && signal?.aborted !== true) {
+  while (performance.now() < ends) {
     await app.sleep(LOOK_MS);
+    if (signal?.aborted) throw new AppError('cancelled', 'The caller went away.');
     const row = await readCertificate(app);
     if (isUnderWay(app, row)) continue;
-    if (row.failures > 0 && row.last_error !== null) throw new AppError('unavailable', row.last_error);
+    const failed = row.last_error !== null && row.next_try_at !== before.next_try_at;
+    if (failed) throw new AppError('unavailable', row.last_error ?? '');
     return readStatus(app);
   }
   throw new AppError('timeout', 'The certificate is not there yet. The order goes on: its status and the live log tell how.');

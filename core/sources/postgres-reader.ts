@@ -28,6 +28,7 @@ const DATA_ROW = 0x44;
 const HEADER = 5;
 /** Rows read before other work gets its turn: about half a millisecond. */
 const SLICE_ROWS = 500;
+const PAUSE_MS = 1;
 
 /** Cuts what arrives into messages. Rows are read in slices, and the socket rests meanwhile, so that other calls are not kept waiting. */
 export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Listener): Reader {
@@ -58,6 +59,7 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
   function read(bytes: Buffer): void {
     let at = 0;
     let slice = 0;
+    let text = '';
     while (at + HEADER <= bytes.length) {
       const length = bytes.readUInt32BE(at + 1);
       const end = at + 1 + length;
@@ -74,7 +76,11 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
       if (end > bytes.length) return hold(bytes, at, end - bytes.length);
       counted = false;
       if (!is_row) onMessage({ type: String.fromCharCode(bytes[at]!), bytes, body: at + HEADER, end });
-      else if (rows !== null && !rows.add(bytes, at + HEADER)) onTruncated();
+      else if (rows !== null) {
+        // Once for all rows in it: a call for each cell costs more than the cell.
+        if (text === '') text = bytes.latin1Slice(0, bytes.length);
+        if (!rows.add(bytes, at + HEADER, text)) onTruncated();
+      }
       at = end;
       if (is_row && ++slice === SLICE_ROWS && at < bytes.length) return rest(bytes.subarray(at));
     }
@@ -90,14 +96,14 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
     resting = true;
     held = [bytes];
     socket.pause();
-    setImmediate(() => {
+    setTimeout(() => {
       resting = false;
       const [first] = held;
       const all = held.length === 1 && first !== undefined ? first : Buffer.concat(held);
       held = [];
       socket.resume();
       if (!ended && !socket.destroyed) read(all);
-    });
+    }, PAUSE_MS);
   }
 
   return {

@@ -5,8 +5,8 @@ import type { Json, Row } from './source.ts';
 /** Rows of one answer, as long as they are within its limits. */
 export interface RowSink {
   readonly rows: Row[];
-  /** Reads one DataRow. @returns false once no more rows are wanted. */
-  add(bytes: Buffer, at: number): boolean;
+  /** Reads one DataRow. @param text the same bytes as Latin-1. @returns false once no more rows are wanted. */
+  add(bytes: Buffer, at: number, text: string): boolean;
   truncate(): void;
   truncated(): boolean;
 }
@@ -31,7 +31,7 @@ export function openRows(
 
   return {
     rows,
-    add(bytes, body) {
+    add(bytes, body, text) {
       if (truncated) return false;
       if (rows.length >= max_rows) {
         truncated = true;
@@ -51,7 +51,11 @@ export function openRows(
         }
         size += length;
         const end = at + length;
-        put(row, name, is_number ? readInteger(bytes, at, end) : cell(bytes.toString('utf8', at, end), parse));
+        if (is_number) put(row, name, readInteger(bytes, at, end));
+        else {
+          const read = isAscii(bytes, at, end) ? text.slice(at, end) : bytes.toString('utf8', at, end);
+          put(row, name, parse === undefined ? read : parse(read));
+        }
         at = end;
       }
       if (size > max_bytes) {
@@ -66,7 +70,10 @@ export function openRows(
   };
 }
 
-const cell = (text: string, parse: ParseText | undefined): Json => (parse === undefined ? text : parse(text));
+function isAscii(bytes: Buffer, at: number, end: number): boolean {
+  for (let i = at; i < end; i++) if (bytes[i]! > 0x7f) return false;
+  return true;
+}
 
 function put(row: Row, name: string, value: Json): void {
   if (name === '__proto__') Object.defineProperty(row, name, { value, enumerable: true, writable: true, configurable: true });

@@ -45,7 +45,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
   async function use<Result>(kind: Kind, signal: AbortSignal, work: (session: Session) => Promise<Result>) {
     if (ended) throw new AppError('unavailable', 'This connection is being closed; call again.');
     signal.throwIfAborted();
-    const session = await wait(kind, signal);
+    const session = (waiting.length === 0 ? takeIdle(kind) : undefined) ?? (await wait(kind, signal));
     try {
       return await work(session);
     } finally {

@@ -120,7 +120,7 @@ export function createHttps(app: App): Https {
       const endLooking = repeat(app, LOOK_MS, 'showing the certificate', run, true);
       end = () => {
         endLooking();
-        app.background(subscribed.then((unsubscribe) => void unsubscribe()));
+        app.background(subscribed.then((unsubscribe) => unsubscribe()));
       };
     },
     async stop() {

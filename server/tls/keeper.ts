@@ -22,7 +22,8 @@ import type { Settings } from '#core/services/config-settings.ts';
 import { guardedFetch } from '#core/sources/dial.ts';
 import { orderCertificate, type Issued, type Solver } from './acme.ts';
 import { type Ask, OrderError } from './ask.ts';
-import { type AddedRecord, openDnsProvider, PROVIDER_URLS, type ProviderUrls } from './dns-provider.ts';
+import type { AddedRecord } from './dns-provider.ts';
+import { openDnsProvider, PROVIDER_URLS, type ProviderUrls } from './open-provider.ts';
 import { awaitRecord, challengeRecord } from './propagation.ts';
 
 export interface KeeperOptions {
@@ -112,7 +113,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         reason: last_error,
         failures,
         next_try_at,
-        ...(cause === undefined ? {} : { cause: String(cause) }),
+        ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {}),
       });
     } finally {
       ending.signal.removeEventListener('abort', end);
@@ -182,7 +183,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
   return () => {
     ending.abort();
     endLooking();
-    app.background(subscribed.then((end) => void end()));
+    app.background(subscribed.then((end) => end()));
   };
 }
 

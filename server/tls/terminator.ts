@@ -91,10 +91,13 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
         },
         async close(grace) {
           server.close();
-          let over = false;
-          void grace.then(() => (over = true));
-          while (open.size > 0 && !over) await Bun.sleep(20);
+          const emptied = async (): Promise<void> => {
+            while (open.size > 0) await Bun.sleep(20);
+          };
+          const all_ended = emptied();
+          await Promise.race([all_ended, grace]);
           for (const client of open) client.destroy();
+          await all_ended;
         },
       });
     });

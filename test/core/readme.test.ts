@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { RESERVED, type Setting, SETTINGS } from '#core/env.ts';
+import { type Setting, SETTINGS } from '#core/env.ts';
 
 /** The rows of the README's table, made from the settings themselves. */
 function rows(): string {
@@ -16,13 +16,7 @@ test('the README lists every setting as it is', () => {
   expect(table).toBe(rows());
 });
 
-test('variables whose effect is yet to come are named as such', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const named = /<!-- reserved -->([\s\S]*?)<!-- \/reserved -->/.exec(readme)?.[1];
-  expect(named).toBe(RESERVED.map((name) => `\`${name}\``).join(', '));
-});
-
-test('every other setting is read by some program', async () => {
+test('every setting is read by some program', async () => {
   const files = ['core', 'server', 'mcp-host', 'agent'].flatMap((folder) => [
     ...new Bun.Glob(`${folder}/**/*.ts`).scanSync(new URL('../..', import.meta.url).pathname),
   ]);

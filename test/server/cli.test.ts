@@ -61,8 +61,8 @@ describe('the command line', () => {
     }
   });
 
-  test('is in the README, command by command', () => {
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  test('is in the operations guide, command by command', () => {
+    const readme = readFileSync(join(ROOT, 'OPERATIONS.md'), 'utf8');
     for (const { usage } of Object.values(COMMANDS)) expect(readme).toContain(`| \`${usage.replaceAll('|', '\\|')}\` |`);
   });
 

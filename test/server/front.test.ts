@@ -68,7 +68,7 @@ const hello = {
 describe('with mcp_proxy the front port', () => {
   test('answers for the MCP server, sessions included', async () => {
     const opened = await rpc(at('/mcp'), hello);
-    expect([opened.status, (opened.body.result?.['serverInfo'] as { name: string }).name]).toEqual([200, 'Sluice']);
+    expect(opened).toMatchObject({ status: 200, body: { result: { serverInfo: { name: 'Sluice' } } } });
     const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
     const called = await rpc(at('/mcp'), { id: 2, method: 'tools/call', params: { name: 'region', arguments: {} } }, session);
     expect(JSON.stringify(called.body.result)).toContain('one');

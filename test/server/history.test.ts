@@ -88,6 +88,8 @@ describe.each(stores)('kept in %s', (dialect) => {
     ]);
     expect((await list('entity_type=tool&action=create')).total).toBe(1);
     expect((await list(`entity_id=${tool_id}`)).total).toBe(2);
+    expect((await list('search=PRODUCT')).total).toBe(2);
+    expect([(await list('actor=ada')).total, (await list('actor=nobody')).total]).toEqual([3, 0]);
     const page = await list('skip=1&limit=1');
     expect([page.total, page.items[0]?.id]).toEqual([4, all.items[1]?.id ?? '']);
     for (const query of ['limit=101', 'skip=-1', 'entity_type=table', 'action=drop']) {

@@ -109,6 +109,8 @@ describe('/metrics of the server', () => {
       expect((await get('/metrics', headers)).status).toBe(401);
     }
     expect((await t.request('POST', '/metrics', { headers: service() })).status).toBe(404);
+    // A browser that opens the address wants the page of the interface.
+    expect((await get('/metrics', { ...service(), accept: 'text/html,*/*' })).headers.get('content-type')).toContain('text/html');
   });
 
   test('tells deploys, the snapshot, hosts, sessions, refused sign-ins and requests', async () => {

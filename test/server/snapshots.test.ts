@@ -69,11 +69,36 @@ test('two are compared in the words of the tools', async () => {
         name: 'one',
         change: 'changed',
         fields: ['description', 'output_schema', 'sql_query'],
+        values: {
+          description: { old: 'One', new: 'Two' },
+          output_schema: { old: expect.any(Object), new: expect.any(Object) },
+          sql_query: { old: 'select 1 as one', new: 'select 2 as two' },
+        },
         breaking: [],
       },
     ],
   });
   expect((await t.request('GET', '/api/v1/snapshots/1/diff/9')).status).toBe(404);
+});
+
+test('a comparison shows statements as they are written and no secret', async () => {
+  const connection = String((await t.request('GET', tool_path)).body['connection_id']);
+  await t.request('PATCH', `/api/v1/connections/${connection}`, { body: { extra_params: { api_token: 'canary-other' } } });
+  await t.request('PATCH', tool_path, {
+    body: {
+      sql_query: 'select 2 as two where 1 in (:ids) [[and 2 = :two]]',
+      parameters: [
+        { name: 'ids', type: 'array', items: 'integer' },
+        { name: 'two', type: 'integer', required: false },
+      ],
+    },
+  });
+  const { body } = await t.request('GET', '/api/v1/deploy/diff');
+  expect(body['changes']).toMatchObject([
+    { entity_type: 'connection', values: { extra_params: { old: { api_token: '[redacted]' }, new: { api_token: '[redacted]' } } } },
+    { entity_type: 'tool', values: { sql_query: { new: 'select 2 as two where 1 IN (:ids) [[and 2 = :two]]' } } },
+  ]);
+  expect(JSON.stringify(body)).not.toMatch(/canary|sealed/);
 });
 
 test('an earlier one is served again at once; the working copy stays and counts as pending', async () => {

@@ -104,7 +104,7 @@ export async function healthy(service: Service, name: string): Promise<void> {
   );
 }
 
-/** The files that the secrets of the compose file name, made as the README says. */
+/** The files that the secrets of the compose file name, made as OPERATIONS.md says. */
 export function writeSecrets(values: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
   for (const [name, { file }] of Object.entries(compose.secrets)) {

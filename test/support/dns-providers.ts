@@ -1,4 +1,4 @@
-import type { ProviderUrls } from '#server/tls/dns-provider.ts';
+import type { ProviderUrls } from '#server/tls/open-provider.ts';
 
 /** What a name server is told. */
 export interface Zones {

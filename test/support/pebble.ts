@@ -17,9 +17,9 @@ export interface Pebble {
   /** Requests through the address guard, which trust pebble's own certificate. */
   readonly ask: Ask;
   /** What clients trust who meet its certificates. */
-  root(): Promise<string>;
-  addTxt(name: string, value: string): Promise<void>;
-  clearTxt(name: string): Promise<void>;
+  readonly root: () => Promise<string>;
+  readonly addTxt: (name: string, value: string) => Promise<void>;
+  readonly clearTxt: (name: string) => Promise<void>;
   /** Where a name leads, instead of to this machine. */
   addAddress(name: string, address: string): Promise<void>;
   addAlias(name: string, target: string): Promise<void>;
@@ -57,8 +57,12 @@ export async function startPebble(http_port: number): Promise<Pebble> {
   const names = Bun.spawn(
     [
       'pebble-challtestsrv',
-      ...['-dns01', `127.0.0.1:${dns_port}`, '-http01', '', '-https01', '', '-tlsalpn01', ''],
-      ...['-management', `127.0.0.1:${dns_management}`, '-defaultIPv6', ''],
+      `-dns01=127.0.0.1:${dns_port}`,
+      `-management=127.0.0.1:${dns_management}`,
+      '-http01=',
+      '-https01=',
+      '-tlsalpn01=',
+      '-defaultIPv6=',
     ],
     quiet,
   );

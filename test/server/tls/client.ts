@@ -2,7 +2,7 @@ import tls from 'node:tls';
 
 export interface HttpsClient {
   /** A request to a name, over TLS that is checked against the authority. */
-  ask(name: string, path: string, init?: RequestInit): Promise<Response>;
+  readonly ask: (name: string, path: string, init?: RequestInit) => Promise<Response>;
   /** What is shown to a client that asks for a name; null: for none. Rejects when it is not trusted. */
   shown(name: string | null): Promise<{ serial: string; protocol: string | null; names: string }>;
 }

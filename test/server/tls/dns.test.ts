@@ -113,7 +113,8 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
     await set({ dns_provider: 'route53', dns_credentials: AWS_KEYS });
     const from = providers.asked.length;
     expect((await issue()).body).toMatchObject({ status: 'issued', last_error: null });
-    expect(providers.asked.slice(from).filter((line) => line.includes('/change/')).length).toBeGreaterThan(2);
+    // A change is pending at the first look. The authority may remember one of the two names.
+    expect(providers.asked.slice(from).filter((line) => line.includes('/change/')).length).toBeGreaterThan(1);
     expect(providers.records()).toEqual([]);
   }, 90_000);
 

@@ -25,6 +25,7 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
     const port = freePort();
     const pebble = await startPebble(port);
     let programs: Programs | null = null;
+    const printed = () => programs?.output() ?? '';
     try {
       const env = await environment(pebble, https_port);
       programs = await startPrograms({ env: env, port });
@@ -38,7 +39,7 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
         () => https_port,
         () => root,
       );
-      await until(async () => (await client.ask(UI, '/api/health')).ok, 20_000, programs.output);
+      await until(async () => (await client.ask(UI, '/api/health')).ok, 20_000, printed);
       expect((await client.ask(UI, '/')).headers.get('content-type')).toContain('text/html');
       expect(await toolsOf(client.ask)).toContain('search_products');
       const about = (await (await client.ask(UI, '/.well-known/oauth-protected-resource/agent-mcp')).json()) as {
@@ -46,14 +47,14 @@ describe.skipIf(!pebble_is_here)('the programs as they are started', () => {
       };
       expect(about.resource).toContain('/agent-mcp');
       const { serial } = await client.shown(UI);
-      expect(programs.output()).toContain('certificate issued');
-      expect(programs.output()).not.toContain('PRIVATE KEY');
+      expect(printed()).toContain('certificate issued');
+      expect(printed()).not.toContain('PRIVATE KEY');
 
       await programs.stop();
       await pebble.pause();
       programs = await startPrograms({ env: env, again: programs });
-      await until(async () => (await client.shown(MCP)).serial === serial, 20_000, programs.output);
-      await until(async () => (await toolsOf(client.ask)).includes('search_products'), 30_000, programs.output);
+      await until(async () => (await client.shown(MCP)).serial === serial, 20_000, printed);
+      await until(async () => (await toolsOf(client.ask)).includes('search_products'), 30_000, printed);
 
       // An open stream does not keep the programs from ending in time.
       await programs.signIn();
@@ -76,7 +77,7 @@ async function toolsOf(ask: (name: string, path: string, init?: RequestInit) => 
   const transport = new StreamableHTTPClientTransport(new URL(`https://${MCP}/mcp`), {
     fetch: (url, init) => ask(MCP, new URL(url).pathname, { ...init, headers: Object.fromEntries(new Headers(init?.headers)) }),
   });
-  await client.connect(transport as Parameters<Client['connect']>[0]);
+  await client.connect(transport);
   const { tools } = await client.listTools();
   await client.close();
   return tools.map(({ name }) => name);

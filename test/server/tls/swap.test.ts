@@ -44,11 +44,11 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
   const secure = () => cookie.replace(/^svc_session/, '__Host-svc_session');
 
   test(`${SWAPS} times, no request, upload, stream or WebSocket is lost`, async () => {
-    let running = true;
+    const running = new AbortController();
     const lost: string[] = [];
     const answered = { kept: 0, closed: 0, uploaded: 0 };
     const load = async (kind: keyof typeof answered, ask: () => Promise<Response>, wanted: string) => {
-      while (running) {
+      while (!running.signal.aborted) {
         try {
           const response = await ask();
           const text = await response.text();
@@ -76,7 +76,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
       // Clients that name no host see the new one as well.
       expect((await client.shown(null)).serial).toBe(serials.at(-1) ?? '');
     }
-    running = false;
+    running.abort();
     await Promise.all(working);
 
     expect(new Set(serials).size).toBe(SWAPS + 1);

@@ -45,12 +45,12 @@ export function Select<V extends string>(props: SelectProps<V>) {
         validationState={props.error ? 'invalid' : 'valid'}
         itemComponent={(item) => (
           <Kobalte.Item item={item.item} class="option">
-            <span class="option-words">
-              <Kobalte.ItemLabel class="option-label">{item.item.rawValue.label}</Kobalte.ItemLabel>
+            <Kobalte.ItemLabel class="option-words">
+              {item.item.rawValue.label}
               <Show when={item.item.rawValue.hint}>
-                <Kobalte.ItemDescription class="option-hint">{item.item.rawValue.hint}</Kobalte.ItemDescription>
+                <span class="option-hint">{item.item.rawValue.hint}</span>
               </Show>
-            </span>
+            </Kobalte.ItemLabel>
             <Kobalte.ItemIndicator class="option-mark">
               <Icon name="check" size={14} />
             </Kobalte.ItemIndicator>

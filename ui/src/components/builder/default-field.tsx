@@ -46,7 +46,7 @@ export function DefaultField(props: {
       mono
       value={typed()}
       onInput={take}
-      placeholder={WORDS.none}
+      placeholder={props.parameter.default === '' ? WORDS.empty_text : WORDS.none}
       error={fault() ?? props.error}
     />
   );

@@ -125,7 +125,6 @@ function ParameterRow(props: RowProps) {
             <Select
               label={of(WORDS.type)}
               hide_label
-              size="small"
               options={TYPES}
               value={props.parameter.type}
               onChange={(type: ParameterType) => props.onChange(withType(props.parameter, type))}

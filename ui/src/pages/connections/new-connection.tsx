@@ -49,8 +49,9 @@ export function NewConnection() {
   };
   const paste = (text: string) => {
     const found = parseAddress(text);
-    setAddress(found === undefined ? text : '');
+    setAddress(text);
     if (found === undefined) return;
+    setAddress('');
     const kind = types.data()?.items.find(({ db_type }) => db_type === found.db_type);
     form.change((draft) => {
       if (kind !== undefined) Object.assign(draft, withType({ ...form.snapshot() }, kind));

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
+
+let programs: Programs;
+let browser: Browser;
+beforeAll(async () => {
+  programs = await startPrograms({ env: { SVC_DEMO: 'false' } });
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+}, 60_000);
+
+browserTest(
+  'an empty installation is led from the administrator over a database, a tool and a deploy to the first call of a client',
+  async () => {
+    const { page, context, faults } = await openPage(browser, { width: 1280, scheme: 'light' });
+    await page.goto(programs.url);
+    await page.getByRole('heading', { name: 'Create the administrator' }).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Username').fill(ACCOUNT.username);
+    await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
+    await page.getByRole('button', { name: 'Create administrator' }).click();
+
+    await current(page, 'Connect a database');
+    await look(page, 'welcome-1-1280-light');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Use the sample database' }).click();
+
+    await current(page, 'Make a first tool from a table');
+    await page.getByRole('link', { name: 'customers' }).click();
+    await page.getByRole('button', { name: 'Create tool' }).first().waitFor();
+    await page.getByRole('button', { name: 'Create tool' }).first().click();
+    await page.waitForURL(/\/tools\/[0-9a-f-]{36}$/);
+
+    await page.getByRole('link', { name: /First steps: 2 of 4/ }).click();
+    await current(page, 'Deploy it');
+    await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+    await page.getByText('Version 1 is live.').waitFor();
+
+    await current(page, 'Connect your client');
+    await page.getByText(`claude mcp add --transport http`).waitFor();
+    await page.getByRole('tab', { name: 'Cursor' }).click();
+    await page.getByText('mcpServers').waitFor();
+    await look(page, 'welcome-4-1280-light');
+    await expectAccessible(page);
+    await callFirstTool();
+    await page.getByText('Everything is set up').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Go to the overview' }).click();
+    expect(new URL(page.url()).pathname).toBe('/');
+    expect(await page.getByRole('link', { name: /First steps/ }).count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+  180_000,
+);
+
+const current = (page: Page, title: string) =>
+  page.locator('[aria-current=step]').getByRole('heading', { name: title }).waitFor();
+
+/** What a client would do: list the tools, call one. */
+async function callFirstTool(): Promise<void> {
+  const ask = async (method: string, params: object) => {
+    const response = await fetch(programs.mcp_url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    const text = await response.text();
+    const json = text.startsWith('{') ? text : (/^data: (\{.*\})$/m.exec(text)?.[1] ?? '{}');
+    return JSON.parse(json) as { result?: { tools?: { name: string }[]; isError?: boolean } };
+  };
+  const { result: list } = await ask('tools/list', {});
+  const name = list?.tools?.[0]?.name ?? '';
+  expect(name).not.toBe('');
+  const { result } = await ask('tools/call', { name, arguments: {} });
+  expect(result?.isError ?? false).toBe(false);
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+const LIMIT_MS = 180_000;
+
+let programs: Programs;
+let database: TestDatabase;
+let browser: Browser;
+beforeAll(async () => {
+  if (!reachable.postgres) return;
+  database = await testDatabase('postgresql');
+  await database.run(`create table customers (id int primary key, name text not null, country text default 'DE');
+    comment on table customers is 'Everybody who ever ordered';
+    create table orders (id int primary key, customer_id int not null references customers, total numeric);
+    create schema stock; create view stock.shelves as select 1 as id;`);
+  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'false' } });
+  await programs.signIn();
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+  await database?.drop();
+}, 60_000);
+
+/** A page of a signed-in administrator. */
+async function signedIn(width: number, scheme: 'light' | 'dark') {
+  const opened = await openPage(browser, { width, scheme });
+  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+  expect(answer.status()).toBe(200);
+  return opened;
+}
+
+const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }) => {
+  expect(faults).toEqual([]);
+  await context.close();
+};
+
+const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+
+describe.skipIf(!reachable.postgres)('connections', () => {
+  browserTest(
+    'a database is connected from its address, tried, explored, switched off, deleted and brought back',
+    async () => {
+      const opened = await signedIn(1280, 'light');
+      const { page } = opened;
+      await page.goto(`${programs.url}/connections`);
+      await page.getByText('No database is connected').waitFor();
+      await page.getByRole('main').getByRole('link', { name: 'Connect a database' }).first().click();
+      await page.getByRole('radio', { name: 'PostgreSQL' }).waitFor({ state: 'attached' });
+
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+      await page.getByText('Some fields need attention.').waitFor();
+      await expectAccessible(page, 'a form with faults');
+      await page.getByLabel('Paste an address').fill(database.url.replace(':5432', ':1'));
+      expect(await page.getByLabel('Host', { exact: true }).inputValue()).toBe('127.0.0.1');
+      expect(await page.getByLabel('Paste an address').inputValue()).toBe('');
+      await page.getByRole('button', { name: 'Test', exact: true }).click();
+      await page.getByText('Nothing listens at that host and port.').waitFor();
+      await page.getByRole('button', { name: 'Go to Port' }).click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('5432');
+      await page.getByLabel('Name', { exact: true }).fill('shop');
+      await page.getByRole('button', { name: 'Test', exact: true }).click();
+      await page.getByText(/^Connected in /).waitFor();
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+
+      await page.getByRole('heading', { name: 'shop', exact: true }).waitFor();
+      expect(new URL(page.url()).search).toBe('?tab=tables');
+      await page.getByRole('button', { name: 'public.customers' }).click();
+      await page.getByRole('row', { name: /country.*DE/ }).waitFor();
+      const make = page.getByRole('link', { name: 'Make a tool from this table' });
+      expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=public\.customers$/);
+      await page.keyboard.press('/');
+      await page.keyboard.type('shel');
+      await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
+      expect(await page.getByRole('button', { name: 'public.orders' }).count()).toBe(0);
+      await page.reload();
+      await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
+      expect(await page.getByLabel('Search tables').inputValue()).toBe('shel');
+
+      await page.getByRole('link', { name: 'Connections', exact: true }).first().click();
+      await page.getByRole('button', { name: 'More for shop' }).click();
+      await page.getByRole('menuitem', { name: 'Switch off' }).click();
+      await toast(page, '1 connection switched off.').waitFor();
+      await page.getByRole('button', { name: 'State All' }).click();
+      await page.getByRole('option', { name: 'Enabled' }).click();
+      await page.getByText('No connection fits these filters').waitFor();
+      expect(new URL(page.url()).search).toBe('?state=on');
+      await page.getByRole('button', { name: 'Clear filters' }).first().click();
+
+      await page.getByRole('button', { name: 'More for shop' }).click();
+      await page.getByRole('menuitem', { name: 'Delete…' }).click();
+      await page.getByRole('alertdialog').getByText('The connection shop').waitFor();
+      await page.getByRole('button', { name: 'Delete connection' }).click();
+      await toast(page, 'Deleted “shop”.').waitFor();
+      await page.getByText('No database is connected').waitFor();
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await page.getByRole('link', { name: 'shop', exact: true }).waitFor();
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    'what somebody else saved meanwhile is a choice, and unsaved changes are not lost by leaving',
+    async () => {
+      const { id } = await programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'both' });
+      const opened = await signedIn(1280, 'dark');
+      const { page } = opened;
+      await page.goto(`${programs.url}/connections`);
+      await page.getByRole('link', { name: 'both', exact: true }).click();
+      const name = page.getByLabel('Name', { exact: true });
+      await name.fill('mine');
+      const leaving = page.getByRole('alertdialog', { name: 'Leave without saving?' });
+      await page.getByRole('link', { name: 'Overview' }).first().click();
+      await leaving.getByRole('button', { name: 'Stay here' }).click();
+      await leaving.waitFor({ state: 'detached' });
+      expect(await name.inputValue()).toBe('mine');
+      await page.evaluate(() => window.history.back());
+      await leaving.getByRole('button', { name: 'Stay here' }).click();
+      await leaving.waitFor({ state: 'detached' });
+      expect([new URL(page.url()).pathname, await name.inputValue()]).toEqual([`/connections/${id}`, 'mine']);
+
+      await programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      const choice = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
+      await choice.getByText('1 field only they changed: Read-only.').waitFor();
+      await expectAccessible(page, 'the choice between two versions');
+      await look(page, 'conflict-1280-dark');
+      await choice.getByText('Theirs', { exact: true }).click();
+      await choice.getByText('Mine', { exact: true }).click();
+      await choice.getByRole('button', { name: 'Save merged' }).click();
+      await toast(page, 'Saved “mine”.').waitFor();
+      expect(await programs.api('GET', `/connections/${id}`)).toMatchObject({ name: 'mine', read_only: true, version: 3 });
+      // The refused save is the 409 that the choice came from.
+      opened.faults.splice(0, opened.faults.length, ...opened.faults.filter((fault) => !fault.includes('409')));
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    'every part of the frame and of these pages is accessible and fits, in light and dark, wide and narrow',
+    async () => {
+      const { id } = await programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'frame' });
+      for (const scheme of ['light', 'dark'] as const) {
+        for (const width of [1280, 360]) {
+          const opened = await signedIn(width, scheme);
+          await walk(opened.page, id, `${width}-${scheme}`, width < 900);
+          await close(opened);
+        }
+      }
+    },
+    LIMIT_MS,
+  );
+});
+
+const short = () => {
+  const { db_type, host, port, database: name, username } = database.settings;
+  return { db_type, host, port, database: name, username };
+};
+
+async function walk(page: Page, id: string, name: string, narrow: boolean): Promise<void> {
+  const check = async (what: string) => {
+    await look(page, `${what}-${name}`);
+    await expectAccessible(page, `${what}-${name}`);
+  };
+  await page.goto(`${programs.url}/connections`);
+  await page.getByRole('link', { name: 'frame', exact: true }).waitFor();
+  await check('connections');
+  if (narrow) {
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('dialog', { name: 'Menu' }).waitFor();
+    await check('navigation');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Menu' }).waitFor({ state: 'detached' });
+  }
+  await page.keyboard.press('Control+k');
+  const find = page.getByRole('combobox', { name: 'Find a command' });
+  await find.fill('frame');
+  await page.getByRole('option', { name: /^frame/ }).waitFor();
+  await check('palette');
+  await page.getByRole('option', { name: /^frame/ }).click();
+  await page.getByRole('heading', { name: 'frame', exact: true }).waitFor();
+  await page.getByLabel('Name', { exact: true }).waitFor();
+  await check('connection');
+  await page.getByRole('button', { name: 'Use TLS' }).click();
+  await page.getByRole('listbox').waitFor();
+  await check('select');
+  await page.keyboard.press('Escape');
+  await page.getByRole('listbox').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'More for this connection' }).click();
+  await page.getByRole('menu').waitFor();
+  await check('menu');
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  await page.goto(`${programs.url}/connections/${id}?tab=tables&table=public.orders`);
+  await page.getByRole('row', { name: /customer_id/ }).waitFor();
+  await check('tables');
+  await page.goto(`${programs.url}/connections/new`);
+  await page.getByRole('radio', { name: 'SQLite' }).waitFor({ state: 'attached' });
+  await check('connection-new');
+  await page.getByRole('main').focus();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  await check('shortcuts');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' });
+  await page.goto(`${programs.url}/welcome`);
+  await page.getByRole('listitem').filter({ hasText: 'Deploy it' }).waitFor();
+  await check('welcome');
+  await page.goto(`${programs.url}/nowhere`);
+  await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+  await check('nowhere');
+}

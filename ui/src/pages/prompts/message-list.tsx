@@ -1,0 +1,78 @@
+import { createMemo, Index } from 'solid-js';
+import type { PromptMessage } from '#core/contract/prompts.ts';
+import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
+import { placeInText } from '#ui/src/kernel/builder-template.ts';
+import { PROMPT_WORDS as WORDS } from './words.ts';
+
+/** What is said, in turns. */
+export function MessageList(props: {
+  messages: readonly PromptMessage[];
+  arguments: readonly string[];
+  onChange: (messages: PromptMessage[]) => void;
+  error: (index: number) => string | undefined;
+  onSave: () => void;
+}) {
+  const language = createMemo<Language>(() => ({
+    name: 'template',
+    world: { names: () => [...props.arguments, 'vars'], members: () => ({}) },
+  }));
+  const replace = (index: number, change: Partial<PromptMessage>) =>
+    props.onChange(props.messages.map((message, place) => (place === index ? { ...message, ...change } : message)));
+  const add = () => {
+    const role = props.messages.at(-1)?.role === 'user' ? 'assistant' : 'user';
+    props.onChange([...props.messages, { role, template: '' }]);
+  };
+  const faults = (index: number) => {
+    const message = props.error(index);
+    const place = message === undefined ? undefined : placeInText(message, props.messages[index]?.template ?? '');
+    return message === undefined || place === undefined ? [] : [{ ...place, message }];
+  };
+
+  return (
+    <div class="message-list">
+      <Index each={props.messages}>
+        {(message, index) => (
+          <div class="message" role="group" aria-label={WORDS.message(index + 1)}>
+            <div class="message-head">
+              <SegmentedControl
+                label={WORDS.role(index + 1)}
+                value={message().role}
+                onChange={(role) => replace(index, { role })}
+                options={[
+                  { value: 'user', label: WORDS.user },
+                  { value: 'assistant', label: WORDS.assistant },
+                ]}
+              />
+              {props.messages.length > 1 ? (
+                <IconButton
+                  icon="trash"
+                  size="small"
+                  label={WORDS.remove_message(index + 1)}
+                  onPress={() => props.onChange(props.messages.filter((_, place) => place !== index))}
+                />
+              ) : null}
+            </div>
+            <CodeEditor
+              label={WORDS.message(index + 1)}
+              value={message().template}
+              onInput={(template) => replace(index, { template })}
+              language={language()}
+              faults={faults(index)}
+              error={faults(index).length > 0 ? undefined : props.error(index)}
+              placeholder={WORDS.placeholder}
+              lines={4}
+              onSave={() => props.onSave()}
+            />
+          </div>
+        )}
+      </Index>
+      <div class="row">
+        <Button size="small" icon="plus" onPress={add}>
+          {WORDS.add_message}
+        </Button>
+      </div>
+    </div>
+  );
+}
