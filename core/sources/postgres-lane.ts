@@ -1,7 +1,17 @@
 import type { Socket } from 'node:net';
 import { AppError } from '#core/errors.ts';
-import type { Fetched, FetchOptions, Memory, SourceColumns } from './postgres-fetch.ts';
-import { bindMessage, closePortal, describeMessages, EXECUTE, executeSome, FLUSH, parseMessage, simpleQuery, SYNC } from './postgres-messages.ts';
+import type { Fetched, FetchOptions, Memory, SourceColumns } from './postgres-plan.ts';
+import {
+  bindMessage,
+  closePortal,
+  describeMessages,
+  EXECUTE,
+  executeSome,
+  FLUSH,
+  parseMessage,
+  simpleQuery,
+  SYNC,
+} from './postgres-messages.ts';
 import { createReader, type Incoming, readColumns, readError, readOids } from './postgres-reader.ts';
 import { openRows, type RowSink } from './postgres-rows.ts';
 import { declaredOid, isJsonOid } from './postgres-types.ts';
@@ -107,7 +117,8 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
   }
 
   function exchange(bytes: Buffer, on: (message: Incoming) => void): Promise<void> {
-    if (socket.destroyed) return Promise.reject(Object.assign(new Error('The connection is closed.'), { code: 'CONNECTION_CLOSED' }));
+    if (socket.destroyed)
+      return Promise.reject(Object.assign(new Error('The connection is closed.'), { code: 'CONNECTION_CLOSED' }));
     return new Promise((resolve, reject) => {
       running = { on, resolve, reject, error: null };
       socket.write(prefix === null ? bytes : Buffer.concat([prefix, bytes]));
@@ -165,7 +176,8 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
       try {
         return await execute(known ?? (await prepare(key, statement)), statement, options, memory);
       } catch (error) {
-        if (known === undefined || !(error instanceof Error && 'routine' in error && STALE.has(String(error.routine)))) throw error;
+        if (known === undefined || !(error instanceof Error && 'routine' in error && STALE.has(String(error.routine))))
+          throw error;
         statements.delete(key);
         return execute(await prepare(key, statement), statement, options, memory);
       }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { SourceColumns } from './postgres-fetch.ts';
+import type { SourceColumns } from './postgres-plan.ts';
 import type { RowSink } from './postgres-rows.ts';
 
 /** One message of the server, where it stands in the bytes. */
@@ -78,7 +78,7 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
       if (!is_row) onMessage({ type: String.fromCharCode(bytes[at]!), bytes, body: at + HEADER, end });
       else if (rows !== null) {
         // Once for all rows in it: a call for each cell costs more than the cell.
-        if (text === '') text = bytes.latin1Slice(0, bytes.length);
+        if (text === '') text = bytes.toString('latin1');
         if (!rows.add(bytes, at + HEADER, text)) onTruncated();
       }
       at = end;

@@ -1,4 +1,4 @@
-import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './postgres-fetch.ts';
+import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './postgres-plan.ts';
 import type { ParseText } from './postgres-values.ts';
 import type { Json, Row } from './source.ts';
 
@@ -53,7 +53,7 @@ export function openRows(
         const end = at + length;
         if (is_number) put(row, name, readInteger(bytes, at, end));
         else {
-          const read = isAscii(bytes, at, end) ? text.slice(at, end) : bytes.toString('utf8', at, end);
+          const read = length <= SHORT && isAscii(bytes, at, end) ? text.slice(at, end) : bytes.toString('utf8', at, end);
           put(row, name, parse === undefined ? read : parse(read));
         }
         at = end;
@@ -69,6 +69,9 @@ export function openRows(
     truncated: () => truncated,
   };
 }
+
+/** Longer texts are cheaper to decode than to look at. */
+const SHORT = 64;
 
 function isAscii(bytes: Buffer, at: number, end: number): boolean {
   for (let i = at; i < end; i++) if (bytes[i]! > 0x7f) return false;

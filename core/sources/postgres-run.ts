@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { isCode, LOST, translateError } from './postgres-errors.ts';
-import { type SourceColumns, type Fetched, fetchRows, type Memory } from './postgres-fetch.ts';
+import { fetchRows } from './postgres-fetch.ts';
+import type { Fetched, Memory, SourceColumns } from './postgres-plan.ts';
 import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './postgres-session.ts';
 import { declaredOid } from './postgres-types.ts';
 import type { BoundStatement, RunOptions } from './source.ts';

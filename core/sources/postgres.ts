@@ -21,7 +21,7 @@ import {
   toResult,
   TYPES_SQL,
   unknownTypes,
-} from './postgres-fetch.ts';
+} from './postgres-plan.ts';
 import { type Call, describeStatements, runStatement } from './postgres-run.ts';
 import { openPostgresSession, type PostgresSession } from './postgres-session.ts';
 import { textOf } from './rows.ts';

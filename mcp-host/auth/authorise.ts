@@ -7,7 +7,7 @@ import { createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
-import { type Caller, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
 
@@ -76,13 +76,25 @@ export function createAuth(options: AuthOptions): Auth {
   };
   const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, resource, log });
 
+  /** Credentials on their way to a verdict: a client that sends many requests at once makes one attempt. */
+  const checking = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
+
   /** A credential that nothing is remembered of. */
-  const check = async (scheme: Scheme, token: string, digest: string, server: FrozenServer, address: string) => {
+  const check = (scheme: Scheme, token: string, digest: string, server: FrozenServer, address: string) => {
+    const running = checking.get(digest);
+    if (running?.server === server) return running.verdict;
+    const verdict = attempt(scheme, { token, digest }, server, address).finally(() => {
+      if (checking.get(digest)?.verdict === verdict) checking.delete(digest);
+    });
+    checking.set(digest, { server, verdict });
+    return verdict;
+  };
+  const attempt = async (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
     const blocked = attempts.blocked(address);
     if (scheme.costly && blocked > 0) return tooMany(blocked);
     // Counted before the answer is there: a flood does not wait for it.
     attempts.note(address);
-    const verdict = await scheme.check({ token, digest }, server);
+    const verdict = await scheme.check(credential, server);
     if (isCaller(verdict) || verdict.status !== 401) attempts.forgive(address);
     else if (blocked > 0) return tooMany(blocked);
     return verdict;

@@ -37,7 +37,8 @@ const notes: string[] = [];
 const sections: Section[] = [];
 const missing = hasWrk() ? null : WRK_MISSING;
 if (missing !== null) notes.push('', missing);
-const peers = missing === null && ['calls', 'beside', 'lists'].some((part) => chosen.includes(part)) ? await findPeers(say) : null;
+const peers =
+  missing === null && ['calls', 'beside', 'lists'].some((part) => chosen.includes(part)) ? await findPeers(say) : null;
 if (peers === null) notes.push('', 'Without the other servers: they could not be fetched, or were not asked for.');
 if (quick) notes.push('', 'A quick run: few and short rounds, for a look and not for the record.');
 const busy = busyMeter();
@@ -52,7 +53,8 @@ try {
   if (missing === null && wants('lists')) {
     sections.push(await measureLists(database, { peers, seconds: SIZE.seconds, sizes: SIZE.sizes, say }));
   }
-  if (missing === null && wants('guards')) sections.push(await measureGuards(database, { ...options, rounds: SIZE.rounds * 2 - 1 }));
+  if (missing === null && wants('guards'))
+    sections.push(await measureGuards(database, { ...options, rounds: SIZE.rounds * 2 - 1 }));
   if (wants('registry')) sections.push(await measureRegistry([10, 100, 1_000, 5_000]));
   if (wants('deploys')) sections.push(...(await measureDeploys({ postgres: database.url, deploys: SIZE.deploys, quick, say })));
 } finally {
@@ -70,7 +72,8 @@ async function measureTargets(options: { rounds: number; seconds: number; say: t
   try {
     const ours = await startOurs(database, { ...offer, bearer: true });
     started.push(ours);
-    if (peers !== null) for (const peer of ['toolbox', 'dbhub'] as const) started.push(await startPeer(peer, peers, database, offer));
+    if (peers !== null)
+      for (const peer of ['toolbox', 'dbhub'] as const) started.push(await startPeer(peer, peers, database, offer));
     const others = started.slice(1);
     if (wants('calls')) sections.push(await measureCalls(database, ours, others, options));
     if (wants('beside')) sections.push(await measureBeside(database, ours, others, options));

@@ -27,7 +27,14 @@ export async function measureBeside(
   const rows: (string | number)[][] = [];
   const gates: Gate[] = [];
   for (const target of [ours, ...peers]) {
-    const asked = { url: target.url, headers: target.headers, tool: TOOLS.lookup.name, span: database.rows - 20_000, seconds, ...PACED };
+    const asked = {
+      url: target.url,
+      headers: target.headers,
+      tool: TOOLS.lookup.name,
+      span: database.rows - 20_000,
+      seconds,
+      ...PACED,
+    };
     const alone: number[] = [];
     const beside: number[] = [];
     const p99: number[] = [];
@@ -43,10 +50,19 @@ export async function measureBeside(
     }
     const ratio = median(beside) / median(alone);
     const each_s = large / (rounds * (seconds + 0.3));
-    rows.push([target.name, digits(median(alone)), digits(median(beside)), digits(median(p99)), digits(each_s), `${digits(ratio)} ×`]);
+    rows.push([
+      target.name,
+      digits(median(alone)),
+      digits(median(beside)),
+      digits(median(p99)),
+      digits(each_s),
+      `${digits(ratio)} ×`,
+    ]);
     if (target === ours) {
       const bound = 'rows are read and written in slices; a slice is waited for';
-      gates.push(ratioGate('point-lookup p50 beside a caller of 10 000 rows, to alone', median(beside), median(alone), '<=', 3, bound));
+      gates.push(
+        ratioGate('point-lookup p50 beside a caller of 10 000 rows, to alone', median(beside), median(alone), '<=', 3, bound),
+      );
     }
   }
   say('Point lookups beside large results done.');
@@ -56,20 +72,21 @@ export async function measureBeside(
 
 /** One caller that asks for the large result, reads it whole and asks again. */
 function loopLarge(target: Target, span: number): { end(): Promise<number> } {
-  let running = true;
+  const state = { running: true };
   let calls = 0;
   const loop = (async () => {
-    while (running) {
+    while (state.running) {
       const body = callBody(TOOLS.large.name, Math.ceil(Math.random() * span));
       const answer = await fetch(target.url, { method: 'POST', headers: { ...JSON_TYPES, ...target.headers }, body });
       const text = await answer.text();
-      if (answer.status !== 200 || text.length < 500_000) throw new Error(`${target.name}: no large result came: ${text.slice(0, 200)}`);
+      if (answer.status !== 200 || text.length < 500_000)
+        throw new Error(`${target.name}: no large result came: ${text.slice(0, 200)}`);
       calls++;
     }
   })();
   return {
     async end() {
-      running = false;
+      state.running = false;
       await loop;
       return calls;
     },
@@ -92,7 +109,13 @@ export async function measureGuards(database: BenchDatabase, { rounds, seconds, 
   try {
     for (let round = 0; round < rounds + 1; round++) {
       for (const [n, product] of products.entries()) {
-        const asked = { url: product.url, headers: product.headers, tool: TOOLS.lookup.name, span: database.rows - 20_000, connections: 64 };
+        const asked = {
+          url: product.url,
+          headers: product.headers,
+          tool: TOOLS.lookup.name,
+          span: database.rows - 20_000,
+          connections: 64,
+        };
         const before = product.measureHost().cpu_s;
         const { calls } = await runWrk({ ...asked, seconds });
         // The first round warms up.
@@ -114,7 +137,14 @@ export async function measureGuards(database: BenchDatabase, { rounds, seconds, 
     ['host without authentication and Redis', digits(open)],
     ['host with bearer, validation, usage and Redis', digits(guarded)],
   ];
-  const gate = ratioGate('bearer, validation, usage and Redis: CPU of the host to the bare path', guarded, bare, '<=', 1.1, 'a hash of the token, a record of each call');
+  const gate = ratioGate(
+    'bearer, validation, usage and Redis: CPU of the host to the bare path',
+    guarded,
+    bare,
+    '<=',
+    1.1,
+    'a hash of the token, a record of each call',
+  );
   return { title: 'What the guards cost', text: table(['part', 'µs of CPU a call'], rows), gates: [gate] };
 }
 
@@ -135,7 +165,14 @@ function validationCost(): number {
 
 function usageCost(): number {
   const log = createLog('ERROR', () => {});
-  const usage = createUsage({ send: () => Promise.resolve(), log, lines: createLines(), queues: () => [], interval_ms: 3_600_000, capacity: REPETITIONS * 2 });
+  const usage = createUsage({
+    send: () => Promise.resolve(),
+    log,
+    lines: createLines(),
+    queues: () => [],
+    interval_ms: 3_600_000,
+    capacity: REPETITIONS * 2,
+  });
   let last = {};
   const adding = microseconds(() => {
     const item = {
@@ -160,4 +197,3 @@ function usageCost(): number {
   usage.close();
   return adding + microseconds(() => void JSON.stringify(last));
 }
-

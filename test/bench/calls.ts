@@ -95,10 +95,23 @@ function toSection(found: ReadonlyMap<string, readonly Figures[]>, names: readon
         const { rps, p50_ms, p99_ms, cpu_s, host_cpu_s, errors } = figures;
         const times = (of: 'rps' | 'p99_ms' | 'cpu_s') => (base === null ? '–' : `${digits(figures[of] / base[of])} ×`);
         const cpu = Number.isNaN(host_cpu_s) ? digits(cpu_s) : `${digits(cpu_s)} (host ${digits(host_cpu_s)})`;
-        return [[label, name, digits(rps), digits(p50_ms), digits(p99_ms), cpu, errors, times('rps'), times('p99_ms'), times('cpu_s')]];
+        return [
+          [label, name, digits(rps), digits(p50_ms), digits(p99_ms), cpu, errors, times('rps'), times('p99_ms'), times('cpu_s')],
+        ];
       }),
     );
-    const head = ['callers', 'target', 'calls/s', 'p50 ms', 'p99 ms', 'CPU s per 10 000', 'errors', 'calls/s to Toolbox', 'p99', 'CPU'];
+    const head = [
+      'callers',
+      'target',
+      'calls/s',
+      'p50 ms',
+      'p99 ms',
+      'CPU s per 10 000',
+      'errors',
+      'calls/s to Toolbox',
+      'p99',
+      'CPU',
+    ];
     return [`### ${TOOLS[key].title}`, '', table(head, rows), ''];
   });
   return { title: 'tools/call', text: [ABOUT, '', ...parts].join('\n').trimEnd(), gates: gatesOf(at) };
@@ -111,7 +124,14 @@ postgres.js with 4 sessions and JSON.stringify, no protocol around it.`;
 
 function gatesOf(at: (key: string, label: string | number, name: string) => Figures | null): Gate[] {
   const gates: Gate[] = [];
-  const add = (key: 'lookup' | 'range', label: string | number, of: keyof Figures, sign: '>=' | '<=', limit: number, bound: string) => {
+  const add = (
+    key: 'lookup' | 'range',
+    label: string | number,
+    of: keyof Figures,
+    sign: '>=' | '<=',
+    limit: number,
+    bound: string,
+  ) => {
     const ours = at(key, label, 'Sluice');
     const other = at(key, label, 'Toolbox');
     if (ours === null || other === null) return;

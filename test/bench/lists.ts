@@ -30,7 +30,8 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
     const offer = { tools: [TOOLS.lookup], filler: size - 1 };
     const targets: Target[] = [await startOurs(database, { ...offer, bearer: true })];
     try {
-      if (peers !== null) for (const peer of ['toolbox', 'dbhub'] as const) targets.push(await startPeer(peer, peers, database, offer));
+      if (peers !== null)
+        for (const peer of ['toolbox', 'dbhub'] as const) targets.push(await startPeer(peer, peers, database, offer));
       const rps = new Map<string, number>();
       for (const target of targets) {
         const load = { url: target.url, headers: target.headers, body: LIST_BODY, connections: 16 };
@@ -39,11 +40,28 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
         const loaded = await runWrk({ ...load, seconds });
         const cpu = ((target.measure().cpu_s - before) / loaded.calls) * 10_000;
         rps.set(target.name, loaded.rps);
-        rows.push([size, target.name, digits(loaded.rps), digits(loaded.p50_ms), digits(loaded.p99_ms), digits(cpu), loaded.errors]);
+        rows.push([
+          size,
+          target.name,
+          digits(loaded.rps),
+          digits(loaded.p50_ms),
+          digits(loaded.p99_ms),
+          digits(cpu),
+          loaded.errors,
+        ]);
       }
       const toolbox = rps.get('Toolbox');
       if (size === 1_000 && toolbox !== undefined) {
-        gates.push(ratioGate('tools/list of 1 000 tools: requests/s to Toolbox', rps.get('Sluice') ?? 0, toolbox, '>=', 15, 'bytes of the reply, and the client'));
+        gates.push(
+          ratioGate(
+            'tools/list of 1 000 tools: requests/s to Toolbox',
+            rps.get('Sluice') ?? 0,
+            toolbox,
+            '>=',
+            15,
+            'bytes of the reply, and the client',
+          ),
+        );
       }
     } finally {
       for (const target of targets) await target.stop();
@@ -53,15 +71,29 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
   for (const size of [3, 1_000].filter((one) => one === 3 || sizes.includes(one))) {
     const ours = await startsOfOurs(database, size);
     const toolbox = peers === null ? null : await startsOfToolbox(database, peers, size);
-    for (const [name, start] of [['Sluice host', ours], ['Toolbox', toolbox]] as const) {
+    for (const [name, start] of [
+      ['Sluice host', ours],
+      ['Toolbox', toolbox],
+    ] as const) {
       if (start !== null) memory.push([size, name, digits(start.ready_ms), digits(start.idle_mib), digits(start.loaded_mib)]);
     }
     memory.push([size, 'Sluice host, 1 000 sessions more', '', '', digits(ours.sessions_mib)]);
     if (toolbox === null) continue;
     if (size === 1_000)
-      gates.push(ratioGate('start to first tools/list, 1 000 tools, to Toolbox', ours.ready_ms, toolbox.ready_ms, '<=', 0.5, 'loading the modules of the host'));
+      gates.push(
+        ratioGate(
+          'start to first tools/list, 1 000 tools, to Toolbox',
+          ours.ready_ms,
+          toolbox.ready_ms,
+          '<=',
+          0.5,
+          'loading the modules of the host',
+        ),
+      );
     else {
-      gates.push(ratioGate('memory after load to Toolbox', ours.loaded_mib, toolbox.loaded_mib, '<=', 1, 'the runtime and its heap'));
+      gates.push(
+        ratioGate('memory after load to Toolbox', ours.loaded_mib, toolbox.loaded_mib, '<=', 1, 'the runtime and its heap'),
+      );
       gates.push(limitGate('memory of 1 000 sessions', ours.sessions_mib, 16, 'MiB', 'a record each'));
     }
   }
@@ -97,7 +129,8 @@ async function startsOfOurs(database: BenchDatabase, size: number): Promise<Star
     await runWrk({ url, headers, tool: TOOLS.lookup.name, span: 1_000, ...LOAD });
     await Bun.sleep(500);
     const loaded_mib = rss();
-    for (let n = 0; n < 1_000; n++) await (await fetch(url, { method: 'POST', headers: { ...JSON_TYPES, ...headers }, body: INITIALIZE })).text();
+    for (let n = 0; n < 1_000; n++)
+      await (await fetch(url, { method: 'POST', headers: { ...JSON_TYPES, ...headers }, body: INITIALIZE })).text();
     const sessions_mib = Math.max(0, rss() - loaded_mib);
     await host.stop();
     return { ready_ms: median(ready), idle_mib, loaded_mib, sessions_mib };

@@ -41,7 +41,9 @@ export async function startPeer(peer: Peer, folder: string, database: BenchDatab
 async function startToolbox(folder: string, database: BenchDatabase, offer: Offer): Promise<Target> {
   const { host, port, name, user } = database;
   const config = {
-    sources: { bench: { kind: 'postgres', host, port, database: name, user, password: 'none', queryParams: { sslmode: 'disable' } } },
+    sources: {
+      bench: { kind: 'postgres', host, port, database: name, user, password: 'none', queryParams: { sslmode: 'disable' } },
+    },
     tools: Object.fromEntries(
       toolsOf(offer).map(({ name, description, sql, argument }) => [
         name,

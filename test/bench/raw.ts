@@ -13,7 +13,12 @@ interface Work {
   readonly seconds: number;
 }
 
-export async function runRaw(database: BenchDatabase, sql: string, callers: number, seconds: number): Promise<Loaded & { cpu_s: number }> {
+export async function runRaw(
+  database: BenchDatabase,
+  sql: string,
+  callers: number,
+  seconds: number,
+): Promise<Loaded & { cpu_s: number }> {
   const { host, port, user, name, rows } = database;
   const work: Work = { database: { host, port, user, name }, text: numbered(sql), span: rows - 20_000, callers, seconds };
   const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(work)], { stdout: 'pipe', stderr: 'inherit' });

@@ -43,7 +43,10 @@ export async function measureRegistry(sizes: readonly number[]): Promise<Section
   const bound = 'closures for the arguments and the text of the lists';
   return {
     title: 'Building the registry',
-    text: table(['tools', 'snapshot KiB', 'JSON.parse ms', 'build p50 ms', 'build p95 ms', 'longest stall, median ms', 'worst of 15'], rows),
+    text: table(
+      ['tools', 'snapshot KiB', 'JSON.parse ms', 'build p50 ms', 'build p95 ms', 'longest stall, median ms', 'worst of 15'],
+      rows,
+    ),
     gates: [
       ...(thousand === undefined ? [] : [limitGate('registry of 1 000 tools', thousand.build, 10, 'ms', bound)]),
       ...(many === undefined

@@ -50,7 +50,13 @@ export const median = (values: readonly number[]): number => {
 
 export function render(machine: string, notes: readonly string[], sections: readonly Section[]): string {
   const gates = sections.flatMap((section) => section.gates);
-  const lines = gates.map(({ what, target, measured, met, bound }) => [what, target, measured, met ? 'met' : '**missed**', bound]);
+  const lines = gates.map(({ what, target, measured, met, bound }) => [
+    what,
+    target,
+    measured,
+    met ? 'met' : '**missed**',
+    bound,
+  ]);
   return [
     '# Measured',
     '',

@@ -48,7 +48,12 @@ const cellsOf = (table: string): string[][] =>
   table
     .split('\n')
     .slice(2)
-    .map((line) => line.split('|').map((cell) => cell.trim()).slice(1, -1));
+    .map((line) =>
+      line
+        .split('|')
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    );
 
 function deployGates(table: string): Gate[] {
   return cellsOf(table)

@@ -57,13 +57,19 @@ const bad = async () => {
   const answer = await send(BAD[any(BAD.length) - 1] ?? '');
   const text = await answer.text();
   if (answer.status >= 500 || text === '') counts.failed++;
-  const stranger = await fetch(ours.url, { method: 'POST', headers: { ...headers, authorization: 'Bearer svc_mcp_nobody' }, body: BAD[2]! });
+  const stranger = await fetch(ours.url, {
+    method: 'POST',
+    headers: { ...headers, authorization: 'Bearer svc_mcp_nobody' },
+    body: BAD[2]!,
+  });
   if (stranger.status !== 401 && stranger.status !== 429) counts.failed++;
   await stranger.text();
   counts.refused += 2;
 };
 const session = async () => {
-  const hello = await send('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"soak","version":"1"}}}');
+  const hello = await send(
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"soak","version":"1"}}}',
+  );
   await hello.text();
   const id = hello.headers.get('mcp-session-id') ?? '';
   const more = { headers: { ...headers, 'mcp-session-id': id } };
@@ -127,7 +133,20 @@ function report(): string {
   // What is warmed up and cached in the first third belongs to the start.
   const later = samples.filter(({ minute }) => minute >= minutes / 3 && minute <= minutes);
   const last = samples.at(-1);
-  const head = ['minutes', 'calls', 'deploys', 'cancels', 'refused', 'failed', 'host MiB/hour', 'all MiB/hour', 'host MiB at the end', 'descriptors under load', 'after', 'database sessions after'];
+  const head = [
+    'minutes',
+    'calls',
+    'deploys',
+    'cancels',
+    'refused',
+    'failed',
+    'host MiB/hour',
+    'all MiB/hour',
+    'host MiB at the end',
+    'descriptors under load',
+    'after',
+    'database sessions after',
+  ];
   const cells = [
     minutes,
     counts.calls,

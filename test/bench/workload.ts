@@ -67,14 +67,24 @@ export interface BenchTool {
 const COLUMNS = 'id, customer_id, status, amount, currency, created_at, note';
 export const TOOLS = {
   lookup: { name: 'order_by_id', title: 'point lookup', sql: `select ${COLUMNS} from orders where id = :start`, rows: 1 },
-  range: { name: 'orders_range', title: '50 rows', sql: `select ${COLUMNS} from orders where id >= :start order by id limit 50`, rows: 50 },
+  range: {
+    name: 'orders_range',
+    title: '50 rows',
+    sql: `select ${COLUMNS} from orders where id >= :start order by id limit 50`,
+    rows: 50,
+  },
   stats: {
     name: 'orders_stats',
     title: 'aggregate',
     sql: 'select status, count(*) as orders, sum(amount) as total, avg(amount) as mean from orders where id between :start and :start + 999 group by status order by status',
     rows: 4,
   },
-  large: { name: 'orders_large', title: '10 000 rows', sql: `select ${COLUMNS} from orders where id >= :start order by id limit 10000`, rows: 10_000 },
+  large: {
+    name: 'orders_large',
+    title: '10 000 rows',
+    sql: `select ${COLUMNS} from orders where id >= :start order by id limit 10000`,
+    rows: 10_000,
+  },
 } as const satisfies Record<string, BenchTool>;
 export type ToolKey = keyof typeof TOOLS;
 

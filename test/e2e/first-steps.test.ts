@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
@@ -42,7 +43,7 @@ browserTest(
 
     await page.getByRole('link', { name: /First steps: 2 of 4/ }).click();
     await current(page, 'Deploy it');
-    await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+    await page.getByRole('main').getByRole('button', { name: 'Deploy', exact: true }).click();
     await page.getByText('Version 1 is live.').waitFor();
 
     await current(page, 'Connect your client');
@@ -65,21 +66,12 @@ browserTest(
 const current = (page: Page, title: string) =>
   page.locator('[aria-current=step]').getByRole('heading', { name: title }).waitFor();
 
-/** What a client would do: list the tools, call one. */
+/** As the client of a person would: it lists the tools and calls one. */
 async function callFirstTool(): Promise<void> {
-  const ask = async (method: string, params: object) => {
-    const response = await fetch(programs.mcp_url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    });
-    const text = await response.text();
-    const json = text.startsWith('{') ? text : (/^data: (\{.*\})$/m.exec(text)?.[1] ?? '{}');
-    return JSON.parse(json) as { result?: { tools?: { name: string }[]; isError?: boolean } };
-  };
-  const { result: list } = await ask('tools/list', {});
-  const name = list?.tools?.[0]?.name ?? '';
+  const client = await connectClient('v2', programs.mcp_url);
+  const [name = ''] = await client.tools();
   expect(name).not.toBe('');
-  const { result } = await ask('tools/call', { name, arguments: {} });
-  expect(result?.isError ?? false).toBe(false);
+  const { isError = false, content } = await client.call(name, { id: 1 });
+  expect([isError, content[0]?.text]).toEqual([false, expect.any(String)]);
+  await client.close();
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
@@ -133,26 +134,46 @@ function secrets(directory: string): string {
   return made['SVC_ENCRYPTION_KEY'] ?? '';
 }
 
-describe('descriptors that run out', () => {
-  test('a host that cannot open another socket serves again when some are free', async () => {
-    const programs = await start({ env: {} });
-    const port = Number(new URL(programs.mcp_url).port);
-    const before = descriptors(programs.process.pid);
-    const sockets = await Promise.all(
-      Array.from(
-        { length: 400 },
-        () =>
-          new Promise<net.Socket>((resolve) => {
-            const socket = net.connect(port, '127.0.0.1', () => resolve(socket));
-            socket.on('error', () => resolve(socket));
-          }),
-      ),
-    );
+test('programs that run out of descriptors live on, and serve again when some are free', async () => {
+  const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+  const limited = ['sh', '-c', `ulimit -n ${DESCRIPTORS}; exec "$0" "$1"`, process.execPath, main];
+  const programs = await start({ command: limited });
+  const { pid } = programs.process;
+  const before = descriptors(pid);
+  for (const port of [programs.port, Number(new URL(programs.mcp_url).port)]) {
+    const sockets = await Promise.all(Array.from({ length: 2 * DESCRIPTORS }, () => dial(port)));
+    // What comes now waits or is refused; nothing ends because of it.
+    await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
     for (const socket of sockets) socket.destroy();
-    await until(async () => (await tools(programs.mcp_url)).length === 4, PATIENCE_MS);
-    await until(() => descriptors(programs.process.pid) <= before + 20, PATIENCE_MS);
-  }, 60_000);
-});
+    await until(
+      async () => (await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(2_000) })).ok,
+      PATIENCE_MS,
+    );
+  }
+  await until(
+    async () => (await tools(programs.mcp_url)).length === 4,
+    PATIENCE_MS,
+    () => programs.output().slice(-3_000),
+  );
+  await programs.api('POST', '/deploy', { note: 'after the flood' });
+  expect(programs.process.exitCode).toBeNull();
+  expect(programs.output()).not.toContain('program ended');
+  await until(
+    () => descriptors(pid) <= before + 20,
+    PATIENCE_MS,
+    () => `${descriptors(pid)} descriptors, ${before} before`,
+  );
+}, 90_000);
+
+const DESCRIPTORS = 160;
+
+/** A connection that says nothing, or one that did not come about. */
+const dial = (port: number): Promise<net.Socket> =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1', () => resolve(socket));
+    socket.on('error', () => resolve(socket));
+    setTimeout(() => resolve(socket), 2_000);
+  });
 
 const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 

@@ -3,7 +3,8 @@ import type { Call } from '#ui/src/api.ts';
 import { createCatalog, mentions, placeAt, quoteName } from '#ui/src/kernel/builder-completion.ts';
 import { scanSql } from '#ui/src/kernel/builder-sql.ts';
 
-const tablesOf = (sql: string) => mentions(sql, scanSql(sql, 'postgresql')).map(({ schema, table, alias }) => [schema, table, alias]);
+const tablesOf = (sql: string) =>
+  mentions(sql, scanSql(sql, 'postgresql')).map(({ schema, table, alias }) => [schema, table, alias]);
 
 test('the tables of a statement are found with their aliases', () => {
   expect(tablesOf('select * from orders o join shop.customers as c on c.id = o.customer_id where true')).toEqual([

@@ -29,8 +29,11 @@ test('optional blocks stay whole, each on a line of its own', () => {
 
 test('parameters, casts, strings, comments and arrays are kept in every grammar', () => {
   const statements: readonly (readonly [Dialect, string])[] = [
-    ['postgresql', "select a::int, ':no  two', $$ :x $$, array[[1,2],[3,4]], b[1:2] from t -- why\nwhere c = :c /* and */ and d ? 'e'"],
-    ['mysql', "select `a  b`, \"x  y\", c from t where d = :d and e regexp 'a  b' # why\n limit 5"],
+    [
+      'postgresql',
+      "select a::int, ':no  two', $$ :x $$, array[[1,2],[3,4]], b[1:2] from t -- why\nwhere c = :c /* and */ and d ? 'e'",
+    ],
+    ['mysql', 'select `a  b`, "x  y", c from t where d = :d and e regexp \'a  b\' # why\n limit 5'],
     ['sqlite', 'select [a  b], "c  d", e from t where f = :f [[ and g like :g ]]'],
   ];
   for (const [dialect, sql] of statements) {

@@ -63,7 +63,9 @@ describe('the list of parameters', () => {
         const offered = constraintsOf(base);
         for (const rule of Object.keys(value) as (keyof typeof value)[]) {
           const content = rule === 'enum' ? values(items ?? type) : value[rule];
-          const faults = checkParameters([{ ...base, [rule]: content }]).filter(({ message }) => message.includes('does not apply'));
+          const faults = checkParameters([{ ...base, [rule]: content }]).filter(({ message }) =>
+            message.includes('does not apply'),
+          );
           expect([type, items, rule, faults.length === 0]).toEqual([type, items, rule, offered.includes(rule)]);
         }
       }
@@ -74,13 +76,24 @@ describe('the list of parameters', () => {
     expect(trimmed({ ...parameter({ name: 'a' }), minimum: undefined, enum: [] } as unknown as Parameter)).toEqual(
       parameter({ name: 'a' }),
     );
-    expect(rulesInWords(parameter({ name: 'a', minimum: 1, maximum: 5, enum: [1, 2, 3, 4] }))).toBe('one of 1, 2, 3 and 1 more · 1 to 5');
+    expect(rulesInWords(parameter({ name: 'a', minimum: 1, maximum: 5, enum: [1, 2, 3, 4] }))).toBe(
+      'one of 1, 2, 3 and 1 more · 1 to 5',
+    );
     expect(rulesInWords(parameter({ name: 'a', max_length: 20, pattern: '^x' }))).toBe('at most 20 characters · matches ^x');
     expect(rulesInWords(parameter({ name: 'a' }))).toBe('');
   });
 
   test('columns have the types of parameters', () => {
-    const types = ['bigint', 'character varying(20)', 'numeric(10,2)', 'timestamp with time zone', 'date', 'tinyint(1)', 'uuid', 'jsonb'];
+    const types = [
+      'bigint',
+      'character varying(20)',
+      'numeric(10,2)',
+      'timestamp with time zone',
+      'date',
+      'tinyint(1)',
+      'uuid',
+      'jsonb',
+    ];
     expect(types.map((type) => typeOfColumn({ type }))).toEqual([
       'integer',
       'string',
@@ -136,7 +149,8 @@ describe('the arguments of a preview', () => {
       ['1\nx', { type: 'array', items: 'integer' }],
       ['[1', { type: 'array', items: 'integer' }],
     ];
-    for (const [text, over] of faulty) expect([text, parseEntry(text, parameter({ name: 'a', ...over }))]).toEqual([text, { fault: expect.any(String) }]);
+    for (const [text, over] of faulty)
+      expect([text, parseEntry(text, parameter({ name: 'a', ...over }))]).toEqual([text, { fault: expect.any(String) }]);
   });
 
   test('what is left empty is not given; what is needed is asked for', () => {
@@ -162,6 +176,12 @@ describe('the arguments of a preview', () => {
       parameter({ name: 'limit', type: 'integer', default: 20 }),
       parameter({ name: 'q', required: false }),
     ];
-    expect(sampleEntries(list, '2026-05-01')).toEqual({ id: '1', day: '2026-05-01', status: 'open', limit: undefined, q: undefined });
+    expect(sampleEntries(list, '2026-05-01')).toEqual({
+      id: '1',
+      day: '2026-05-01',
+      status: 'open',
+      limit: undefined,
+      q: undefined,
+    });
   });
 });

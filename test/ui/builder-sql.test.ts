@@ -16,7 +16,7 @@ test('every type of database has the grammar in which the server reads it', asyn
 describe('parameters', () => {
   const cases: readonly (readonly [Dialect, string, readonly string[]])[] = [
     ['postgresql', 'select :a, :b, :a', ['a', 'b']],
-    ['postgresql', "select ':no', \":no\", x::text, $$ :no $$, $t$ :no $t$ -- :no\n, /* :no /* :no */ */ :yes", ['yes']],
+    ['postgresql', 'select \':no\', ":no", x::text, $$ :no $$, $t$ :no $t$ -- :no\n, /* :no /* :no */ */ :yes', ['yes']],
     ['postgresql', "select E'it\\'s :no', a[1:n], a[:lo :hi], d - :days", ['lo', 'hi', 'days']],
     ['postgresql', 'select a ? :key, b @> :json::jsonb', ['key', 'json']],
     ['mysql', "select 'it\\'s :no', \":no\", `:no`, @x := :value # :no", ['value']],
@@ -29,7 +29,20 @@ describe('parameters', () => {
   });
 
   const fragment = fc.constantFrom(
-    ...["'a :s'", '"i :s"', '`b`', '-- c :s\n', '/* :s */', '/* /* */ */', '$$ :s $$', "E'\\''", "'it''s'", ':a', ':b_1', '::int'],
+    ...[
+      "'a :s'",
+      '"i :s"',
+      '`b`',
+      '-- c :s\n',
+      '/* :s */',
+      '/* /* */ */',
+      '$$ :s $$',
+      "E'\\''",
+      "'it''s'",
+      ':a',
+      ':b_1',
+      '::int',
+    ],
     ...['x', 'array', 'select', ' ', '\n', ',', '(', ')', '[', ']', '[[', ']]', '1', '1.5', '1:', ':=', '?', '$1', '@v', ';'],
     ...['# :s\n', '-', '--', 'e', '=', '<@', '->>', '$', '[n :s]', 'é', "x'ff'"],
   );

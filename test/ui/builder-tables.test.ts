@@ -40,7 +40,9 @@ describe('a tool from a table', () => {
 
   test('runs as it is', () => {
     const db = new Database(':memory:');
-    db.run('create table "Customer_orders" (id integer primary key, customer_id integer, status text, "Order Note" text, total numeric)');
+    db.run(
+      'create table "Customer_orders" (id integer primary key, customer_id integer, status text, "Order Note" text, total numeric)',
+    );
     db.run("insert into Customer_orders values (1, 7, 'open', 'Soon', 5), (2, 8, 'done', 'A Bell', 6)");
     const rows = (recipe: 'read' | 'list' | 'search' | 'count', values: Record<string, string | number>) => {
       const made = draftFromTable(recipe, { table: { ...table, schema: 'main' }, columns: COLUMNS, dialect: 'sqlite' });
@@ -71,7 +73,15 @@ describe('a tool from a table', () => {
 });
 
 test('rows leave as CSV that every program reads', () => {
-  expect(toCsv(['a', 'b'], [{ a: 'x,"y"', b: null }, { a: '', b: { c: 1 } }])).toBe('a,b\r\n"x,""y""",\r\n"","{""c"":1}"\r\n');
+  expect(
+    toCsv(
+      ['a', 'b'],
+      [
+        { a: 'x,"y"', b: null },
+        { a: '', b: { c: 1 } },
+      ],
+    ),
+  ).toBe('a,b\r\n"x,""y""",\r\n"","{""c"":1}"\r\n');
 });
 
 test('a script is shown for what was saved', () => {

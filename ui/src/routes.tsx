@@ -18,6 +18,25 @@ interface RouteEntry {
 const entries: readonly RouteEntry[] = [
   // Build
   {
+    path: '/connections',
+    title: 'Connections',
+    audience: 'member',
+    nav: { group: 'Build', icon: 'database' },
+    load: async () => (await import('./pages/connections/connections.tsx')).Connections,
+  },
+  {
+    path: '/connections/new',
+    title: 'Connect a database',
+    audience: 'member',
+    load: async () => (await import('./pages/connections/new-connection.tsx')).NewConnection,
+  },
+  {
+    path: '/connections/:id',
+    title: 'Connection',
+    audience: 'member',
+    load: async () => (await import('./pages/connections/connection.tsx')).ConnectionPage,
+  },
+  {
     path: '/tools',
     title: 'Tools',
     audience: 'member',
@@ -73,25 +92,6 @@ const entries: readonly RouteEntry[] = [
     title: 'Prompt',
     audience: 'member',
     load: async () => (await import('./pages/prompts/prompt-page.tsx')).PromptPage,
-  },
-  {
-    path: '/connections',
-    title: 'Connections',
-    audience: 'member',
-    nav: { group: 'Build', icon: 'database' },
-    load: async () => (await import('./pages/connections/connections.tsx')).Connections,
-  },
-  {
-    path: '/connections/new',
-    title: 'Connect a database',
-    audience: 'member',
-    load: async () => (await import('./pages/connections/new-connection.tsx')).NewConnection,
-  },
-  {
-    path: '/connections/:id',
-    title: 'Connection',
-    audience: 'member',
-    load: async () => (await import('./pages/connections/connection.tsx')).ConnectionPage,
   },
   {
     path: '/flow',

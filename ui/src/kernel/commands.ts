@@ -25,7 +25,7 @@ export interface Found {
 
 export interface Finder {
   readonly group: string;
-  find(query: string, signal: AbortSignal): Promise<readonly Found[]>;
+  readonly find: (query: string, signal: AbortSignal) => Promise<readonly Found[]>;
 }
 
 /** The part of a KeyboardEvent that decides. */
@@ -45,7 +45,7 @@ export interface Commands {
   readonly finders: () => readonly Finder[];
   /** Whether single keys run commands (WCAG 2.2, 2.1.4: a person may turn them off). */
   readonly keys: () => boolean;
-  setKeys(on: boolean): void;
+  readonly setKeys: (on: boolean) => void;
   /** Adds commands while a part of the page is there; returns what removes them. */
   register(commands: readonly Command[]): () => void;
   /** Adds a group of records to the palette; returns what removes it. */

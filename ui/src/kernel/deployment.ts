@@ -8,15 +8,23 @@ export type Status = Output<'deploy.status'>;
 export type DeployReceipt = Output<'deploy.run'>;
 export type Diff = Output<'deploy.diff'>;
 
+type Work = 'deploying' | 'stopping' | 'rehearsing';
+
 export interface Deployment {
   readonly status: Query<Status>;
   readonly diff: Query<Diff>;
-  readonly phase: () => 'idle' | 'deploying' | 'stopping';
+  readonly phase: () => 'idle' | Work;
   readonly receipt: () => DeployReceipt | undefined;
+  /** Whether the receipt is of a dry run: nothing was deployed then. */
+  readonly rehearsed: () => boolean;
   /** Why the last deploy or stop did not happen. */
   readonly problem: () => Problem | undefined;
   readonly refresh: () => Promise<void>;
-  readonly run: () => Promise<void>;
+  readonly run: (note?: string) => Promise<void>;
+  /** Everything that a deploy checks, without the deploy. */
+  readonly rehearse: () => Promise<void>;
+  /** Serves an earlier version again. */
+  readonly activate: (version: number, note?: string) => Promise<boolean>;
   readonly stop: () => Promise<boolean>;
   readonly dismiss: () => void;
 }
@@ -25,8 +33,9 @@ export interface Deployment {
 export function createDeployment(call: Call, onChange: () => void = () => {}): Deployment {
   const status = createQuery((signal) => call('deploy.status', {}, signal));
   const diff = createQuery((signal) => call('deploy.diff', {}, signal));
-  const [phase, setPhase] = createSignal<'idle' | 'deploying' | 'stopping'>('idle');
+  const [phase, setPhase] = createSignal<'idle' | Work>('idle');
   const [receipt, setReceipt] = createSignal<DeployReceipt>();
+  const [rehearsed, setRehearsed] = createSignal(false);
   const [problem, setProblem] = createSignal<Problem>();
 
   const refresh = async () => {
@@ -35,7 +44,7 @@ export function createDeployment(call: Call, onChange: () => void = () => {}): D
     if (before !== undefined && mark(status.data()) !== before) onChange();
   };
 
-  const act = async (name: 'deploying' | 'stopping', action: () => Promise<void>): Promise<boolean> => {
+  const act = async (name: Work, action: () => Promise<void>): Promise<boolean> => {
     if (phase() !== 'idle') return false;
     setPhase(name);
     setProblem(undefined);
@@ -57,14 +66,29 @@ export function createDeployment(call: Call, onChange: () => void = () => {}): D
     diff,
     phase,
     receipt,
+    rehearsed,
     problem,
     refresh,
-    async run() {
+    async run(note = '') {
       await act('deploying', async () => {
-        const answer = await call('deploy.run', {});
+        const answer = await call('deploy.run', note.trim() === '' ? {} : { note: note.trim() });
+        setRehearsed(false);
         setReceipt(answer);
       });
     },
+    async rehearse() {
+      await act('rehearsing', async () => {
+        const answer = await call('deploy.run', { dry_run: true });
+        setRehearsed(true);
+        setReceipt(answer);
+      });
+    },
+    activate: (version, note = '') =>
+      act('deploying', async () => {
+        const answer = await call('snapshots.activate', { version, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+        setRehearsed(false);
+        setReceipt(answer);
+      }),
     stop: () => act('stopping', async () => void (await call('deploy.stop', {}))),
     dismiss() {
       setReceipt(undefined);

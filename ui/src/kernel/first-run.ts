@@ -13,10 +13,10 @@ export interface FirstRun {
   /** Whether a way through the first steps is still worth showing. */
   readonly shown: () => boolean;
   /** Asks the server how far it is; once everything is done or was dismissed, only when `always`. */
-  reload(always?: boolean): Promise<void>;
-  dismiss(): void;
+  readonly reload: (always?: boolean) => Promise<void>;
+  readonly dismiss: () => void;
   /** A new installation, whatever this browser remembers of an older one. */
-  begin(): void;
+  readonly begin: () => void;
 }
 
 const KEY = 'first_run';

@@ -172,7 +172,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
       name: path,
       get value() {
         const value = read(path);
-        return value === null || value === undefined ? '' : String(value);
+        return typeof value === 'string' ? value : '';
       },
       get error() {
         return error(path);

@@ -13,8 +13,8 @@ export interface StreamSocket {
 
 export interface LiveStream {
   readonly state: () => StreamState;
-  open(): void;
-  close(): void;
+  readonly open: () => void;
+  readonly close: () => void;
 }
 
 const FIRST_WAIT_MS = 500;

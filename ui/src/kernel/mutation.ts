@@ -16,7 +16,9 @@ export function createMutation<I, O>(call: (input: I) => Promise<O>): Mutation<I
   return {
     busy,
     problem,
-    reset: () => void setProblem(undefined),
+    reset() {
+      setProblem(undefined);
+    },
     async run(input) {
       if (busy()) return undefined;
       setBusy(true);

@@ -9,11 +9,11 @@ export interface Pages<T> {
   readonly pending: () => boolean;
   readonly done: () => boolean;
   /** The next page behind what is there. */
-  more(): Promise<void>;
+  readonly more: () => Promise<void>;
   /** From the beginning, as much as was shown before; what is shown stays until the answer is there. */
-  reload(): Promise<void>;
+  readonly reload: () => Promise<void>;
   /** From the beginning, one page: another filter. */
-  restart(): Promise<void>;
+  readonly restart: () => Promise<void>;
 }
 
 type LoadPage<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;

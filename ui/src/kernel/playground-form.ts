@@ -25,11 +25,11 @@ function typeOf({ type, format }: Members): FieldType {
   return TYPES.find((known) => known === type) ?? 'json';
 }
 
-/** The fields of a tool's input schema, in its order. */
+/** The fields of a tool's input schema. */
 export function fieldsOfSchema(schema: unknown): ArgumentField[] {
   if (!isMembers(schema) || !isMembers(schema['properties'])) return [];
   const needed = Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [];
-  return Object.entries(schema['properties']).map(([name, property]) => {
+  const fields = Object.entries(schema['properties']).map(([name, property]): ArgumentField => {
     const about = isMembers(property) ? property : {};
     const items = isMembers(about['items']) ? about['items'] : {};
     const options = about['enum'] ?? items['enum'];
@@ -45,6 +45,8 @@ export function fieldsOfSchema(schema: unknown): ArgumentField[] {
       maximum: numberOf(about['maximum']),
     };
   });
+  // A snapshot has its keys in the order of the alphabet: what has to be given stands first.
+  return [...fields.filter(({ required }) => required), ...fields.filter(({ required }) => !required)];
 }
 
 /** The arguments of a prompt, as `prompts/list` names them: texts. */

@@ -6,7 +6,7 @@ export interface Query<T> {
   readonly data: () => T | undefined;
   readonly problem: () => Problem | undefined;
   readonly pending: () => boolean;
-  reload(): Promise<void>;
+  readonly reload: () => Promise<void>;
 }
 
 /** Data of one call. A reload gives up the one before it, so an old answer never replaces a newer one. */
@@ -50,8 +50,8 @@ export const browserTimers: Timers = {
 };
 
 export interface Poll {
-  start(): void;
-  stop(): void;
+  readonly start: () => void;
+  readonly stop: () => void;
 }
 
 /** Repeats `run` `every_ms` after the last one ended; while `visible` is false it waits without calling. */

@@ -3,8 +3,8 @@ import type { Router } from './router.ts';
 /** How one query parameter is read and written; what cannot be read is the value that stands for "not given". */
 export interface Param<T> {
   readonly empty: T;
-  read(text: string): T;
-  write(value: T): string;
+  readonly read: (text: string) => T;
+  readonly write: (value: T) => string;
 }
 
 export const text = (empty = ''): Param<string> => ({ empty, read: (value) => value, write: (value) => value });

@@ -15,7 +15,7 @@ const ONE = { tools: 'tool', resources: 'resource', prompts: 'prompt' } as const
 export function useEntityActions(
   noun: EntityNoun,
   options: {
-    /** Where to go when the shown one is gone; absent in a list. */
+    /** Where to go when the shown one is gone, and the page of one that is back; absent in a list. */
     readonly list?: string;
     readonly words: ActionWords;
     readonly onChange: () => Promise<void> | void;
@@ -25,22 +25,29 @@ export function useEntityActions(
   const bulk = createBulk(call, noun);
 
   /** Says what came of a change, offers to take it back, and reads the list again. */
-  const report = async (said: string, work: Promise<BulkResult>, after: () => Promise<void> | void = options.onChange) => {
+  const report = async (
+    said: string,
+    work: Promise<BulkResult>,
+    after: () => Promise<void> | void = options.onChange,
+    undone: (result: BulkResult) => Promise<void> | void = options.onChange,
+  ) => {
     const { done, failed, detail, undo } = await work;
     await after();
     if (failed > 0) toasts.show(`${plural(failed, ONE[noun])} could not be changed. ${detail ?? ''}`, 'bad');
     if (done.length === 0) return;
-    const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo) } };
+    const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo, undone) } };
     toasts.show(`${plural(done.length, ONE[noun])} ${said}`, 'good', back);
   };
-  const undoAll = async (undo: () => Promise<BulkResult>) => {
-    const { done, failed, detail } = await undo();
-    await options.onChange();
+  const undoAll = async (undo: () => Promise<BulkResult>, undone: (result: BulkResult) => Promise<void> | void) => {
+    const result = await undo();
+    const { done, failed, detail } = result;
+    await undone(result);
     if (failed > 0) toasts.show(detail ?? 'This could not be taken back.', 'bad');
     else toasts.show(`${plural(done.length, ONE[noun])} as before.`, 'good');
   };
   /** False when the person thought better of it. */
-  const removeAll = async (entities: readonly Entity[], after?: () => void): Promise<boolean> => {
+  const removeAll = async (entities: readonly Entity[]): Promise<boolean> => {
+    const { list } = options;
     const [first] = entities;
     if (first === undefined) return false;
     const agreed = await dialogs.confirm({
@@ -50,8 +57,13 @@ export function useEntityActions(
       action: entities.length === 1 ? options.words.remove_action : `Delete ${plural(entities.length, ONE[noun])}`,
       danger: true,
     });
-    if (agreed) await report('deleted.', bulk.remove(entities), after ?? options.onChange);
-    return agreed;
+    if (!agreed) return false;
+    if (list === undefined) await report('deleted.', bulk.remove(entities));
+    else {
+      const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
+      await report('deleted.', bulk.remove(entities), () => router.navigate(list), back);
+    }
+    return true;
   };
 
   return {
@@ -61,8 +73,7 @@ export function useEntityActions(
     addTags: (entities: readonly Entity[], tags: readonly string[]) => report('tagged.', bulk.addTags(entities, tags)),
     removeTags: (entities: readonly Entity[], tags: readonly string[]) => report('untagged.', bulk.removeTags(entities, tags)),
     removeAll,
-    remove: (entity: Entity) =>
-      removeAll([entity], options.list === undefined ? undefined : () => router.navigate(options.list ?? '/')),
+    remove: (entity: Entity) => removeAll([entity]),
     /** Runs one call; a refusal is told. */
     async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
       try {

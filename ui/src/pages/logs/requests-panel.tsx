@@ -1,5 +1,5 @@
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
-import { Badge } from '#ui/src/components/badge.tsx';
+import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { SegmentedControl } from '#ui/src/components/choice.tsx';
 import { Combobox } from '#ui/src/components/combobox.tsx';
 import { type Column, DataTable } from '#ui/src/components/data-table.tsx';
@@ -22,13 +22,8 @@ import { RANGE_WORDS, RANGES, WORDS } from './words.ts';
 
 const POLL_MS = 10_000;
 const PAGE = 100;
-const CLOCK = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const MINUTE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 /** Every call of the deployed server, filtered by what the address says. */
@@ -100,14 +95,19 @@ export function RequestsPanel() {
     {
       id: 'time',
       head: WORDS.time,
-      width: '9.5rem',
-      cell: (entry) => <span class="num">{CLOCK.format(Date.parse(entry.timestamp))}</span>,
+      cell: (entry) => (
+        <span class="num">
+          <span class="logs-day">{DAY.format(Date.parse(entry.timestamp))}, </span>
+          {CLOCK.format(Date.parse(entry.timestamp))}
+        </span>
+      ),
     },
     {
       id: 'name',
       head: WORDS.called,
       cell: (entry) => (
         <span class="logs-called">
+          <StatusDot tone={entry.success ? 'good' : 'bad'} label={entry.success ? WORDS.ok : errorWord(entry.error)} hide_label />
           <span class="mono">{entry.name}</span>
           <Show when={entry.kind !== 'tool'}>
             <Badge>{KIND_WORDS[entry.kind]}</Badge>
@@ -118,10 +118,9 @@ export function RequestsPanel() {
     {
       id: 'result',
       head: WORDS.result,
+      narrow: 'hide',
       cell: (entry) => (
-        <Show when={!entry.success} fallback={<Badge tone="good">{WORDS.ok}</Badge>}>
-          <Badge tone="bad">{errorWord(entry.error)}</Badge>
-        </Show>
+        <span classList={{ 'logs-bad': !entry.success }}>{entry.success ? WORDS.ok : errorWord(entry.error)}</span>
       ),
     },
     { id: 'took', head: WORDS.duration, align: 'end', cell: (entry) => duration(entry.duration_ms) },

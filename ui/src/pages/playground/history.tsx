@@ -1,5 +1,5 @@
 import { For, Show } from 'solid-js';
-import { Button } from '#ui/src/components/button.tsx';
+import { IconButton } from '#ui/src/components/button.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -19,9 +19,7 @@ export function History(props: { state: Playground; onAgain: (run: Run) => void 
       lead={WORDS.history_text}
       actions={
         <Show when={props.state.runs().length > 0}>
-          <Button size="small" kind="quiet" onPress={props.state.forget}>
-            {WORDS.forget}
-          </Button>
+          <IconButton icon="trash" label={WORDS.forget} size="small" onPress={props.state.forget} />
         </Show>
       }
       flush

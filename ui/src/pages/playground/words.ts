@@ -14,8 +14,8 @@ export const ERA_WORDS = {
   '2025-11-25': '2025-11-25',
 } as const satisfies Record<Era, string>;
 export const ERA_HINTS = {
-  '2026-07-28': 'Every message stands for itself: no session.',
-  '2025-11-25': 'With a handshake and a session, as most clients of today.',
+  '2026-07-28': 'Without sessions',
+  '2025-11-25': 'With a session',
 } as const satisfies Record<Era, string>;
 
 export const WORDS = {

@@ -13,7 +13,7 @@ export const WORDS = {
   },
   tool: {
     title: 'Make a first tool from a table',
-    text: 'Choose a table: it becomes a typed tool that lists and filters its rows. You see the SQL, try it and save it.',
+    text: 'Choose a table: it becomes a typed tool that reads its rows. You see the SQL, may change and try it, and save it.',
     blank: 'Begin with your own SQL',
     none: 'This user sees no table there. Begin with your own SQL.',
     more: 'All tables',

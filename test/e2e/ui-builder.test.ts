@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+const LIMIT_MS = 180_000;
+
+let programs: Programs;
+let browser: Browser;
+beforeAll(async () => {
+  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'true' } });
+  await programs.signIn();
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+}, 60_000);
+
+/** A page of a signed-in administrator. */
+async function signedIn(width: number, scheme: 'light' | 'dark') {
+  const opened = await openPage(browser, { width, scheme });
+  await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: programs.url });
+  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+  expect(answer.status()).toBe(200);
+  return opened;
+}
+
+/** A refused call that a test asked for stands in the console too. */
+const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
+  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
+  expect(unexpected).toEqual([]);
+  await context.close();
+};
+
+const editor = (page: Page, name = 'SQL') => page.getByRole('textbox', { name, exact: true });
+const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const side = (page: Page) => page.getByRole('complementary', { name: 'What it does' });
+
+browserTest(
+  'a tool is written with completions, tried, shown as a model sees it, and saved by the keyboard',
+  async () => {
+    const opened = await signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${programs.url}/tools/new`);
+    await editor(page).click();
+    await page.keyboard.type('select id, name, price from prod');
+    await page.getByRole('option', { name: /^products/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(' where price <= :max_price [[ and cat');
+    await page.getByRole('option', { name: /^category/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(' = :category ');
+    await page.keyboard.press('End');
+    await page.keyboard.type(' order by id');
+    await page.keyboard.press('Escape');
+
+    const table = page.getByRole('table', { name: 'Parameters' });
+    await table.getByText(':max_price', { exact: true }).waitFor();
+    expect(await table.getByText(/^:/).allTextContents()).toEqual([':max_price', ':category']);
+    expect(await page.getByRole('checkbox', { name: 'Required of max_price' }).isChecked()).toBe(true);
+    expect(await page.getByRole('checkbox', { name: 'Required of category' }).isChecked()).toBe(false);
+    expect(await page.getByRole('button', { name: /Type of max_price/ }).textContent()).toContain('number');
+
+    await side(page).getByLabel('max_price').fill('9');
+    await editor(page).press('Control+Enter');
+    await side(page).getByRole('gridcell', { name: 'Atlas' }).waitFor();
+    expect(await side(page).getByText(/^2 rows · /).count()).toBe(1);
+    await side(page).getByRole('gridcell').first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Control+c');
+    await toast(page, 'Cell copied.').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Basket');
+    await side(page).getByText('To the model', { exact: true }).click();
+    await side(page).getByText(/about \d+ tokens$/).waitFor();
+    await side(page).getByRole('group', { name: 'structuredContent' }).waitFor();
+
+    await page.getByRole('tab', { name: 'What the model sees' }).click();
+    await side(page).getByText('Reads only').waitFor();
+    await side(page).getByRole('group', { name: 'Input schema' }).getByText('"max_price"').first().waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByText('Some fields need attention.').waitFor();
+    await expectAccessible(page, 'a tool with faults');
+    await page.getByLabel('Name', { exact: true }).fill('cheap_products');
+    await page.getByLabel('Description', { exact: true }).fill('Products that cost at most so much, in euros.');
+    await page.getByLabel('Description of max_price').fill('Highest price in euros');
+    await side(page).getByText('Products that cost at most so much, in euros.').waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'cheap_products', level: 1 }).waitFor();
+    await toast(page, 'Tool created.').waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/tools\/[\w-]{36}$/);
+
+    const { items } = await programs.api<{ items: Record<string, unknown>[] }>('GET', '/tools?search=cheap_products');
+    expect(items[0]).toMatchObject({
+      sql_query: 'select id, name, price from products where price <= :max_price [[ and category = :category ]] order by id',
+      parameters: [
+        { name: 'max_price', type: 'number', required: true, description: 'Highest price in euros' },
+        { name: 'category', type: 'string', required: false },
+      ],
+      version: 1,
+    });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'faults stand at their place, formatting keeps the text, nothing unsaved is lost, and a conflict is a choice',
+  async () => {
+    const opened = await signedIn(1280, 'dark');
+    const { page } = opened;
+    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/tools?search=sales_by_category');
+    const path = `/tools/${items[0]?.id}`;
+    await page.goto(`${programs.url}${path}`);
+    const before = String(await editor(page).textContent());
+    await page.getByRole('button', { name: 'Format' }).click();
+    await page.locator('.cm-line', { hasText: /^ {2}order_items i$/ }).waitFor();
+    expect(String(await editor(page).textContent()).replaceAll(/\s/g, '')).toBe(before.replaceAll(/\s/g, ''));
+
+    await editor(page).fill('select nme from products');
+    await page.getByText('no such column: nme (line 1, column 8)').first().waitFor();
+    expect(await page.locator('.cm-fault').allTextContents()).toEqual(['nme']);
+    await page.getByRole('link', { name: 'Resources', exact: true }).click();
+    await page.getByRole('alertdialog', { name: 'Leave without saving?' }).waitFor();
+    await page.getByRole('button', { name: 'Stay here' }).click();
+    expect(new URL(page.url()).pathname).toBe(path);
+
+    await editor(page).fill('select category, count(*) as pieces from products group by category');
+    await page.getByText('no such column').first().waitFor({ state: 'detached' });
+    await page.getByLabel('Transform the result with a template').click();
+    await editor(page, 'Transform').fill('{% for row in rows %}{{ row.category | nothing }}{% endfor %}');
+    await page.getByText(/nothing.*line 1/).first().waitFor();
+    await editor(page, 'Transform').fill('{% for row in rows %}{{ row.category }}: {{ row.pieces }} {% endfor %}');
+    await editor(page, 'Transform').press('Control+Enter');
+    await side(page)
+      .getByRole('group', { name: 'Transformed' })
+      .getByText(/books: \d+/)
+      .waitFor();
+
+    await programs.api('PATCH', path, { description: 'Changed by somebody else.' });
+    await page.getByLabel('Description', { exact: true }).fill('Pieces of every category.');
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    const conflict = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
+    await conflict.waitFor();
+    await expectAccessible(page, 'a conflict');
+    await conflict.getByRole('button', { name: 'Save merged' }).click();
+    await toast(page, 'Saved.').waitFor();
+    const stored = await programs.api('GET', path);
+    expect(stored).toMatchObject({ version: 3, description: 'Pieces of every category.', read_only: true });
+    expect(String(stored['transform_template'])).toContain('row.pieces');
+    await close(opened, [409]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a tool begins from a table, and its recipes are written anew on request',
+  async () => {
+    const opened = await signedIn(1280, 'light');
+    const { page } = opened;
+    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/connections');
+    await page.goto(`${programs.url}/tools/new?connection=${items[0]?.id}&table=customers`);
+    await page.getByText('From the table customers').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('get_customer');
+    await page.getByText('Search', { exact: true }).click();
+    await page.getByRole('heading', { name: 'Parameters' }).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('search_customers');
+    await side(page).getByLabel('text').fill('a');
+    await editor(page).press('Control+Enter');
+    await side(page).getByRole('gridcell').first().waitFor();
+    await page.getByLabel('Title').fill('Mine');
+    await page.getByText('List', { exact: true }).click();
+    await page.getByRole('button', { name: 'Keep what I wrote' }).click();
+    expect(await page.getByLabel('Title').inputValue()).toBe('Mine');
+    await page.getByRole('tab', { name: 'From a script' }).click();
+    await side(page)
+      .getByRole('group', { name: 'curl command' })
+      .getByText(/curl -X POST/)
+      .waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'search_customers', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'More about search_customers' }).click();
+    await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+    await page.getByRole('heading', { name: 'search_customers_copy', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'More about search_customers_copy' }).click();
+    await page.getByRole('menuitem', { name: 'Delete…' }).click();
+    await page.getByRole('button', { name: 'Delete tool' }).click();
+    await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    await toast(page, '1 tool deleted.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'search_customers_copy', level: 1 }).waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the builder fits every width and theme, and leaves the keyboard free',
+  async () => {
+    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
+    for (const [width, scheme] of [
+      [360, 'light'],
+      [360, 'dark'],
+      [1280, 'light'],
+      [1280, 'dark'],
+    ] as const) {
+      const opened = await signedIn(width, scheme);
+      const { page } = opened;
+      await page.goto(`${programs.url}/tools/${items[0]?.id}`);
+      await editor(page).waitFor();
+      await page.getByRole('button', { name: 'Run' }).first().click();
+      await side(page).getByRole('gridcell').first().waitFor();
+      await expectAccessible(page, `a tool at ${width} px, ${scheme}`);
+      await look(page, `tool-${width}-${scheme}`);
+      await page.getByRole('tab', { name: 'What the model sees' }).click();
+      await side(page).getByText('Reads only').waitFor();
+      await page.getByText('Limits and hints').click();
+      await page.getByRole('button', { name: 'Rules of limit' }).click();
+      await expectAccessible(page, `all of a tool at ${width} px, ${scheme}`);
+      await look(page, `tool-model-${width}-${scheme}`);
+
+      await editor(page).click();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Tab');
+      expect(await editor(page).evaluate((element) => element.matches(':focus'))).toBe(false);
+      await close(opened);
+    }
+  },
+  LIMIT_MS,
+);

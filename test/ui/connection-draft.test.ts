@@ -1,0 +1,117 @@
+import { expect, test } from 'bun:test';
+import type { Connection } from '#core/contract/connections.ts';
+import { changesOf, draftOf, emptyDraft, parseAddress, placeOf, withType } from '#ui/src/kernel/connection-draft.ts';
+import { createFirstRun } from '#ui/src/kernel/first-run.ts';
+import type { Storage } from '#ui/src/kernel/storage.ts';
+import type { Call } from '#ui/src/api.ts';
+
+const stored: Connection = {
+  ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }),
+  id: '0190b0c0-0000-7000-8000-000000000000',
+  name: 'shop',
+  host: 'db',
+  database: 'shop',
+  username: 'reader',
+  password_set: true,
+  ssl_key_set: false,
+  version: 3,
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+};
+
+test('only what differs is sent, and a password only when a new one was typed', () => {
+  const draft = draftOf(stored);
+  expect(changesOf(stored, draft)).toEqual({});
+  expect(changesOf(stored, { ...draft, host: 'other', password: 'new', extra_params: {} })).toEqual({
+    host: 'other',
+    password: 'new',
+  });
+  expect(changesOf(stored, { ...draft, username: null })).toEqual({ username: null });
+});
+
+test('another kind of database keeps what both have and drops the rest', () => {
+  const draft = { ...draftOf(stored), password: 'p', ssl_mode: 'require' as const };
+  expect(withType(draft, { db_type: 'mysql', default_port: 3306 })).toMatchObject({
+    host: 'db',
+    port: 3306,
+    username: 'reader',
+    ssl_mode: 'require',
+  });
+  expect(withType(draft, { db_type: 'sqlite', default_port: null })).toMatchObject({
+    host: null,
+    port: null,
+    username: null,
+    password: null,
+    ssl_mode: null,
+    database: 'shop',
+  });
+});
+
+test('an address fills in the fields, whatever it lacks', () => {
+  expect(parseAddress(' postgres://ada:s%40me@db.example.com:6432/shop?sslmode=verify-full ')).toEqual({
+    db_type: 'postgresql',
+    host: 'db.example.com',
+    port: 6432,
+    database: 'shop',
+    username: 'ada',
+    password: 's@me',
+    ssl_mode: 'verify-full',
+  });
+  expect(parseAddress('mysql://[::1]/shop?ssl-mode=VERIFY_CA')).toEqual({
+    db_type: 'mysql',
+    host: '::1',
+    database: 'shop',
+    ssl_mode: 'verify-ca',
+  });
+  for (const text of ['', 'shop', 'https://db/shop', 'postgres:///shop', 'postgres://'])
+    expect(parseAddress(text)).toBeUndefined();
+});
+
+test('a place is told in one line', () => {
+  expect(placeOf(stored)).toBe('db:5432/shop');
+  expect(placeOf({ host: '::1', port: 5432, database: 'a' })).toBe('[::1]:5432/a');
+  expect(placeOf({ host: null, port: null, database: 'a.sqlite' })).toBe('a.sqlite');
+});
+
+/** A server that is as far as the numbers say. */
+function serverAt(found: { connections: number; tools: number; version: number | null; calls: number }) {
+  let asked = 0;
+  const answers: Record<string, () => unknown> = {
+    'connections.list': () => ({ total: found.connections }),
+    'tools.list': () => ({ total: found.tools }),
+    'deploy.status': () => ({ snapshot_version: found.version }),
+    'logs.list': () => ({ total: found.calls }),
+  };
+  const call = (async (name: string) => {
+    asked += 1;
+    return answers[name]?.();
+  }) as Call;
+  return { call, asked: () => asked };
+}
+
+function memory(): Storage {
+  const values = new Map<string, string>();
+  return {
+    read: (key) => values.get(key),
+    write: (key, value) => void (value === undefined ? values.delete(key) : values.set(key, value)),
+  };
+}
+
+test('the first steps are shown with the next one until all are done, and never again', async () => {
+  const state = { connections: 1, tools: 0, version: null as number | null, calls: 0 };
+  const { call, asked } = serverAt(state);
+  const storage = memory();
+  const first = createFirstRun(call, storage);
+  expect([first.shown(), first.next()]).toEqual([false, undefined]);
+  await first.reload();
+  expect([first.shown(), first.next(), first.done()?.size]).toEqual([true, 'tool', 1]);
+  Object.assign(state, { tools: 2, version: 1, calls: 1 });
+  await Promise.all([first.reload(), first.reload()]);
+  expect([first.shown(), first.next(), asked()]).toEqual([false, undefined, 8]);
+  await first.reload();
+  expect(asked()).toBe(8);
+  expect(createFirstRun(call, storage).shown()).toBe(false);
+  first.begin();
+  await first.reload();
+  expect(asked()).toBe(12);
+});

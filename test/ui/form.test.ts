@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'bun:test';
+import { ConnectionDraft } from '#core/contract/connections.ts';
+import { AppError } from '#core/errors.ts';
+import { emptyDraft } from '#ui/src/kernel/connection-draft.ts';
+import { bare, createForm } from '#ui/src/kernel/form.ts';
+
+const draft = (): ConnectionDraft => emptyDraft({ db_type: 'postgresql', default_port: 5432 });
+
+function form(submit: (values: ConnectionDraft) => Promise<unknown> = async () => undefined) {
+  return createForm({ schema: ConnectionDraft, initial: draft, submit });
+}
+
+describe('a form', () => {
+  test('says what is wrong before the server is asked, at the fields and without their names', async () => {
+    const sent: unknown[] = [];
+    const it = form(async (values) => sent.push(values));
+    expect(await it.submit()).toBe(false);
+    expect([it.error('name'), it.error('database'), it.error('host')]).toEqual([
+      'Must not be empty.',
+      'Must not be empty.',
+      undefined,
+    ]);
+    expect([it.problem()?.detail, sent]).toEqual(['Some fields need attention.', []]);
+    it.text('name').onInput('shop');
+    expect([it.error('name'), it.error('database')]).toEqual([undefined, 'Must not be empty.']);
+  });
+
+  test('sends what was typed, with null for the empty text where the contract allows it', async () => {
+    let sent: ConnectionDraft | undefined;
+    const it = form(async (values) => (sent = values));
+    it.text('name').onInput('shop');
+    it.text('database').onInput('shop');
+    it.text('host').onInput('localhost');
+    it.text('host').onInput('');
+    it.number('port').onInput(null);
+    it.flag('read_only').onChange(true);
+    it.choice('ssl_mode').onChange('require');
+    it.choice('ssl_mode').onChange('');
+    expect(await it.submit()).toBe(true);
+    expect(sent).toMatchObject({ name: 'shop', database: 'shop', host: null, port: null, read_only: true, ssl_mode: null });
+  });
+
+  test('knows what differs from the beginning, and after saving begins anew', async () => {
+    const it = form();
+    expect(it.dirty()).toBe(false);
+    it.set('name', 'a');
+    it.set('database', 'b');
+    expect(it.changed()).toEqual(['name', 'database']);
+    it.set('name', '');
+    expect(it.changed()).toEqual(['database']);
+    it.set('name', 'a');
+    await it.submit();
+    expect([it.dirty(), it.base().name]).toEqual([false, 'a']);
+    it.set('name', 'c');
+    it.reset();
+    expect([it.dirty(), it.values.name]).toEqual([false, 'a']);
+  });
+
+  test('puts what the server refuses to its fields, and keeps the rest for the end of the form', async () => {
+    const refusal = new AppError('conflict', 'There is a connection with this name.', {
+      errors: [{ field: 'name', message: 'There is a connection with this name.' }],
+    });
+    const it = form(() => Promise.reject(refusal));
+    it.change((values) => Object.assign(values, { name: 'a', database: 'b' }));
+    expect(await it.submit()).toBe(false);
+    expect(it.error('name')).toBe('There is a connection with this name.');
+    expect(it.problem()?.code).toBe('conflict');
+    it.set('name', 'other');
+    expect([it.error('name'), it.problem()]).toEqual([undefined, undefined]);
+  });
+
+  test('checks nested fields by their dotted path', async () => {
+    const it = form();
+    it.change((values) => Object.assign(values, { name: 'a', database: 'b', extra_params: { region: 'x' } }));
+    it.set('extra_params.region', 'eu');
+    expect(it.snapshot().extra_params).toEqual({ region: 'eu' });
+    expect(it.text('extra_params.region').value).toBe('eu');
+    it.set('port', 0);
+    await it.submit();
+    expect(it.error('port')).toBe('Must be at least 1.');
+  });
+
+  test('runs checks of its own beside the schema', async () => {
+    const it = createForm({
+      schema: ConnectionDraft,
+      initial: () => ({ ...draft(), name: 'a', database: 'b' }),
+      check: ({ host }) => ({ host: host === null ? 'Enter a host.' : undefined }),
+      submit: async () => undefined,
+    });
+    expect(await it.submit()).toBe(false);
+    expect(it.error('host')).toBe('Enter a host.');
+    it.set('host', 'db');
+    expect(await it.submit()).toBe(true);
+  });
+});
+
+test('a sentence under its label does not repeat the name of the field', () => {
+  expect(bare('port must be at least 1.', 'port')).toBe('Must be at least 1.');
+  expect(bare('host is required for MySQL.', 'host')).toBe('Is required for MySQL.');
+  expect(bare('There is a tool with this name.', 'name')).toBe('There is a tool with this name.');
+});

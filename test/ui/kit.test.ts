@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'bun:test';
+import { createDialogs } from '#ui/src/kernel/dialogs.ts';
+import { rank, score } from '#ui/src/kernel/fuzzy.ts';
+import { diffLines, foldSame } from '#ui/src/kernel/line-diff.ts';
+import { createLiveStream, type StreamSocket } from '#ui/src/kernel/live-stream.ts';
+import { compareThree, mergeThree, same } from '#ui/src/kernel/merge.ts';
+import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createPages } from '#ui/src/kernel/pages.ts';
+import { choice, createSearchParams, flag, many, oneOf, text, whole } from '#ui/src/kernel/search-params.ts';
+import { createSelection } from '#ui/src/kernel/selection.ts';
+import { nextRow, nextSort, sortRows } from '#ui/src/kernel/table.ts';
+import { bytes, count, percent } from '#ui/src/kernel/words.ts';
+
+describe('three versions of one record', () => {
+  const base = { name: 'a', sql: 'select 1', tags: ['x'], limit: 5 };
+
+  test('only what both changed differently is contested', () => {
+    const fields = compareThree({
+      base,
+      mine: { ...base, name: 'mine', sql: 'select 2', limit: 6 },
+      theirs: { ...base, name: 'theirs', tags: ['y'], limit: 6 },
+    });
+    expect(fields.map(({ name, contested, take }) => [name, contested, take])).toEqual([
+      ['name', true, 'mine'],
+      ['sql', false, 'mine'],
+      ['tags', false, 'theirs'],
+      ['limit', false, 'mine'],
+    ]);
+  });
+
+  test('the merged record holds the change of each side, and the chosen one where both changed', () => {
+    const input = { base, mine: { ...base, name: 'mine', sql: 'select 2' }, theirs: { ...base, name: 'theirs', tags: ['y'] } };
+    expect(mergeThree(input)).toEqual({ name: 'mine', sql: 'select 2', tags: ['y'], limit: 5 });
+    expect(mergeThree(input, { name: 'theirs' })).toMatchObject({ name: 'theirs', sql: 'select 2' });
+  });
+
+  test('the order of keys and missing ones do not make a difference', () => {
+    expect(same({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1, d: undefined })).toBe(true);
+    expect(same([1, 2], [2, 1])).toBe(false);
+    expect(same({}, [])).toBe(false);
+  });
+});
+
+describe('filters in the address', () => {
+  const params = {
+    q: text(),
+    state: choice(['on', 'off']),
+    tags: many(),
+    page: whole(1),
+    read: flag(),
+    span: oneOf(['1h', '7d']),
+  };
+  function at(search: string) {
+    let query = new URLSearchParams(search);
+    const router = {
+      query: () => query,
+      setQuery(values: Readonly<Record<string, string>>) {
+        query = new URLSearchParams([...query, ...Object.entries(values)]);
+        for (const [name, value] of Object.entries(values)) if (value === '') query.delete(name);
+      },
+    };
+    return { filters: createSearchParams(router, params), search: () => query.toString() };
+  }
+
+  test('are read with their types, and what cannot be read counts as not given', () => {
+    const { filters } = at('q=a+b&state=on&tags=x,a%252Cb&page=3&read=no&span=2y');
+    expect([filters.get('q'), filters.get('state'), filters.get('page'), filters.get('read')]).toEqual(['a b', 'on', 3, false]);
+    expect([...filters.get('tags')]).toEqual(['x', 'a,b']);
+    expect([filters.get('span'), at('state=x&page=-1').filters.get('page')]).toEqual(['1h', 1]);
+    expect(filters.active()).toBe(5);
+    expect(filters.active('span', 'q')).toBe(1);
+  });
+
+  test('are written without what stands for nothing', () => {
+    const { filters, search } = at('');
+    filters.set({ tags: ['a,b', 'c'], page: 1, read: true, span: '7d' });
+    expect(search()).toBe('tags=a%252Cb%2Cc&read=yes&span=7d');
+    expect([...filters.get('tags')]).toEqual(['a,b', 'c']);
+    filters.clear('tags');
+    expect(search()).toBe('read=yes&span=7d');
+    filters.clear();
+    expect([search(), filters.active()]).toEqual(['', 0]);
+  });
+});
+
+test('rows are sorted by numbers in texts, missing ones last in both directions', () => {
+  const rows = [{ name: 'b10' }, { name: 'B9' }, { name: '' }, { name: 'a' }];
+  expect(sortRows(rows, ({ name }) => name, false).map(({ name }) => name)).toEqual(['a', 'B9', 'b10', '']);
+  expect(sortRows(rows, ({ name }) => name, true).map(({ name }) => name)).toEqual(['b10', 'B9', 'a', '']);
+  expect([
+    nextSort(undefined, 'a'),
+    nextSort({ column: 'a', down: false }, 'a'),
+    nextSort({ column: 'a', down: true }, 'a'),
+  ]).toEqual([{ column: 'a', down: false }, { column: 'a', down: true }, undefined]);
+  expect([nextRow('ArrowUp', 0, 3), nextRow('End', 0, 3), nextRow('PageDown', 1, 30), nextRow('x', 0, 3)]).toEqual([
+    0,
+    2,
+    11,
+    undefined,
+  ]);
+});
+
+test('a chosen row stays chosen until it is chosen again or all are cleared', () => {
+  const selection = createSelection();
+  selection.toggle('a');
+  selection.toggle('b');
+  selection.toggle('a');
+  expect([selection.has('a'), selection.has('b'), selection.count()]).toEqual([false, true, 1]);
+  selection.set(['x', 'y']);
+  expect([...selection.ids()]).toEqual(['x', 'y']);
+  selection.clear();
+  expect(selection.count()).toBe(0);
+});
+
+test('what is typed finds beginnings of words before parts of them, and letters in order last', () => {
+  const titles = ['Log out', 'Go to catalogue', 'Live logs', 'Long list of orders', 'Deploy'];
+  expect(rank('log', titles, (title) => title)).toEqual(['Log out', 'Live logs', 'Go to catalogue', 'Long list of orders']);
+  expect(rank('out log', titles, (title) => title)).toEqual(['Log out']);
+  expect(score('dply', 'Deploy')).toBeGreaterThan(0);
+  expect(score('xyz', 'Deploy')).toBe(0);
+});
+
+test('two texts become one list of lines, equal ones far from a change are folded', () => {
+  const before = 'a\nb\nc\nd\ne\nf\ng';
+  const after = 'a\nb\nc\nd\ne\nF\ng\nh';
+  expect(diffLines(before, after).filter(({ kind }) => kind !== 'same')).toEqual([
+    { kind: 'removed', text: 'f' },
+    { kind: 'added', text: 'F' },
+    { kind: 'added', text: 'h' },
+  ]);
+  expect(foldSame(diffLines(before, after), 1)[0]).toEqual({ kind: 'fold', count: 4 });
+  expect(diffLines('', '')).toEqual([{ kind: 'same', text: '' }]);
+});
+
+test('one change at a time: a second while one is under way does nothing, a fault is kept until the next', async () => {
+  let release = (_value: string) => {};
+  const mutation = createMutation((input: string) =>
+    input === 'bad' ? Promise.reject(new TypeError('x')) : new Promise<string>((resolve) => (release = resolve)),
+  );
+  const first = mutation.run('a');
+  expect([mutation.busy(), await mutation.run('b')]).toEqual([true, undefined]);
+  release('done');
+  expect([await first, mutation.busy()]).toEqual(['done', false]);
+  expect([await mutation.run('bad'), mutation.problem()?.code]).toEqual([undefined, 'offline']);
+});
+
+test('a long list is loaded page by page, and again as far as it was shown', async () => {
+  const asked: [number, number][] = [];
+  const pages = createPages(
+    async (skip, limit) => {
+      asked.push([skip, limit]);
+      return { items: Array.from({ length: Math.min(limit, 5 - skip) }, (_, index) => skip + index), total: 5 };
+    },
+    { size: 2 },
+  );
+  await pages.restart();
+  await pages.more();
+  expect([pages.items(), pages.done()]).toEqual([[0, 1, 2, 3], false]);
+  await pages.reload();
+  await pages.more();
+  await pages.more();
+  expect([pages.items(), pages.done(), asked]).toEqual([
+    [0, 1, 2, 3, 4],
+    true,
+    [
+      [0, 2],
+      [2, 2],
+      [0, 4],
+      [4, 2],
+    ],
+  ]);
+});
+
+test('questions are asked one after the other', async () => {
+  const dialogs = createDialogs();
+  const first = dialogs.confirm({ title: 'one', action: 'Yes' });
+  const second = dialogs.confirm({ title: 'two', action: 'Yes' });
+  const answer = (agreed: boolean) => {
+    const asked = dialogs.asked();
+    if (asked?.kind === 'confirm') asked.answer(agreed);
+    return asked?.kind === 'confirm' ? asked.request.title : undefined;
+  };
+  expect([answer(true), await first, answer(false), await second, dialogs.asked()]).toEqual([
+    'one',
+    true,
+    'two',
+    false,
+    undefined,
+  ]);
+});
+
+test('a broken line is opened again later and later, one that ended for good is not', () => {
+  const sockets: StreamSocket[] = [];
+  const waits: number[] = [];
+  let due = () => {};
+  const heard: string[] = [];
+  const stream = createLiveStream({
+    url: () => '/logs',
+    onMessage: (line) => heard.push(line),
+    connect: () => {
+      const socket: StreamSocket = { onopen: null, onmessage: null, onclose: null, close: () => {} };
+      sockets.push(socket);
+      return socket;
+    },
+    timers: {
+      set: (run, ms) => {
+        waits.push(ms);
+        due = run;
+      },
+      clear: () => {},
+    },
+  });
+  stream.open();
+  sockets[0]?.onopen?.();
+  sockets[0]?.onmessage?.({ data: 'a' });
+  sockets[0]?.onclose?.({ code: 1_006 });
+  expect([stream.state(), heard]).toEqual(['waiting', ['a']]);
+  due();
+  sockets[1]?.onclose?.({ code: 1_006 });
+  due();
+  expect([waits, sockets.length]).toEqual([[500, 1_000], 3]);
+  sockets[2]?.onclose?.({ code: 4_401 });
+  expect([stream.state(), waits.length]).toEqual(['closed', 2]);
+});
+
+test('figures read well', () => {
+  expect([bytes(1), bytes(512), bytes(4 * 1_024 ** 2)]).toEqual(['1 byte', '512 bytes', '4.0 MiB']);
+  expect([count(9_999), count(12_345)]).toEqual(['9,999', '12.3K']);
+  expect([percent(0), percent(0.0001), percent(0.0123), percent(0.5)]).toEqual(['0 %', '<0.1 %', '1.2 %', '50 %']);
+});

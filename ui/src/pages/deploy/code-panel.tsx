@@ -1,0 +1,135 @@
+import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Select } from '#ui/src/components/select.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { toFolders, tokensOf } from '#ui/src/kernel/deploy-code.ts';
+import { zip } from '#ui/src/kernel/deploy-zip.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { WORDS } from './words.ts';
+
+/** The project that does without Sluice what a version does with it. */
+export function CodePanel(props: { version: number; active: number | null; onVersion: (version: number) => void }) {
+  const { call } = useKernel();
+  const [chosen, setChosen] = createSignal<string>();
+  const shown = () => (props.version > 0 ? props.version : props.active);
+  const versions = useQuery((signal) => call('snapshots.list', { limit: 100 }, signal), { watch: () => props.active });
+  const code = useQuery(
+    (signal) => {
+      const version = shown();
+      return call('server.generated', version === null ? {} : { snapshot: version }, signal);
+    },
+    { watch: shown },
+  );
+  const files = () => code.data()?.files ?? [];
+  const folders = createMemo(() => toFolders(files()));
+  const file = createMemo(
+    () => files().find(({ path }) => path === chosen()) ?? files().find(({ path }) => path === 'README.md') ?? files()[0],
+  );
+  const tokens = createMemo(() => {
+    const current = file();
+    return current === undefined ? [] : tokensOf(current);
+  });
+  const saveAll = () =>
+    saveFile(`sluice-v${code.data()?.snapshot_version ?? 0}.zip`, 'application/zip', zip(files()));
+
+  return (
+    <Switch>
+      <Match when={code.problem()?.code === 'not_found'}>
+        <div class="panel">
+          <EmptyState icon="braces" title={WORDS.code_none}>
+            <p>{WORDS.code_none_text}</p>
+          </EmptyState>
+        </div>
+      </Match>
+      <Match when={code.problem()}>
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}
+      </Match>
+      <Match when={code.data() === undefined}>
+        <SkeletonList rows={5} label="Reading the code" />
+      </Match>
+      <Match when={code.data()}>
+        <div class="stack">
+          <div class="spread code-head">
+            <p class="soft small">{WORDS.code_lead}</p>
+            <div class="row">
+              <Select
+                label={WORDS.shown}
+                hide_label
+                size="small"
+                options={(versions.data()?.items ?? []).map(({ version, active }) => ({
+                  value: String(version),
+                  label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
+                }))}
+                value={String(shown() ?? '')}
+                onChange={(version) => props.onVersion(Number(version))}
+              />
+              <Button size="small" icon="download" onPress={saveAll}>
+                {WORDS.download_all}
+              </Button>
+            </div>
+          </div>
+          <div class="code-view">
+            <nav class="code-tree" aria-label={WORDS.files}>
+              <For each={folders()}>
+                {(folder) => (
+                  <>
+                    <Show when={folder.path !== ''}>
+                      <p class="code-folder mono">{folder.path}/</p>
+                    </Show>
+                    <ul>
+                      <For each={folder.files}>
+                        {(entry) => (
+                          <li>
+                            <button
+                              type="button"
+                              class="code-file mono"
+                              data-inside={folder.path === '' ? undefined : 'true'}
+                              aria-current={file()?.path === entry.path ? 'true' : undefined}
+                              onClick={() => setChosen(entry.path)}
+                            >
+                              {entry.name}
+                            </button>
+                          </li>
+                        )}
+                      </For>
+                    </ul>
+                  </>
+                )}
+              </For>
+            </nav>
+            <Show when={file()}>
+              {(current) => (
+                <div class="code-file-view">
+                  <div class="spread code-file-head">
+                    <span class="mono small truncate">{current().path}</span>
+                    <span class="row">
+                      <CopyButton text={current().content} label={current().path} />
+                      <Button
+                        kind="quiet"
+                        size="small"
+                        icon="download"
+                        onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
+                      >
+                        {WORDS.download}
+                      </Button>
+                    </span>
+                  </div>
+                  <pre class="code-text" tabindex="0" role="group" aria-label={current().path}>
+                    <code>
+                      <For each={tokens()}>{(token) => <span data-kind={token.kind}>{token.text}</span>}</For>
+                    </code>
+                  </pre>
+                </div>
+              )}
+            </Show>
+          </div>
+        </div>
+      </Match>
+    </Switch>
+  );
+}

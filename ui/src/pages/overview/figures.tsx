@@ -1,0 +1,113 @@
+import { Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Spark } from '#ui/src/components/chart-spark.tsx';
+import { Skeleton } from '#ui/src/components/skeleton.tsx';
+import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import type { Status } from '#ui/src/kernel/deployment.ts';
+import {
+  callsHref,
+  errorTone,
+  metricsHref,
+  type Period,
+  type Series,
+  topBy,
+  totalsOf,
+  type UsageRow,
+} from '#ui/src/kernel/metrics.ts';
+import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+/** The state of everything in six figures, each of which leads to the page that explains it. */
+export function Figures(props: {
+  period: Period;
+  rows: readonly UsageRow[] | undefined;
+  series: Series | undefined;
+  status: Status | undefined;
+  health: Output<'server.health'> | undefined;
+  queues: Output<'queue.metrics'> | undefined;
+}) {
+  const total = () => totalsOf(props.rows ?? []);
+  const points = () => props.series?.points ?? [];
+  const slowest = () => topBy(props.rows ?? [], 'p95_ms', 1)[0];
+  const queues = () => Object.values(props.queues?.connections ?? {});
+  const sum = (field: 'active' | 'waiting' | 'limit') => queues().reduce((all, queue) => all + queue[field], 0);
+  const behind = () =>
+    props.status?.hosts.filter(({ snapshot_version }) => snapshot_version !== props.status?.snapshot_version) ?? [];
+  const sick = () => props.health?.connections.filter(({ healthy }) => !healthy) ?? [];
+  const known = (there: unknown, text: () => string) => (
+    <Show when={there} fallback={<Skeleton width="half" height="1.75rem" />}>
+      {text()}
+    </Show>
+  );
+  const hostsHint = () => {
+    if ((props.status?.hosts.length ?? 0) === 0) return WORDS.no_host;
+    return behind().length > 0 ? WORDS.behind(behind().length) : WORDS.all_current;
+  };
+  const databasesHint = () => {
+    if (props.health?.connections.length === 0) return WORDS.none_deployed;
+    return sick().length > 0
+      ? WORDS.not_answering(
+          sick()
+            .map(({ name }) => name)
+            .join(', '),
+        )
+      : WORDS.all_answer;
+  };
+
+  return (
+    <StatGrid>
+      <Stat
+        label={WORDS.calls}
+        value={known(props.rows, () => count(total().calls))}
+        hint={WORDS.last(PERIOD_WORDS[props.period])}
+        href={metricsHref(props.period)}
+        spark={<Spark values={points().map(({ calls }) => calls)} />}
+      />
+      <Stat
+        label={WORDS.errors}
+        value={known(props.rows, () => count(total().errors))}
+        tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
+        hint={WORDS.share(percent(total().error_rate))}
+        href={callsHref({ outcome: 'failed', range: props.period })}
+        spark={<Spark values={points().map(({ errors }) => errors)} tone="bad" />}
+      />
+      <Stat
+        label={WORDS.duration}
+        value={known(props.rows, () => duration(total().avg_ms))}
+        hint={
+          <Show when={slowest()} fallback={WORDS.last(PERIOD_WORDS[props.period])}>
+            {(row) => WORDS.slowest(row().name, duration(row().p95_ms))}
+          </Show>
+        }
+        href={metricsHref(props.period, slowest()?.key)}
+        spark={<Spark values={points().map(({ p95_ms }) => p95_ms)} tone="brass" />}
+      />
+      <Stat
+        label={WORDS.queue}
+        value={known(props.queues, () => WORDS.waiting(sum('waiting')))}
+        tone={sum('waiting') > 0 ? 'brass' : 'plain'}
+        hint={queues().length === 0 ? WORDS.no_queue : WORDS.running(sum('active'), sum('limit'))}
+        href="/queue"
+      />
+      <Stat
+        label={WORDS.hosts}
+        value={known(props.status, () =>
+          WORDS.of((props.status?.hosts.length ?? 0) - behind().length, props.status?.hosts.length ?? 0),
+        )}
+        tone={behind().length > 0 ? 'brass' : 'plain'}
+        hint={hostsHint()}
+        href="/logs?source=host"
+      />
+      <Stat
+        label={WORDS.databases}
+        value={known(props.health, () =>
+          WORDS.of((props.health?.connections.length ?? 0) - sick().length, props.health?.connections.length ?? 0),
+        )}
+        tone={sick().length > 0 ? 'bad' : 'plain'}
+        hint={databasesHint()}
+        href="/connections"
+      />
+    </StatGrid>
+  );
+}

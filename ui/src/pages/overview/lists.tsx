@@ -1,0 +1,164 @@
+import { For, Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Link, LinkButton } from '#ui/src/components/link.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import type { Diff } from '#ui/src/kernel/deployment.ts';
+import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
+import { errorWord } from '#ui/src/kernel/metrics-words.ts';
+import { count, duration } from '#ui/src/kernel/words.ts';
+import { ACTION_WORDS, ENTITY_WORDS, WORDS } from './words.ts';
+
+const TOP = 6;
+const SHOWN_CHANGES = 5;
+
+/** What is called most, with how long it takes. */
+export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | undefined }) {
+  const top = () => topBy(props.rows ?? [], 'calls', TOP);
+  const most = () => top()[0]?.calls ?? 1;
+  return (
+    <Panel title={WORDS.top} flush>
+      <Show when={props.rows} fallback={<SkeletonList rows={3} label={WORDS.top} />}>
+        <ul class="dash-top">
+          <For
+            each={top()}
+            fallback={
+              <li class="soft small">
+                {WORDS.top_empty} <Link href="/playground">{WORDS.top_try}</Link>
+              </li>
+            }
+          >
+            {(row) => (
+              <li>
+                <Link href={metricsHref(props.period, row.key)} class="mono truncate">
+                  {row.name}
+                </Link>
+                <span class="dash-bar" aria-hidden="true">
+                  <span style={{ width: `${(row.calls / most()) * 100}%` }} />
+                </span>
+                <span class="num">{count(row.calls)}</span>
+                <span class="num faint">{duration(row.p95_ms)}</span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </Panel>
+  );
+}
+
+/** Calls that failed last. */
+export function FailuresPanel(props: { period: Period; failures: Output<'logs.list'> | undefined }) {
+  return (
+    <Panel
+      title={WORDS.failures}
+      count={props.failures?.total}
+      flush
+      actions={
+        <Show when={(props.failures?.total ?? 0) > 0}>
+          <LinkButton href={callsHref({ outcome: 'failed', range: props.period })} kind="quiet" size="small">
+            {WORDS.to_failures}
+          </LinkButton>
+        </Show>
+      }
+    >
+      <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} />}>
+        <ul class="dash-rows">
+          <For each={props.failures?.items} fallback={<li class="soft small">{WORDS.no_failures}</li>}>
+            {(entry) => (
+              <li>
+                <Link
+                  href={callsHref({ kind: entry.kind, name: entry.name, outcome: 'failed', range: props.period })}
+                  class="mono truncate"
+                >
+                  {entry.name}
+                </Link>
+                <span class="soft">{errorWord(entry.error)}</span>
+                <span class="faint">
+                  <Ago iso={entry.timestamp} />
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </Panel>
+  );
+}
+
+/** What the next deploy brings, those first that may break a client. */
+export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => void }) {
+  const changes = () => (props.diff?.changes ?? []).toSorted((a, b) => b.breaking.length - a.breaking.length);
+  return (
+    <Show when={changes().length > 0}>
+      <Panel
+        title={WORDS.changes}
+        count={changes().length}
+        flush
+        actions={
+          <Button kind="quiet" size="small" onPress={() => props.onReview()}>
+            {WORDS.review}
+          </Button>
+        }
+      >
+        <ul class="dash-rows">
+          <For each={changes().slice(0, SHOWN_CHANGES)}>
+            {(change) => (
+              <li>
+                <span class="mono truncate">{change.name}</span>
+                <span class="soft">
+                  {ENTITY_WORDS[change.entity_type]} {change.change}
+                </span>
+                <Show when={change.breaking.length > 0}>
+                  <Badge tone="brass">{WORDS.breaking}</Badge>
+                </Show>
+              </li>
+            )}
+          </For>
+          <Show when={changes().length > SHOWN_CHANGES}>
+            <li class="faint">{WORDS.more(changes().length - SHOWN_CHANGES)}</li>
+          </Show>
+        </ul>
+      </Panel>
+    </Show>
+  );
+}
+
+/** Who changed what. */
+export function ActivityPanel(props: { history: Output<'history.list'> | undefined }) {
+  return (
+    <Panel
+      title={WORDS.activity}
+      flush
+      actions={
+        <LinkButton href="/history" kind="quiet" size="small">
+          {WORDS.to_history}
+        </LinkButton>
+      }
+    >
+      <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} />}>
+        <ul class="dash-rows">
+          <For each={props.history?.items} fallback={<li class="soft small">{WORDS.no_activity}</li>}>
+            {(entry) => (
+              <li data-action={entry.action}>
+                <Link
+                  href={`/history?${new URLSearchParams({ entity_type: entry.entity_type, entity_id: entry.entity_id })}`}
+                  class="dash-sentence"
+                >
+                  <b>{entry.actor.name}</b> {ACTION_WORDS[entry.action]} {ENTITY_WORDS[entry.entity_type]}{' '}
+                  <span class="mono">{entry.entity_name}</span>
+                </Link>
+                <span class="faint">
+                  <Ago iso={entry.created_at} />
+                </span>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </Panel>
+  );
+}

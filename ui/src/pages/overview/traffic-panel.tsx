@@ -1,0 +1,48 @@
+import { createMemo } from 'solid-js';
+import { Chart, type ChartSeries } from '#ui/src/components/chart.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { callsHref, INTERVAL_SECONDS, metricsHref, type Period, type Series } from '#ui/src/kernel/metrics.ts';
+import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
+import { count } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+/** How much was called and failed over the period. */
+export function TrafficPanel(props: { period: Period; series: Series | undefined }) {
+  const { router } = useKernel();
+  const points = () => props.series?.points ?? [];
+  const step = () => props.series?.interval_seconds ?? INTERVAL_SECONDS[props.period];
+  const times = createMemo(() => points().map(({ timestamp }) => Date.parse(timestamp)));
+  const series = createMemo<ChartSeries[]>(() => [
+    { label: WORDS.calls, token: '--water', kind: 'bars', values: points().map(({ calls }) => calls) },
+    { label: WORDS.errors, token: '--bad', kind: 'bars', values: points().map(({ errors }) => errors) },
+  ]);
+  const pick = (index: number) => {
+    const from = times()[index];
+    if (from === undefined) return;
+    router.navigate(callsHref({ from: new Date(from).toISOString(), until: new Date(from + step() * 1_000).toISOString() }));
+  };
+  return (
+    <Panel
+      title={WORDS.traffic}
+      actions={
+        <LinkButton href={metricsHref(props.period)} kind="quiet" size="small">
+          {WORDS.to_metrics}
+        </LinkButton>
+      }
+    >
+      <div class="panel-body">
+        <Chart
+          label={WORDS.traffic_label(PERIOD_WORDS[props.period])}
+          times={times()}
+          step_seconds={step()}
+          series={series()}
+          format={count}
+          height={180}
+          onPick={pick}
+        />
+      </div>
+    </Panel>
+  );
+}
