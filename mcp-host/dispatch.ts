@@ -119,7 +119,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       options.observe(watch);
       signal.removeEventListener('abort', onLeave);
       running.delete(controller);
-      if (session !== null && message.id !== undefined) session.running.delete(message.id);
+      // A careless client may have given its id to a second call meanwhile.
+      if (session !== null && message.id !== undefined && session.running.get(message.id) === controller)
+        session.running.delete(message.id);
     }
   };
 
@@ -181,8 +183,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const era: Era = { modern: false, version };
     const answers = await Promise.all(
       body.map(async (item) => {
-        const message = toMessage(item);
-        return message === null ? null : legacy(message, { exchange, era, session });
+        try {
+          const message = toMessage(item);
+          return message === null ? null : await legacy(message, { exchange, era, session });
+        } catch (error) {
+          // The rest of the batch runs, so the rest of the answers is given.
+          return errorText(idOf(item), toRpcError(error, options.log));
+        }
       }),
     );
     const texts = answers.filter((text) => text !== null);

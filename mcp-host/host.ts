@@ -1,3 +1,4 @@
+import type { Network } from '#core/env.ts';
 import type { LiveToken } from '#core/host-board.ts';
 import type { Log, LogLevel } from '#core/log.ts';
 import { LOG_LEVELS } from '#core/log.ts';
@@ -41,6 +42,8 @@ export interface HostOptions {
   /** Origin under which the server reaches this host; that of the listener when absent. */
   readonly url?: string;
   readonly allowed_hosts: readonly string[];
+  /** Proxies in front of the host, whose word on the caller's address counts. */
+  readonly trusted_proxies?: readonly Network[];
   /** False: it listens nowhere, and serves only who is connected to it. */
   readonly network?: boolean;
   readonly openSource: OpenPool;
@@ -149,12 +152,14 @@ export function createHost(options: HostOptions): Host {
     tracing.add(watch);
   };
   const dispatch = createDispatch({ sources, sessions, streams, usage, cache, limits, observe, log, now, running });
-  const serving = () => (held !== null && idle === null ? held : { idle: idle ?? WAITING });
+  const serving = () =>
+    held !== null && idle === null ? held : { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [] };
   const fetch = createHttp({
     dispatch,
     auth,
     allowed_hosts: new Set(options.allowed_hosts.map((name) => name.toLowerCase())),
     service_token: options.service_token,
+    trusted_proxies: options.trusted_proxies ?? [],
     sse: createSse({ dispatch, serving, streams, log }),
     serving,
     health: () => health(),

@@ -40,7 +40,8 @@ export function faultOutside(app: App, error: unknown): Response {
 }
 
 function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
+  // A store says what is the matter inside the fault of the library that asked it.
+  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) if (fault instanceof AppError) return fault;
   if (error instanceof HTTPException && error.status < 500)
     return new AppError('bad_request', 'The request could not be read.', { cause: error });
   return new AppError('internal', 'Something went wrong inside the server. The log has the details under this request id.', {

@@ -1,13 +1,14 @@
 import { createClient } from '@libsql/client';
 import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
+import type { Sql } from 'postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import postgres from 'postgres';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { productFile } from '#core/product.ts';
+import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
@@ -73,35 +74,59 @@ async function openEmbeddedStore(url: string): Promise<Store> {
 }
 
 async function openPostgresStore(url: string): Promise<Store> {
-  const sql = postgres(url, {
-    max: 10,
-    onnotice: () => undefined,
-    connection: { application_name: 'sluice-server', TimeZone: 'UTC' },
-  });
-  await sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-    await migrate('pg', async (text) => await tx.unsafe(text));
-  });
-  const db = drizzlePg(sql);
+  const patient = openPostgresClient(url, true);
+  try {
+    await patient.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+      await migrate('pg', async (text) => await tx.unsafe(text));
+    });
+  } finally {
+    await patient.end({ timeout: 1 });
+  }
+  const sql = openPostgresClient(url);
+  const db = drizzlePg(answering(sql));
   return {
     dialect: 'postgresql',
     tables: pgSchema,
     db: db as unknown as Db,
     write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
     read: (work) =>
-      db.transaction((tx) => work(tx as unknown as Db), { isolationLevel: 'repeatable read', accessMode: 'read only' }),
-    async exclusive(work) {
-      const session = await sql.reserve();
-      try {
-        await session`select pg_advisory_lock(${DEPLOY_LOCK})`;
-        return await work();
-      } finally {
-        await session`select pg_advisory_unlock(${DEPLOY_LOCK})`.catch(() => undefined);
-        session.release();
-      }
-    },
+      translate(() =>
+        db.transaction((tx) => work(tx as unknown as Db), { isolationLevel: 'repeatable read', accessMode: 'read only' }),
+      ),
+    exclusive: (work) => translate(() => inTurn(sql, work)),
     close: () => sql.end({ timeout: 5 }),
   };
+}
+
+/** How often a server that waits for its turn asks again; no statement waits in the database. */
+const TURN_MS = 50;
+
+/** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */
+async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
+  const state: { working: Promise<T> | null; lost: boolean } = { working: null, lost: false };
+  // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
+  const stayAway = () => (state.lost ? new Promise<never>(() => undefined) : undefined);
+  const turn = sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`;
+    for (;;) {
+      const [row] = await tx`select pg_try_advisory_xact_lock(${DEPLOY_LOCK}) as mine`;
+      if (row?.['mine'] === true) break;
+      await Bun.sleep(TURN_MS);
+      await stayAway();
+    }
+    state.working = work();
+    await state.working.catch(() => undefined);
+    await stayAway();
+  });
+  try {
+    await turn;
+  } catch (error) {
+    state.lost = true;
+    if (state.working === null) throw toAnswer(error);
+  }
+  if (state.working === null) throw new Error('The turn of a deploy ended before it began.');
+  return state.working;
 }
 
 const MIGRATIONS = productFile('core/db/migrations');

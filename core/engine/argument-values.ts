@@ -11,6 +11,8 @@ type Constraints = Pick<Parameter, 'type' | 'items' | 'enum' | 'minimum' | 'maxi
 /** Elements of an array argument at most. */
 export const MAX_ITEMS = 10_000;
 const SHOWN_CHOICES = 20;
+/** Levels of a JSON argument, as of every body (contract section 1): writing a far deeper one as text would take a second and fail. */
+export const MAX_DEPTH = 64;
 
 const right = (value: Json): Checked => ({ ok: true, value });
 const wrong = (fault: string): Checked => ({ ok: false, fault });
@@ -108,8 +110,16 @@ const SCALARS: Readonly<Record<ScalarType, ValueCheck>> = {
     return inRange ? right(value) : wrong(fault);
   },
   uuid: (value) => (typeof value === 'string' && UUID.test(value) ? right(value) : wrong('must be a UUID.')),
-  json: (value) => (value === undefined ? wrong('must be JSON.') : right(value as Json)),
+  json(value) {
+    if (value === undefined) return wrong('must be JSON.');
+    return isDeeper(value, MAX_DEPTH) ? wrong(`must be nested at most ${MAX_DEPTH} levels deep.`) : right(value as Json);
+  },
 };
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}
 
 function isDate(text: string): boolean {
   const [, year, month, day] = DATE.exec(text) ?? [];

@@ -48,7 +48,7 @@ export function compileArguments(parameters: readonly Parameter[]): (args: unkno
       if (found.ok) values[name] = found.value;
       else errors.push({ field: name, message: `${name} ${found.fault}` });
     }
-    for (const name of Object.keys(given)) if (!known.has(name)) errors.push(unknownArgument(name, known));
+    errors.push(...unknownArguments(given, known));
     if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
     return values;
   };
@@ -105,6 +105,14 @@ function propertySchema(parameter: Parameter): JsonSchema {
     maxItems: Math.min(max_length ?? MAX_ITEMS, MAX_ITEMS),
   };
   return { type: 'array', items: { ...TYPE_SCHEMA[items ?? 'string'], ...shared }, ...about, ...lengths };
+}
+
+/** Few are told: somebody who sends thousands of names learns from the first what is wrong. */
+const SHOWN_UNKNOWN = 10;
+
+function unknownArguments(given: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): FieldError[] {
+  const names = Object.keys(given).filter((name) => !known.has(name));
+  return names.slice(0, SHOWN_UNKNOWN).map((name) => unknownArgument(name, known));
 }
 
 function unknownArgument(name: string, known: ReadonlySet<string>): FieldError {

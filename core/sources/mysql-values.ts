@@ -145,7 +145,8 @@ export function toMysqlValue(value: Json, type: BoundType): unknown {
   if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (type === 'integer') return toInteger(value);
-  if (type === 'number') return Number(value);
+  // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
+  if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
   return type === 'datetime' ? toDatetime(textOf(value)) : textOf(value);
 }
 

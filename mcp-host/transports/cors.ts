@@ -5,7 +5,7 @@ const REQUEST_HEADERS =
 export function setCors(headers: Headers, origin: string): void {
   headers.set('access-control-allow-origin', origin);
   headers.append('vary', 'Origin');
-  headers.set('access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate');
+  headers.set('access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate, Retry-After');
 }
 
 /** The answer to a preflight; headers of tool parameters (`Mcp-Param-…`) are allowed as they are asked for. */

@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Network } from '#core/env.ts';
+import { clientAddress } from '#core/security/client-address.ts';
 import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { Dispatch } from '../dispatch.ts';
@@ -11,13 +13,14 @@ import { readMessage } from './body.ts';
 import { preflight, setCors } from './cors.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 
-type Serving = Registry | { readonly idle: string };
+type Serving = Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
 
 export interface HttpOptions {
   readonly dispatch: Dispatch;
   readonly auth: Auth;
   /** Shows that a request comes from our own front port. */
   readonly service_token: string;
+  readonly trusted_proxies: readonly Network[];
   readonly sse: Sse;
   /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
   readonly allowed_hosts: ReadonlySet<string>;
@@ -44,8 +47,7 @@ export type HostFetch = (
 export function createHttp(options: HttpOptions): HostFetch {
   const { allowed_hosts, serving } = options;
   return (request, listener, socket_address, received) => {
-    const address = () =>
-      (isOurs(request, options.service_token) ? request.headers.get('x-client-address') : null) ?? socket_address();
+    const address = () => addressOf(request, socket_address(), options);
     const path = pathOf(request.url);
     const probed = options.probes(path, request);
     if (probed !== null) return probed;
@@ -56,7 +58,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (!isHostAllowed(host, allowed_hosts) && !isOurs(request, options.service_token))
       return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
-    const cors_origins = 'idle' in now ? [] : now.server.cors_origins;
+    const cors_origins = 'idle' in now ? now.cors_origins : now.server.cors_origins;
     const origin = request.headers.get('origin');
     if (!isOriginAllowed(origin, host, cors_origins)) {
       return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
@@ -151,9 +153,14 @@ async function asEvent(response: Response): Promise<Response> {
   return new Response(`event: message\ndata: ${await response.text()}\n\n`, { headers });
 }
 
-/** Our own front port says for whom it asks (contract section 0). */
-function isOurs(request: Request, service_token: string): boolean {
-  const given = request.headers.get('x-service-token');
+/** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */
+function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
+  const told = isOurs({ headers }, service_token) ? headers.get('x-client-address') : null;
+  return told ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
+}
+
+function isOurs({ headers }: Pick<Request, 'headers'>, service_token: string): boolean {
+  const given = headers.get('x-service-token');
   return given !== null && timingSafeEqual(sha256(given), sha256(service_token));
 }
 

@@ -48,11 +48,9 @@ browserTest(
     await page.goto(`${programs.url}/tools/new`);
     await editor(page).click();
     await page.keyboard.type('select id, name, price from prod');
-    await page.getByRole('option', { name: /^products/ }).waitFor();
-    await page.keyboard.press('Enter');
+    await page.getByRole('option', { name: /^products/ }).click();
     await page.keyboard.type(' where price <= :max_price [[ and cat');
-    await page.getByRole('option', { name: /^category/ }).waitFor();
-    await page.keyboard.press('Enter');
+    await page.getByRole('option', { name: /^category/ }).click();
     await page.keyboard.type(' = :category ');
     await page.keyboard.press('End');
     await page.keyboard.type(' order by id');
@@ -68,7 +66,11 @@ browserTest(
     await side(page).getByLabel('max_price').fill('9');
     await editor(page).press('Control+Enter');
     await side(page).getByRole('gridcell', { name: 'Atlas' }).waitFor();
-    expect(await side(page).getByText(/^2 rows · /).count()).toBe(1);
+    expect(
+      await side(page)
+        .getByText(/^2 rows · /)
+        .count(),
+    ).toBe(1);
     await side(page).getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowDown');
@@ -76,7 +78,9 @@ browserTest(
     await toast(page, 'Cell copied.').waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Basket');
     await side(page).getByText('To the model', { exact: true }).click();
-    await side(page).getByText(/about \d+ tokens$/).waitFor();
+    await side(page)
+      .getByText(/about \d+ tokens$/)
+      .waitFor();
     await side(page).getByRole('group', { name: 'structuredContent' }).waitFor();
 
     await page.getByRole('tab', { name: 'What the model sees' }).click();
@@ -133,7 +137,10 @@ browserTest(
     await page.getByText('no such column').first().waitFor({ state: 'detached' });
     await page.getByLabel('Transform the result with a template').click();
     await editor(page, 'Transform').fill('{% for row in rows %}{{ row.category | nothing }}{% endfor %}');
-    await page.getByText(/nothing.*line 1/).first().waitFor();
+    await page
+      .getByText(/nothing.*line 1/)
+      .first()
+      .waitFor();
     await editor(page, 'Transform').fill('{% for row in rows %}{{ row.category }}: {{ row.pieces }} {% endfor %}');
     await editor(page, 'Transform').press('Control+Enter');
     await side(page)

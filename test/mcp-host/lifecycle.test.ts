@@ -246,6 +246,8 @@ describe('stop', () => {
       body: { error: { code: -32_000, message: expect.stringContaining('stopped') } },
     });
     expect(refused.headers.get('retry-after')).toBe('5');
+    const page = await modern(host.mcp, 'tools/list', {}, { origin: 'http://localhost:5173' });
+    expect([page.status, page.headers.get('access-control-allow-origin')]).toEqual([503, 'http://localhost:5173']);
     expect(host.host.health()).toMatchObject({ status: 'stopped', snapshot_version: 1 });
 
     const { content: _, ...head } = snapshot;

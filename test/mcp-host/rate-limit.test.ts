@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import ipaddr from 'ipaddr.js';
 import { callerKey, createRateLimits, type RateSettings } from '#mcp-host/rate-limit.ts';
 import {
   connectionOf,
@@ -173,4 +174,31 @@ describe('a host with limits', () => {
   test('lists and prompts are not limited', async () => {
     for (let n = 0; n < 10; n++) expect((await modern(host.mcp, 'tools/list', {}, from('192.0.2.1'))).status).toBe(200);
   });
+});
+
+test.each([
+  [[], ['read', 'refused']],
+  [['127.0.0.0/8'], ['read', 'read', 'refused']],
+])('behind a proxy that is trusted (%j) a caller is who the proxy says', async (trusted, expected) => {
+  const folder = sqliteFolder();
+  const control = controlServer();
+  const connection = connectionOf({});
+  const trusted_proxies = trusted.map((range) => ipaddr.parseCIDR(range));
+  const rates = { tool_per_minute: 0, caller_per_minute: 1 };
+  const host = await testHost(folder.directory, control.url, { rates, trusted_proxies });
+  try {
+    await until(() => control.haves.length > 0);
+    await control.deploy(snapshotOf(1, { connections: [connection], resources: [resourceOf(connection, 'shop://all', 'select 1 as one')] }));
+    const results = [];
+    for (const last of [1, 2, 2].slice(0, expected.length)) {
+      const headers = { 'x-forwarded-for': `198.51.100.7, 192.0.2.${last}` };
+      const { body } = await modern(host.mcp, 'resources/read', { uri: 'shop://all' }, headers);
+      results.push(body.error === undefined ? 'read' : 'refused');
+    }
+    expect(results).toEqual(expected);
+  } finally {
+    await host.stop();
+    await control.stop();
+    folder.remove();
+  }
 });

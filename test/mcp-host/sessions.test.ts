@@ -102,6 +102,23 @@ describe('legacy sessions', () => {
     expect((await post('2025-11-25')).status).toBe(400);
   });
 
+  test('what is no message in a batch is answered for itself: the others have run, and are answered', async () => {
+    const messages = [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'one' } }, { bad: 1 }, 7];
+    const answered = await fetch(host.mcp, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' },
+      body: JSON.stringify(messages),
+    });
+    expect([answered.status, await answered.json()]).toMatchObject([
+      200,
+      [
+        { id: 1, result: { content: [{ type: 'text' }] } },
+        { id: null, error: { code: -32_600 } },
+        { id: null, error: { code: -32_600 } },
+      ],
+    ]);
+  });
+
   test('the newer event stream of a session takes the place of the older', async () => {
     const { headers } = await initialize('2025-11-25');
     const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '', accept: 'text/event-stream' };

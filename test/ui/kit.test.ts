@@ -190,7 +190,7 @@ test('questions are asked one after the other', async () => {
 });
 
 test('a broken line is opened again later and later, one that ended for good is not', () => {
-  const sockets: StreamSocket[] = [];
+  const sockets: ((type: string, event?: object) => void)[] = [];
   const waits: number[] = [];
   let due = () => {};
   const heard: string[] = [];
@@ -198,9 +198,9 @@ test('a broken line is opened again later and later, one that ended for good is 
     url: () => '/logs',
     onMessage: (line) => heard.push(line),
     connect: () => {
-      const socket: StreamSocket = { onopen: null, onmessage: null, onclose: null, close: () => {} };
-      sockets.push(socket);
-      return socket;
+      const target = new EventTarget();
+      sockets.push((type, event = {}) => void target.dispatchEvent(Object.assign(new Event(type), event)));
+      return Object.assign(target, { close: () => {} }) as unknown as StreamSocket;
     },
     timers: {
       set: (run, ms) => {
@@ -211,15 +211,15 @@ test('a broken line is opened again later and later, one that ended for good is 
     },
   });
   stream.open();
-  sockets[0]?.onopen?.();
-  sockets[0]?.onmessage?.({ data: 'a' });
-  sockets[0]?.onclose?.({ code: 1_006 });
+  sockets[0]?.('open');
+  sockets[0]?.('message', { data: 'a' });
+  sockets[0]?.('close', { code: 1_006 });
   expect([stream.state(), heard]).toEqual(['waiting', ['a']]);
   due();
-  sockets[1]?.onclose?.({ code: 1_006 });
+  sockets[1]?.('close', { code: 1_006 });
   due();
   expect([waits, sockets.length]).toEqual([[500, 1_000], 3]);
-  sockets[2]?.onclose?.({ code: 4_401 });
+  sockets[2]?.('close', { code: 4_401 });
   expect([stream.state(), waits.length]).toEqual(['closed', 2]);
 });
 

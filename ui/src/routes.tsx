@@ -109,6 +109,13 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/overview/overview.tsx')).Overview,
   },
   {
+    path: '/deploy',
+    title: 'Deploy',
+    audience: 'member',
+    nav: { group: 'Run', icon: 'rocket' },
+    load: async () => (await import('./pages/deploy/deploy.tsx')).Deploy,
+  },
+  {
     path: '/playground',
     title: 'Playground',
     audience: 'member',
@@ -136,6 +143,13 @@ const entries: readonly RouteEntry[] = [
     audience: 'member',
     nav: { group: 'Observe', icon: 'queue' },
     load: async () => (await import('./pages/queue/queue.tsx')).Queue,
+  },
+  {
+    path: '/history',
+    title: 'History',
+    audience: 'member',
+    nav: { group: 'Observe', icon: 'history' },
+    load: async () => (await import('./pages/history/history.tsx')).History,
   },
   // Access
   // System

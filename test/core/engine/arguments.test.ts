@@ -13,6 +13,8 @@ const parameter = (more: Partial<Parameter>): Parameter => ({
 });
 const accept = (more: Partial<Parameter>, value: unknown): unknown => compileArguments([parameter(more)])({ x: value })['x'];
 
+const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
+
 function refusal(parameters: readonly Parameter[], args: unknown): AppError {
   try {
     compileArguments(parameters)(args);
@@ -52,6 +54,7 @@ describe('values that are taken', () => {
     [{ type: 'uuid' }, '01936D2E-0000-7000-8000-000000000000'],
     [{ type: 'json' }, { a: [1, null] }],
     [{ type: 'json' }, 'text'],
+    [{ type: 'json' }, nested(64)],
     [{ type: 'array', items: 'integer' }, [1, '9007199254740993']],
     [{ type: 'array', items: 'string', enum: ['a'] }, ['a', 'a']],
     [{ type: 'array', items: 'string' }, []],
@@ -90,6 +93,8 @@ describe('values that are refused, with a sentence', () => {
     [{ type: 'date' }, '2023-2-1', 'x must be a date of the form YYYY-MM-DD.'],
     [{ type: 'date' }, '2023-13-01', 'x must be a date of the form YYYY-MM-DD.'],
     [{ type: 'uuid' }, 'x', 'x must be a UUID.'],
+    [{ type: 'json' }, nested(65), 'x must be nested at most 64 levels deep.'],
+    [{ type: 'array', items: 'json' }, [nested(65)], 'x has a wrong element at position 1: it must be nested at most 64 levels deep.'],
     [{ type: 'array', items: 'integer' }, 1, 'x must be an array.'],
     [{ type: 'array', items: 'integer' }, [1, 'a'], 'x has a wrong element at position 2: it must be an integer.'],
     [{ type: 'array', items: 'integer' }, [null], 'x has a wrong element at position 1: it must be an integer.'],
@@ -153,6 +158,11 @@ describe('the object', () => {
       ['__proto__', 'a'],
       ['toString', 'b'],
     ]);
+  });
+  test('a flood of unknown arguments is told in a few sentences', () => {
+    const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`key${n}`, n]));
+    const { errors } = refusal([parameter({})], { ...flood, x: 'a' });
+    expect(errors.map(({ field }) => field)).toEqual(Array.from({ length: 10 }, (_, n) => `key${n}`));
   });
   test('a refused value is never repeated, and nothing but an AppError is thrown', () => {
     const types = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json', 'array'] as const;

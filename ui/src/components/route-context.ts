@@ -4,7 +4,7 @@ export interface RouteInfo {
   /** The variables of the path. */
   readonly params: () => Readonly<Record<string, string>>;
   /** Loads the code of the page at this address, so that it is there when it is wanted. */
-  prefetch(href: string): void;
+  readonly prefetch: (href: string) => void;
 }
 
 export const RouteContext = createContext<RouteInfo>({ params: () => ({}), prefetch: () => undefined });

@@ -65,8 +65,9 @@ type TextBinding = Binding<string>;
  * refuses is put to the same fields. Only getters are bound, so that spreading a binding into a component stays reactive.
  */
 export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form<T> {
-  const [base, setBase] = createSignal<T>(structuredClone(options.initial()));
-  const [values, setValues] = createStore<T>(structuredClone(base()));
+  const beginning = structuredClone(options.initial());
+  const [base, setBase] = createSignal<T>(beginning);
+  const [values, setValues] = createStore<T>(structuredClone(beginning));
   const [errors, setErrors] = createSignal<ReadonlyMap<string, string>>(new Map());
   const [problem, setProblem] = createSignal<Problem>();
   const [busy, setBusy] = createSignal(false);

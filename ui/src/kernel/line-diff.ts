@@ -11,7 +11,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
   const old_lines = before.split('\n');
   const new_lines = after.split('\n');
   const head = commonStart(old_lines, new_lines);
-  const tail = commonStart(old_lines.slice(head).reverse(), new_lines.slice(head).reverse());
+  const tail = commonStart(old_lines.slice(head).toReversed(), new_lines.slice(head).toReversed());
   const as =
     (kind: DiffLine['kind']) =>
     (text: string): DiffLine => ({ kind, text });

@@ -5,9 +5,9 @@ export type StreamState = 'connecting' | 'open' | 'waiting' | 'closed';
 
 /** The part of a WebSocket that is used. */
 export interface StreamSocket {
-  onopen: (() => void) | null;
-  onmessage: ((event: { readonly data: unknown }) => void) | null;
-  onclose: ((event: { readonly code: number }) => void) | null;
+  addEventListener(type: 'open', listener: () => void): void;
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
   close(): void;
 }
 
@@ -33,7 +33,7 @@ export function createLiveStream(options: {
   readonly timers?: Timers;
 }): LiveStream {
   const { timers = browserTimers, final = [4_401] } = options;
-  const connect = options.connect ?? ((url) => new WebSocket(url) as StreamSocket);
+  const connect = options.connect ?? ((url: string): StreamSocket => new WebSocket(url));
   const [state, setState] = createSignal<StreamState>('closed');
   let socket: StreamSocket | undefined;
   let timer: unknown;
@@ -44,15 +44,15 @@ export function createLiveStream(options: {
     setState('connecting');
     const mine = connect(options.url());
     socket = mine;
-    mine.onopen = () => {
+    mine.addEventListener('open', () => {
       if (mine !== socket) return;
       wait_ms = FIRST_WAIT_MS;
       setState('open');
-    };
-    mine.onmessage = ({ data }) => {
+    });
+    mine.addEventListener('message', ({ data }) => {
       if (mine === socket && typeof data === 'string') options.onMessage(data);
-    };
-    mine.onclose = ({ code }) => {
+    });
+    mine.addEventListener('close', ({ code }) => {
       if (mine !== socket) return;
       if (final.includes(code)) {
         setState('closed');
@@ -62,7 +62,7 @@ export function createLiveStream(options: {
       setState('waiting');
       timer = timers.set(open, wait_ms);
       wait_ms = Math.min(LONGEST_WAIT_MS, wait_ms * 2);
-    };
+    });
   };
 
   return {

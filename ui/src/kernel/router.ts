@@ -68,13 +68,15 @@ export function createRouter(browser: RouterWindow, ask: (sentence: string) => P
     arrive(replace ? 'replace' : 'push', index);
   };
 
+  const leaveFor = async (sentence: string, to: string, replace: boolean) => {
+    if (await ask(sentence)) go(to, replace);
+  };
+
   const navigate: Router['navigate'] = (to, { replace = false } = {}) => {
     const same = new URL(to, `${browser.location.origin}${location().path}`).pathname === location().path;
     const sentence = same ? undefined : blocked();
     if (sentence === undefined) return go(to, replace);
-    void ask(sentence).then((leave) => {
-      if (leave) go(to, replace);
-    });
+    void leaveFor(sentence, to, replace);
   };
 
   return {

@@ -3,8 +3,9 @@ import type { Router } from './router.ts';
 /** How one query parameter is read and written; what cannot be read is the value that stands for "not given". */
 export interface Param<T> {
   readonly empty: T;
-  readonly read: (text: string) => T;
-  readonly write: (value: T) => string;
+  // Methods, so that a table of several kinds is one type.
+  read(text: string): T;
+  write(value: T): string;
 }
 
 export const text = (empty = ''): Param<string> => ({ empty, read: (value) => value, write: (value) => value });
@@ -62,8 +63,9 @@ export function createSearchParams<P extends Record<string, Param<unknown>>>(
   const all = Object.keys(params);
   const of = (name: string) => params[name] as unknown as Param<unknown>;
   const written = (name: string, value: unknown): string => {
-    const { empty, write } = of(name);
-    return write(value) === write(empty) ? '' : write(value);
+    const param = of(name);
+    const said = param.write(value);
+    return said === param.write(param.empty) ? '' : said;
   };
   const read = (name: string): unknown => {
     const given = router.query().get(name);

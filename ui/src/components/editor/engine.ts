@@ -5,6 +5,7 @@ import { Compartment, EditorState, type Extension, Prec } from '@codemirror/stat
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
 import { type Fault, faults, showFaults } from './faults.ts';
+import { replacing } from './replacing.ts';
 import { sqlLanguage, type SqlWorld } from './sql-language.ts';
 import { templateLanguage, type TemplateWorld } from './template-language.ts';
 import { highlighting, look } from './theme.ts';
@@ -69,6 +70,7 @@ export function createEditor(options: EditorOptions): Editor {
         syntaxHighlighting(highlighting),
         look,
         faults,
+        replacing,
         placeholder(options.hint),
         EditorView.lineWrapping,
         language.of(extensionOf(options.language)),

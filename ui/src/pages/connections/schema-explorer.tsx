@@ -133,10 +133,10 @@ function TableColumns(props: { connection_id: string; table: Table }) {
         key={(column) => column.name}
         columns={[
           { id: 'name', head: 'Column', sort: ({ name }) => name, cell: (column) => <ColumnName column={column} /> },
-          { id: 'type', head: 'Type', cell: ({ type }) => <span class="mono">{type}</span> },
-          { id: 'nullable', head: 'Null', width: '4.5rem', cell: ({ nullable }) => (nullable ? 'yes' : 'no') },
+          { id: 'type', head: 'Type', cell: (column) => <span class="mono">{column.type}</span> },
+          { id: 'nullable', head: 'Null', width: '4.5rem', cell: (column) => (column.nullable ? 'yes' : 'no') },
           { id: 'default', head: 'Default', narrow: 'hide', cell: (column) => <span class="mono faint">{column.default}</span> },
-          { id: 'comment', head: 'Comment', narrow: 'hide', cell: ({ comment }) => comment },
+          { id: 'comment', head: 'Comment', narrow: 'hide', cell: (column) => column.comment },
         ]}
         empty={<EmptyState title="No column is called like this" />}
       />

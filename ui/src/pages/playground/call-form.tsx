@@ -45,6 +45,11 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     }
   });
 
+  const write = (name: string, value: string) => {
+    setTexts({ ...texts(), [name]: value });
+    const { [name]: _, ...rest } = errors();
+    setErrors(rest);
+  };
   const show = (next: 'form' | 'json') => {
     if (next === 'json') setJson(JSON.stringify(fill(props.offer.fields, texts()).values, null, 2));
     else {
@@ -93,8 +98,14 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
       class="stack"
       novalidate
       onSubmit={send}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send(event);
+      // Before the field itself: Enter opens the list of a choice.
+      on:keydown={{
+        capture: true,
+        handleEvent: (event: KeyboardEvent) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.stopPropagation();
+          send(event);
+        },
       }}
     >
       <Show when={props.offer.fields.length > 0} fallback={<p class="soft small">{WORDS.no_arguments}</p>}>
@@ -124,7 +135,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
                   value={texts()[field.name] ?? ''}
                   error={errors()[field.name]}
                   proposals={proposals()[field.name]}
-                  onInput={(value) => setTexts({ ...texts(), [field.name]: value })}
+                  onInput={(value) => write(field.name, value)}
                 />
               )}
             </For>

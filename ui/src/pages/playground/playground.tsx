@@ -33,11 +33,19 @@ export function Playground() {
   const status = useQuery((signal) => call('deploy.status', {}, signal), { every_ms: POLL_MS });
   onMount(() => void state.load());
   onCleanup(() => void state.close());
-  // Another version offers other things.
+  // Another version offers other things, as soon as a host has it.
+  const versions = createMemo(() =>
+    status
+      .data()
+      ?.hosts.map(({ id, snapshot_version }) => `${id} ${snapshot_version}`)
+      .join(),
+  );
   createEffect(
     on(
-      () => status.data()?.snapshot_version,
-      () => void state.load(),
+      versions,
+      (_, before) => {
+        if (before !== undefined) void state.load();
+      },
       { defer: true },
     ),
   );

@@ -1,0 +1,129 @@
+import postgres from 'postgres';
+import { AppError } from '#core/errors.ts';
+import { openPostgresSocket, type SocketTls } from './postgres-socket.ts';
+
+/** The database ends a statement that takes longer; the client gives up a little later. */
+const STATEMENT_MS = 9_000;
+const SILENCE_MS = 10_000;
+/** Whoever asks is told so after this time, connections that had to be made included. */
+const ANSWER_MS = 10_000;
+/** More can only be under way when nothing comes back. */
+const MOST_AT_ONCE = 1_000;
+const CONNECTIONS = 10;
+const TLS: Readonly<Record<string, SocketTls>> = {
+  require: 'required',
+  allow: 'required',
+  prefer: 'required',
+  'verify-ca': 'verified',
+  'verify-full': 'verified',
+};
+
+const unavailable = (cause?: unknown): AppError =>
+  new AppError('unavailable', 'The metadata database does not answer. Check SVC_DATABASE_URL and the database, then try again.', {
+    cause,
+    retry_after: 5,
+  });
+
+/** A pool of connections that heal by themselves. @param patient for migrations: statements may take as long as they need. */
+export function openPostgresClient(url: string, patient = false): postgres.Sql {
+  const parsed = new URL(url);
+  const mode = parsed.searchParams.get('sslmode') ?? parsed.searchParams.get('ssl') ?? '';
+  parsed.searchParams.delete('sslmode');
+  parsed.searchParams.delete('ssl');
+  const tls = TLS[mode] ?? 'none';
+  const options = {
+    ssl: false as const,
+    max: patient ? 1 : CONNECTIONS,
+    onnotice: () => undefined,
+    connect_timeout: 5,
+    // The driver would ask for them beside the first query, and nobody would hear of the failure.
+    fetch_types: false,
+    connection: {
+      application_name: 'sluice-server',
+      TimeZone: 'UTC',
+      ...(patient ? {} : { statement_timeout: STATEMENT_MS, idle_in_transaction_session_timeout: 60_000 }),
+    },
+    socket: (target: Parameters<typeof openPostgresSocket>[0]) =>
+      openPostgresSocket(target, tls, patient ? 24 * 3_600_000 : SILENCE_MS),
+  };
+  return postgres(parsed.href, options as postgres.Options<Record<string, never>>);
+}
+
+type Query = ReturnType<postgres.Sql['unsafe']>;
+
+/** The same client for drizzle, where everything that is asked is answered in time: with `unavailable` when nothing else comes. */
+export function answering(sql: postgres.Sql): postgres.Sql {
+  let under_way = 0;
+  const inTime = async <T>(work: () => PromiseLike<T>, onLate: () => void = () => undefined): Promise<T> => {
+    if (under_way >= MOST_AT_ONCE) throw unavailable();
+    under_way += 1;
+    const asked = Promise.resolve(work()).finally(() => {
+      under_way -= 1;
+    });
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      onLate();
+      late.reject(unavailable());
+    }, ANSWER_MS);
+    try {
+      return await Promise.race([asked, late.promise]);
+    } catch (error) {
+      asked.catch(() => undefined);
+      throw toAnswer(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  const lazy = (query: Query) => ({
+    then: (...settle: Parameters<Query['then']>) => inTime(() => query).then(...settle),
+    values: () => inTime(() => query.values()),
+  });
+  const unsafe = (of: Pick<postgres.Sql, 'unsafe'>) =>
+    ((...asked: Parameters<postgres.Sql['unsafe']>) => lazy(of.unsafe(...asked))) as unknown as postgres.Sql['unsafe'];
+  const begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => {
+    let late = false;
+    let lost = false;
+    const refused = () => Promise.reject(unavailable());
+    const refusing = { then: (...settle: Parameters<Promise<never>['then']>) => refused().then(...settle), values: refused };
+    return inTime(
+      () => {
+        const done = sql.begin(async (tx) => {
+          const ask = (...asked: Parameters<typeof tx.unsafe>) => (late || lost ? refusing : lazy(tx.unsafe(...asked)));
+          // The driver ends a transaction with a statement of its own: not where there is no connection any more.
+          return new Promise<T>((resolve, reject) => {
+            const settle = (how: () => void) => {
+              if (late) reject(unavailable());
+              else if (!lost) how();
+            };
+            const asked = late ? refused() : work(Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe }));
+            asked.then(
+              (value) => settle(() => resolve(value)),
+              (error: unknown) => settle(() => reject(error as Error)),
+            );
+          });
+        }) as Promise<T>;
+        done.catch(() => {
+          lost = true;
+        });
+        return done;
+      },
+      () => {
+        late = true;
+      },
+    );
+  };
+  return Object.assign(Object.create(sql) as postgres.Sql, { unsafe: unsafe(sql), begin });
+}
+
+/** What a caller is told of a fault: of one of the connection, that the database is away. */
+export const toAnswer = (error: unknown): unknown => (isLost(error) ? unavailable(error) : error);
+
+/** What the driver and PostgreSQL say of a connection that cannot be had, was lost, or of a statement that took too long. */
+const LOST =
+  /^(?:CONN.*|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|08...|57P0.|57014|53300|25P03|ERR_STREAM.*|ERR_SOCKET.*)$/;
+
+function isLost(error: unknown): boolean {
+  if (error instanceof AppError || !(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? LOST.test(code) : error.message.includes('the metadata database');
+}

@@ -1,0 +1,142 @@
+import { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** Where a socket goes, as the driver says it. */
+export interface SocketTarget {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+}
+
+/** How `sslmode` of the URL is kept; `required` looks at no certificate, as in every PostgreSQL client. */
+export type SocketTls = 'none' | 'required' | 'verified';
+
+const CONNECT_MS = 3_000;
+/** The driver forgets a closed socket at once and fails when it writes to it after that: until then it hears errors. */
+const CLOSE_AFTER_MS = 25;
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const OFFERED = 'S'.charCodeAt(0);
+const READY = 'Z'.charCodeAt(0);
+const HEADER_BYTES = 5;
+const LARGEST_MESSAGE = 2 ** 30;
+
+/**
+ * A connection that cannot hang: it is made within 3 s, and ends when something was asked and nothing comes for `silence_ms`, or
+ * when what comes is not PostgreSQL's. Never rejects: the driver is to hear of every fault as one of the socket.
+ */
+export async function openPostgresSocket(target: SocketTarget, tls: SocketTls, silence_ms: number): Promise<Socket> {
+  try {
+    const plain = await dial(target);
+    return guard(tls === 'none' ? plain : await secure(plain, target, tls), silence_ms);
+  } catch (error) {
+    const lost = guard(new Socket(), silence_ms);
+    setImmediate(() => lost.destroy(error instanceof Error ? error : new Error(String(error))));
+    return lost;
+  }
+}
+
+function dial({ host, port, path }: SocketTarget): Promise<Socket> {
+  const socket = path ? new Socket().connect(path) : new Socket().connect(port[0] ?? 5432, host[0] ?? 'localhost');
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 30_000);
+  return until(socket, 'connect', () => true).then(() => socket);
+}
+
+async function secure(plain: Socket, { host }: SocketTarget, tls: SocketTls): Promise<Socket> {
+  plain.write(SSL_REQUEST);
+  const offered = await until(plain, 'data', (bytes: Buffer) => bytes.length === 1 && bytes[0] === OFFERED);
+  if (!offered) {
+    plain.destroy();
+    throw new Error('The metadata database offers no TLS, and SVC_DATABASE_URL asks for it.');
+  }
+  plain.removeAllListeners();
+  const socket = connectTls({ socket: plain, servername: host[0] ?? '', rejectUnauthorized: tls === 'verified' });
+  await until(socket, 'secureConnect', () => true);
+  return socket;
+}
+
+/** The first event of a kind, unless the socket fails or takes too long. */
+function until<T>(socket: Socket, event: string, read: (...values: never[]) => T): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const take = (...values: never[]) => resolve(read(...values));
+  const fail = (error?: Error) => reject(error instanceof Error ? error : new Error('The metadata database closed the connection.'));
+  const timer = setTimeout(() => socket.destroy(new Error(`The metadata database did not answer within ${CONNECT_MS} ms.`)), CONNECT_MS);
+  socket.on(event, take).on('error', fail).on('close', fail);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.removeListener(event, take).removeListener('close', fail);
+    // An error that nobody listens to would end the process.
+    if (socket.destroyed) return;
+    socket.removeListener('error', fail);
+  });
+}
+
+/** Stands between the socket and the driver, which hears an error before every close. */
+function guard(socket: Socket, silence_ms: number): Socket {
+  const emit = socket.emit.bind(socket) as (event: string, ...values: unknown[]) => boolean;
+  const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
+  const isFramed = createFraming();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  let ended = false;
+  const lost = (error?: unknown) => {
+    clearTimeout(silence);
+    return socket.listenerCount('error') > 0 && emit('error', error ?? new Error('The connection to the metadata database was lost.'));
+  };
+  const listen = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => socket.destroy(new Error(`The metadata database was silent for ${silence_ms} ms.`)), silence_ms);
+  };
+  const intercepted: Readonly<Record<string, (...values: unknown[]) => boolean>> = {
+    data(bytes) {
+      const state = isFramed(bytes as Buffer);
+      if (state === 'strange') {
+        socket.destroy(new Error('What answers in place of the metadata database does not speak its protocol.'));
+        return false;
+      }
+      if (state === 'ready') clearTimeout(silence);
+      else listen();
+      return emit('data', bytes);
+    },
+    error: lost,
+    close() {
+      ended = true;
+      lost();
+      setTimeout(() => emit('close', false), CLOSE_AFTER_MS);
+      return true;
+    },
+  };
+  return Object.assign(socket, {
+    emit: (event: string, ...values: unknown[]) => intercepted[event]?.(...values) ?? emit(event, ...values),
+    write(...values: unknown[]) {
+      if (ended || socket.destroyed) {
+        setImmediate(lost);
+        return true;
+      }
+      listen();
+      return write(...values);
+    },
+  });
+}
+
+/** Follows the messages of the protocol (PostgreSQL 55.7): whether all is answered, or it cannot be the protocol. */
+function createFraming(): (bytes: Buffer) => 'ready' | 'open' | 'strange' {
+  const header = Buffer.alloc(HEADER_BYTES);
+  let in_header = 0;
+  let in_body = 0;
+  return (bytes) => {
+    for (let at = 0; at < bytes.length;) {
+      if (in_body > 0) {
+        const step = Math.min(in_body, bytes.length - at);
+        in_body -= step;
+        at += step;
+        continue;
+      }
+      header[in_header++] = bytes[at++] ?? 0;
+      if (in_header < HEADER_BYTES) continue;
+      in_header = 0;
+      in_body = header.readUInt32BE(1) - 4;
+      if (in_body < 0 || in_body > LARGEST_MESSAGE) return 'strange';
+    }
+    return in_header === 0 && in_body === 0 && header[0] === READY ? 'ready' : 'open';
+  };
+}

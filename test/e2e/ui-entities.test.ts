@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+const LIMIT_MS = 180_000;
+
+let programs: Programs;
+let browser: Browser;
+beforeAll(async () => {
+  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'true' } });
+  await programs.signIn();
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+}, 60_000);
+
+/** A page of a signed-in administrator. */
+async function signedIn(width: number, scheme: 'light' | 'dark') {
+  const opened = await openPage(browser, { width, scheme });
+  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+  expect(answer.status()).toBe(200);
+  return opened;
+}
+
+const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }) => {
+  expect(faults).toEqual([]);
+  await context.close();
+};
+
+const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const editor = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
+const side = (page: Page) => page.getByRole('complementary', { name: 'What it does' });
+const rows = (page: Page, name: string) => page.getByRole('table', { name }).getByRole('row').filter({ has: page.getByRole('link') });
+const names = (page: Page, noun: string) => rows(page, noun).locator('.mono').allTextContents();
+/** Waits until a list holds these names in this order. */
+const listed = (page: Page, noun: string, wanted: readonly string[]) =>
+  until(async () => (await names(page, noun)).join() === wanted.join(), 20_000, () => `${noun}: ${wanted.join()}`);
+
+browserTest(
+  'tools are found, sorted, and changed many at once with a way back; the address holds the filters',
+  async () => {
+    const opened = await signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${programs.url}/tools`);
+    const all = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
+    await listed(page, 'Tools', all);
+    await page.getByRole('button', { name: 'Parameters' }).click();
+    await listed(page, 'Tools', ['sales_by_category', 'get_customer', 'list_orders', 'search_products']);
+    await page.getByRole('button', { name: /^Tag/ }).click();
+    await page.getByRole('option', { name: 'report' }).click();
+    await listed(page, 'Tools', ['sales_by_category']);
+    expect(new URL(page.url()).search).toBe('?tag=report');
+    await page.reload();
+    await listed(page, 'Tools', ['sales_by_category']);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByLabel('Search tools').fill('order');
+    await listed(page, 'Tools', ['list_orders']);
+    await page.getByLabel('Search tools').fill('nothing of that name');
+    await page.getByText('Nothing fits these filters').waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Clear filters' }).last().click();
+    await listed(page, 'Tools', all);
+
+    await page.getByRole('checkbox', { name: /^Choose all/ }).check();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await toast(page, '4 tools disabled.').waitFor();
+    await until(async () => (await page.getByText('Off', { exact: true }).count()) >= 4, 20_000);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await toast(page, '4 tools as before.').waitFor();
+    await page.getByText('Off', { exact: true }).first().waitFor({ state: 'detached' });
+
+    await page.getByRole('checkbox', { name: 'Choose this row' }).first().check();
+    await page.getByRole('button', { name: 'Add tags' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add tags' });
+    await dialog.getByLabel('Tags').fill('people');
+    await dialog.getByLabel('Tags').press('Enter');
+    await expectAccessible(page, 'adding tags');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await toast(page, '1 tool tagged.').waitFor();
+    await rows(page, 'Tools').first().getByText('people').waitFor();
+
+    await page.getByRole('checkbox', { name: 'Choose this row' }).nth(1).check();
+    await page.getByRole('checkbox', { name: 'Choose this row' }).nth(2).check();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const confirm = page.getByRole('alertdialog', { name: 'Delete 2 tools?' });
+    await confirm.getByText('list_orders').waitFor();
+    await confirm.getByRole('button', { name: 'Delete 2 tools' }).click();
+    await listed(page, 'Tools', ['get_customer', 'search_products']);
+    await toast(page, '2 tools deleted.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await listed(page, 'Tools', all);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a resource is written from its address, and its body is seen before it is saved',
+  async () => {
+    const opened = await signedIn(1280, 'dark');
+    const { page } = opened;
+    await page.goto(`${programs.url}/resources/new`);
+    await page.getByLabel('URI', { exact: true }).fill('shop://customers/{country}');
+    await page.getByRole('table', { name: 'Parameters' }).getByText(':country').waitFor();
+    await page.getByText('not in the statement').waitFor();
+    await editor(page, 'SQL').fill('select name, email from customers where country = :country order by name');
+    await page.getByText('not in the statement').waitFor({ state: 'detached' });
+    await page.getByRole('combobox', { name: 'Media type' }).fill('text/csv');
+    await page.getByRole('option', { name: /^text\/csv/ }).click();
+    const { rows: found } = await programs.api<{ rows: { country: string }[] }>('POST', '/preview/execute', {
+      connection_id: (await programs.api<{ items: { id: string }[] }>('GET', '/connections')).items[0]?.id,
+      sql_query: 'select country from customers limit 1',
+    });
+    await side(page)
+      .getByLabel('country')
+      .fill(found[0]?.country ?? '');
+    await editor(page, 'SQL').press('Control+Enter');
+    await side(page).getByText('To the model', { exact: true }).click();
+    await side(page)
+      .getByText(/^name,email/)
+      .waitFor();
+    await page.getByRole('tab', { name: 'What the model sees' }).click();
+    await side(page).getByText('shop://customers/{country}').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('customers');
+    await page.getByLabel('Description', { exact: true }).fill('Customers of one country.');
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'customers', level: 1 }).waitFor();
+    const { items } = await programs.api<{ items: object[] }>('GET', '/resources?search=customers');
+    expect(items[0]).toMatchObject({ mime_type: 'text/csv', parameters: [{ name: 'country', type: 'string', required: true }] });
+
+    await page.getByRole('button', { name: 'More about customers' }).click();
+    await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+    await page.getByRole('heading', { name: 'New resource', level: 1 }).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('customers_copy');
+    await page.getByRole('link', { name: 'Resources', exact: true }).first().click();
+    await page.getByRole('button', { name: /^Kind/ }).click();
+    await page.getByRole('option', { name: 'Template' }).click();
+    await listed(page, 'Resources', ['customers', 'order']);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a prompt is written in turns, with its arguments tried',
+  async () => {
+    const opened = await signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${programs.url}/prompts/new`);
+    await editor(page, 'Message 1').fill('Greet {{ person }} in {{ language }}.');
+    await page.getByRole('button', { name: 'Add argument' }).click();
+    await page.getByLabel('Name of argument').fill('person');
+    await page.getByLabel('Description of person').fill('Who');
+    await page.getByRole('button', { name: 'Add argument' }).click();
+    await page.getByLabel('Name of argument').fill('language');
+    await page.getByRole('checkbox', { name: 'Required of language' }).uncheck();
+    await page.getByRole('button', { name: 'Rules of language' }).click();
+    await page.getByLabel('Allowed values').fill('French\nGerman');
+    await side(page).getByLabel('person').fill('Ada');
+    await side(page)
+      .getByRole('button', { name: /^language/ })
+      .click();
+    await page.getByRole('option', { name: 'German' }).click();
+    await side(page).getByText('Greet Ada in German.').waitFor();
+    await page.getByRole('button', { name: 'Add message' }).click();
+    await editor(page, 'Message 2').fill('{{ person | nothing }}');
+    await page.getByText(/nothing/).nth(1).waitFor();
+    await expectAccessible(page, 'a prompt with a fault');
+    await editor(page, 'Message 2').fill('With pleasure.');
+    await side(page).getByText('With pleasure.').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('greet');
+    await page.getByLabel('Description', { exact: true }).fill('A greeting.');
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'greet', level: 1 }).waitFor();
+    const { items } = await programs.api<{ items: object[] }>('GET', '/prompts?search=greet');
+    expect(items[0]).toMatchObject({
+      template: null,
+      messages: [
+        { role: 'user', template: 'Greet {{ person }} in {{ language }}.' },
+        { role: 'assistant', template: 'With pleasure.' },
+      ],
+      arguments: [
+        { name: 'person', description: 'Who', required: true },
+        { name: 'language', required: false, enum: ['French', 'German'] },
+      ],
+    });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'lists and builders fit every width and theme, and a missing record leads back',
+  async () => {
+    const id = async (noun: string) => (await programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id;
+    const [resource, prompt] = [await id('resources'), await id('prompts')];
+    for (const [width, scheme] of [
+      [360, 'light'],
+      [360, 'dark'],
+      [1280, 'light'],
+      [1280, 'dark'],
+    ] as const) {
+      const opened = await signedIn(width, scheme);
+      const { page } = opened;
+      for (const noun of ['Tools', 'Resources', 'Prompts']) {
+        await page.goto(`${programs.url}/${noun.toLowerCase()}`);
+        await rows(page, noun).first().waitFor();
+        await expectAccessible(page, `${noun} at ${width} px, ${scheme}`);
+        await look(page, `${noun.toLowerCase()}-${width}-${scheme}`);
+      }
+      await page.goto(`${programs.url}/resources/${resource}`);
+      await editor(page, 'SQL').waitFor();
+      await expectAccessible(page, `a resource at ${width} px, ${scheme}`);
+      await look(page, `resource-${width}-${scheme}`);
+      await page.goto(`${programs.url}/prompts/${prompt}`);
+      await side(page).locator('.rendered').first().waitFor();
+      await expectAccessible(page, `a prompt at ${width} px, ${scheme}`);
+      await look(page, `prompt-${width}-${scheme}`);
+      await close(opened);
+    }
+    const opened = await signedIn(360, 'light');
+    await opened.page.goto(`${programs.url}/tools/0190b0c0-0000-7000-8000-000000000000`);
+    await opened.page.getByText('There is no such tool').waitFor();
+    await opened.page.getByRole('link', { name: 'Go to the tools' }).click();
+    await rows(opened.page, 'Tools').first().waitFor();
+    opened.faults.splice(0, 1);
+    await close(opened);
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+const SERVICE_TOKEN = 'observed-'.repeat(5);
+const LIMIT_MS = 180_000;
+const MINUTE_MS = 60_000;
+
+let programs: Programs;
+let browser: Browser;
+beforeAll(async () => {
+  programs = await startPrograms({ env: { SVC_DEMO: 'true', SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN } });
+  await programs.signIn();
+  await until(async () => {
+    const { hosts } = await programs.api<{ hosts: { snapshot_version: number | null }[] }>('GET', '/deploy/status');
+    return hosts.some(({ snapshot_version }) => snapshot_version === 1);
+  }, 30_000);
+  await tellCalls();
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+}, 60_000);
+
+/** What a busy host would have told within the last hours: 300 calls, of which 12 failed. */
+async function tellCalls(): Promise<void> {
+  const { items: tools } = await programs.api<{ items: { id: string; name: string; connection_id: string }[] }>('GET', '/tools');
+  const now = Date.now();
+  const call = (name: string, minutes: number, duration_ms: number, error: string | null) => {
+    const tool = tools.find((candidate) => candidate.name === name);
+    return {
+      timestamp: new Date(now - minutes * MINUTE_MS).toISOString(),
+      kind: 'tool',
+      name,
+      entity_id: tool?.id,
+      connection_id: tool?.connection_id,
+      duration_ms,
+      wait_ms: 0,
+      rows: 3,
+      bytes: 120,
+      success: error === null,
+      error,
+      snapshot_version: 1,
+      client: 'claude-code/2.1',
+    };
+  };
+  const items = Array.from({ length: 300 }, (_, n) =>
+    call(n % 3 === 0 ? 'list_orders' : 'search_products', 5 + (n % 50), 10 + (n % 7), n % 25 === 0 ? 'timeout' : null),
+  );
+  const answer = await fetch(`${programs.url}/api/internal/hosts/busy/usage`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-service-token': SERVICE_TOKEN },
+    body: JSON.stringify({ boot_id: 'busy', seq: 1, items }),
+  });
+  expect(answer.status).toBe(204);
+}
+
+async function signedIn(width: number, scheme: 'light' | 'dark') {
+  const opened = await openPage(browser, { width, scheme });
+  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+  expect(answer.status()).toBe(200);
+  return opened;
+}
+
+const main = (page: Page) => page.getByRole('main');
+const address = (page: Page): Record<string, string> => {
+  const { pathname, searchParams } = new URL(page.url());
+  return { path: pathname, ...Object.fromEntries(searchParams) };
+};
+
+browserTest(
+  'the overview says what runs, what changed and what failed, and each figure leads to what explains it',
+  async () => {
+    const { page, context, faults } = await signedIn(1280, 'light');
+    await page.goto(programs.url);
+    await page.getByRole('region', { name: 'Deployment' }).getByText('Version 1', { exact: true }).waitFor();
+    const figure = (name: string) =>
+      main(page)
+        .locator('.stat')
+        .filter({ has: page.getByText(name, { exact: true }) });
+    await figure('Calls').getByText('300', { exact: true }).waitFor();
+    await figure('Errors').getByText('12', { exact: true }).waitFor();
+    await figure('Hosts').getByText('1 of 1', { exact: true }).waitFor();
+    await figure('Databases').getByText('1 of 1', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Most called' }).getByRole('link', { name: 'search_products' }).waitFor();
+    await page.getByRole('region', { name: 'Recent changes' }).getByText('deployed').waitFor();
+    await page.locator('.chart-canvas canvas').waitFor();
+
+    const { items } = await programs.api<{ items: { id: string; description: string }[] }>('GET', '/tools?search=get_customer');
+    await programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
+    const waiting = page.getByRole('region', { name: 'Changes that wait for a deploy' });
+    await waiting.getByText('get_customer').waitFor();
+    await waiting.getByRole('button', { name: 'See them all' }).click();
+    await page.getByRole('dialog').getByText('get_customer', { exact: true }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();
+    await page.getByRole('heading', { name: 'Version 2 is live' }).waitFor();
+    await waiting.waitFor({ state: 'detached' });
+
+    await figure('Errors').getByRole('link').click();
+    await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor();
+    expect(address(page)).toEqual({ path: '/logs', view: 'requests', outcome: 'failed', range: '24h' });
+    await main(page).getByText('12 of 12').waitFor();
+    await page.goBack();
+    await page.getByRole('region', { name: 'Most called' }).getByRole('link', { name: 'list_orders' }).click();
+    await page.getByRole('heading', { name: 'list_orders' }).waitFor();
+    expect(address(page)).toEqual({ path: '/metrics', of: 'tool:list_orders' });
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'metrics go from everything to one tool, to its failures, and compare',
+  async () => {
+    const { page, context, faults } = await signedIn(1280, 'dark');
+    await page.goto(`${programs.url}/metrics`);
+    const table = page.getByRole('table', { name: 'What was called' });
+    await table.getByRole('row', { name: /search_products.*200/ }).waitFor();
+    await table.getByRole('button', { name: 'p95' }).click();
+    await page.getByText('1h', { exact: true }).click();
+    expect(address(page)).toEqual({ path: '/metrics', period: '1h' });
+    await table.getByRole('row', { name: /list_orders.*100/ }).click();
+    const panel = page.getByRole('region', { name: 'list_orders', exact: true });
+    await panel.getByText('Newest failures').waitFor();
+    await panel.getByText('Too slow, cancelled').first().waitFor();
+
+    const chart = panel.getByRole('group', { name: 'Calls and errors of list_orders, last 1 hour' });
+    await chart.locator('canvas').waitFor();
+    await chart.focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Home');
+    await panel
+      .getByText(/Calls \d+, Errors \d+/)
+      .first()
+      .waitFor();
+    await panel.getByText('Figures as a table').first().click();
+    await panel
+      .getByRole('region', { name: /figures/ })
+      .getByRole('row')
+      .nth(60)
+      .waitFor();
+    await page.keyboard.press('Escape');
+
+    for (const name of ['list_orders', 'search_products']) await table.getByRole('row', { name }).getByRole('checkbox').check();
+    await page.getByRole('region', { name: 'Compare' }).getByText('p95', { exact: true }).click();
+    await page.getByRole('group', { name: 'Compare: p95, 1 hour' }).locator('canvas').waitFor();
+    await table.getByRole('row', { name: 'list_orders' }).getByRole('link').click();
+    expect(address(page)).toMatchObject({ path: '/logs', kind: 'tool', name: 'list_orders', outcome: 'failed', range: '1h' });
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the live log is followed, paused, searched and cleared; calls are filtered, opened and saved',
+  async () => {
+    const { page, context, faults } = await signedIn(1280, 'light');
+    await page.goto(`${programs.url}/logs`);
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    const lines = page.getByRole('region', { name: 'Log lines' });
+    await lines.getByText('more calls').first().waitFor();
+    const at_end = () => lines.evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 2);
+    await until(at_end, 20_000);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await programs.api('POST', '/deploy', { note: 'for the log' });
+    await page.getByRole('button', { name: /Resume, \d+ new line/ }).click();
+    await until(at_end, 20_000);
+    await lines.hover();
+    await page.mouse.wheel(0, -2_000);
+    await page.getByRole('button', { name: 'Follow', pressed: false }).waitFor();
+    await page.getByLabel('Find in these lines').fill('list_orders failed');
+    await lines.getByText('tool list_orders failed').first().click();
+    await page.getByRole('dialog', { name: 'Log line' }).getByText('timeout').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Find in these lines').fill('no such words at all');
+    await page.getByText('No line has these words').waitFor();
+    await page.getByLabel('Find in these lines').fill('');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('Nothing was logged yet').waitFor();
+    await page.goto(`${programs.url}/logs?level=ERROR&source=tls`);
+    await page.getByText('Nothing was logged yet').waitFor();
+
+    await page.getByRole('tab', { name: 'Calls' }).click();
+    await main(page)
+      .getByText(/^100 of 30\d$/)
+      .waitFor();
+    await page.getByText('Failed', { exact: true }).click();
+    await main(page).getByText('12 of 12').waitFor();
+    await page
+      .getByRole('table', { name: 'Calls' })
+      .getByRole('row', { name: /Too slow/ })
+      .first()
+      .click();
+    const drawer = page.getByRole('dialog', { name: 'Call' });
+    await drawer.getByText('claude-code/2.1').waitFor();
+    await drawer.getByRole('link', { name: 'Open its definition' }).waitFor();
+    await drawer.getByRole('link', { name: 'demo' }).waitFor();
+    await expectAccessible(page, 'the drawer of a call');
+    await page.keyboard.press('Escape');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByRole('menuitem', { name: /As CSV/ }).click();
+    const text = await Bun.file(await (await saved).path()).text();
+    expect(text.split('\r\n').filter((line) => line.includes(',timeout,'))).toHaveLength(12);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await main(page)
+      .getByText(/^100 of 30\d$/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await main(page)
+      .getByText(/^200 of 30\d$/)
+      .waitFor();
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the queue shows every connection; the flow is a graph and a list, and both lead on',
+  async () => {
+    const { page, context, faults } = await signedIn(1280, 'light');
+    await page.goto(`${programs.url}/queue`);
+    const queue = page.getByRole('region', { name: 'demo' });
+    await queue.getByRole('meter', { name: 'Running' }).waitFor();
+    await queue.getByText('0 of 4').waitFor();
+    expect(await queue.getByRole('link', { name: 'See its calls' }).getAttribute('href')).toMatch(/^\/logs\?.*connection=/);
+
+    await page.goto(`${programs.url}/flow`);
+    const canvas = page.getByRole('group', { name: /^Graph of 1 connection and 7 entries/ });
+    await canvas.locator('.flow-node').nth(8).waitFor();
+    await canvas.focus();
+    const place = () => canvas.locator('svg > g').first().getAttribute('transform');
+    const before = await place();
+    for (const key of ['+', 'ArrowRight', 'ArrowDown']) await page.keyboard.press(key);
+    expect(await place()).not.toBe(before);
+    await page.keyboard.press('0');
+    expect(await place()).toBe(before);
+    await canvas.locator('.flow-node', { hasText: 'sales_report' }).first().hover();
+    await canvas.locator('.flow-node[data-faded=true]', { hasText: 'list_orders' }).waitFor();
+    await page.getByLabel('Find by name, tag or address').fill('order');
+    await page.getByRole('group', { name: /^Graph of 1 connection and 2 entries/ }).waitFor();
+    await page.getByText('List', { exact: true }).click();
+    await main(page).getByRole('link', { name: 'list_orders' }).waitFor();
+    expect(await main(page).getByRole('link', { name: 'order', exact: true }).getAttribute('href')).toMatch(/^\/resources\//);
+    await page.getByText('Graph', { exact: true }).click();
+    await page.locator('.flow-node', { hasText: 'list_orders' }).click();
+    await page.waitForURL(/\/tools\/[0-9a-f-]{36}$/);
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+  LIMIT_MS,
+);
+
+/** Path, and what is there when the page has what it shows. */
+const PAGES: readonly (readonly [string, string, string])[] = [
+  ['overview', '/', '.dash-top a'],
+  ['metrics', '/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
+  ['logs', '/logs', '.log-line'],
+  ['calls', '/logs?view=requests', 'tr[data-row]'],
+  ['queue', '/queue', '.queue-bar'],
+  ['flow', '/flow', '.flow-node'],
+  ['flow-list', '/flow?view=list', '.flow-rows a'],
+];
+
+browserTest(
+  'every page fits a phone and a desk, light and dark, without a fault',
+  async () => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const { page, context, faults } = await signedIn(1280, scheme);
+      for (const width of [1280, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const [name, path, there] of PAGES) {
+          await page.goto(`${programs.url}${path}`);
+          await page.locator(there).first().waitFor();
+          await look(page, `${name}-${width}-${scheme}`);
+          await expectAccessible(page, `${name}, ${width}, ${scheme}`);
+        }
+      }
+      expect(faults).toEqual([]);
+      await context.close();
+    }
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,11 @@
+import { createEffect, on } from 'solid-js';
+import { createPages, type Pages } from '#ui/src/kernel/pages.ts';
+
+type Load<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;
+
+/** A long list for as long as the component is there, from its beginning when `watch` changes. */
+export function usePages<T>(load: Load<T>, watch: () => unknown): Pages<T> {
+  const pages = createPages(load, { size: 50, most: 100 });
+  createEffect(on(watch, () => void pages.restart()));
+  return pages;
+}

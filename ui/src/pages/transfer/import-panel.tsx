@@ -1,0 +1,135 @@
+import { createEffect, createSignal, For, Match, on, Show, Switch } from 'solid-js';
+import type { ImportReport } from '#core/contract/transfer.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { RadioCards, Switch as Toggle } from '#ui/src/components/choice.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { createQuery } from '#ui/src/kernel/query.ts';
+import { type ExportFile, type ImportChoices, toImport, writes } from '#ui/src/kernel/transfer-file.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { Report } from './report.tsx';
+import { WORDS } from './words.ts';
+
+/** One file: how it is taken, what that would do, then doing it. */
+export function ImportPanel(props: { file: ExportFile }) {
+  const { call, toasts } = useKernel();
+  const [mode, setMode] = createSignal<ImportChoices['mode']>('merge');
+  const [settings, setSettings] = createSignal(false);
+  const [done, setDone] = createSignal<ImportReport>();
+  const choices = (): ImportChoices => ({ mode: mode(), include_server_config: settings() });
+  const rehearsal = createQuery((signal) => call('transfer.import', toImport(props.file, choices(), true), signal));
+  const apply = createMutation((input: ImportChoices) => call('transfer.import', toImport(props.file, input, false)));
+  createEffect(on([mode, settings], () => void rehearsal.reload()));
+
+  const undo = async () => {
+    try {
+      const { items } = await call('history.list', { action: 'import', limit: 1 });
+      const [newest] = items;
+      if (newest === undefined) return;
+      await call('history.rollback', { history_id: newest.id });
+      setDone(undefined);
+      await rehearsal.reload();
+      toasts.show(WORDS.undone, 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+  };
+  const run = async () => {
+    const report = await apply.run(choices());
+    if (report === undefined) return;
+    setDone(report);
+    toasts.show(WORDS.applied(writes(report)), 'good', { action: { label: WORDS.undo, run: () => void undo() } });
+  };
+  const contains = () => {
+    const { connections, tools, resources, prompts } = props.file.counts;
+    return [
+      plural(connections, 'connection'),
+      plural(tools, 'tool'),
+      plural(resources, 'resource'),
+      plural(prompts, 'prompt'),
+    ].join(', ');
+  };
+  const date = () => {
+    const { exported_at } = props.file;
+    const at = exported_at === undefined ? Number.NaN : Date.parse(exported_at);
+    return Number.isNaN(at) ? WORDS.no_date : WORDS.from(new Date(at).toLocaleString());
+  };
+  const ready = () => {
+    const report = rehearsal.data();
+    return !rehearsal.pending() && report !== undefined && report.errors.length === 0 ? writes(report) : 0;
+  };
+
+  return (
+    <div class="stack">
+      <div class="transfer-file">
+        <Icon name="file" size={20} />
+        <div>
+          <p class="mono small transfer-name">{props.file.name}</p>
+          <p class="small faint">{contains()}</p>
+          <p class="small faint">{date()}</p>
+        </div>
+      </div>
+      <Show when={done() === undefined}>
+        <RadioCards
+          label={WORDS.mode}
+          value={mode()}
+          onChange={setMode}
+          columns={2}
+          options={[
+            { value: 'merge', label: WORDS.merge, hint: WORDS.merge_hint },
+            { value: 'overwrite', label: WORDS.overwrite, hint: WORDS.overwrite_hint },
+          ]}
+        />
+        <Show when={props.file.has_server_config}>
+          <Toggle label={WORDS.include} hint={WORDS.include_hint} checked={settings()} onChange={setSettings} />
+        </Show>
+      </Show>
+      <Switch>
+        <Match when={done()}>
+          {(report) => (
+            <>
+              <Notice
+                tone="good"
+                live
+                title={WORDS.applied(writes(report()))}
+                action={
+                  <LinkButton href="/deploy" size="small" icon="rocket">
+                    {WORDS.to_deploy}
+                  </LinkButton>
+                }
+              />
+              <Report report={report()} title={WORDS.done_report} />
+            </>
+          )}
+        </Match>
+        <Match when={rehearsal.problem()}>
+          {(problem) => (
+            <>
+              <ProblemNotice problem={problem()} onRetry={() => void rehearsal.reload()} />
+              <ul class="bullets">
+                <For each={problem().errors}>{(error) => <li class="small">{error.message}</li>}</For>
+              </ul>
+            </>
+          )}
+        </Match>
+        <Match when={rehearsal.data()}>{(report) => <Report report={report()} title={WORDS.report} />}</Match>
+        <Match when={rehearsal.pending()}>
+          <SkeletonList rows={4} label={WORDS.checking} />
+        </Match>
+      </Switch>
+      <Show when={apply.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Show when={done() === undefined}>
+        <div class="row">
+          <Button kind="primary" icon="upload" busy={apply.busy()} blocked={ready() === 0} onPress={() => void run()}>
+            {WORDS.apply(ready())}
+          </Button>
+        </div>
+      </Show>
+    </div>
+  );
+}

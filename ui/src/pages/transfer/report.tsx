@@ -1,0 +1,120 @@
+import { For, Show } from 'solid-js';
+import type { ImportReport } from '#core/contract/transfer.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { groupFaults, reportRows, writes } from '#ui/src/kernel/transfer-file.ts';
+import { NOUN_WORDS, ONE, WORDS } from './words.ts';
+
+/** What an import does or would do, and what is wrong at which record. */
+export function Report(props: { report: ImportReport; title: string }) {
+  const clean = () => props.report.errors.length === 0;
+  return (
+    <section class="stack" aria-label={props.title}>
+      <h3 class="transfer-sub">{props.title}</h3>
+      <Show when={!clean()}>
+        <Notice tone="bad" live title={WORDS.errors_title(props.report.errors.length)}>
+          <p>{WORDS.errors_text}</p>
+        </Notice>
+        <ul class="fault-list" aria-label={WORDS.errors_title(props.report.errors.length)}>
+          <For each={groupFaults(props.report.errors)}>
+            {(group) => (
+              <li>
+                <p class="row">
+                  <span class="mono">{group.name ?? '–'}</span>
+                  <span class="small faint">{ONE[group.entity_type]}</span>
+                  <Show when={group.index !== null}>
+                    <span class="small faint num">{WORDS.at(group.index ?? 0)}</span>
+                  </Show>
+                </p>
+                <ul class="bullets">
+                  <For each={group.faults}>
+                    {(fault) => (
+                      <li class="small">
+                        <Show when={fault.field}>{(field) => <Badge>{field()}</Badge>}</Show> {fault.message}
+                      </li>
+                    )}
+                  </For>
+                </ul>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+      <Show when={clean() && writes(props.report) === 0}>
+        <Notice>{WORDS.nothing}</Notice>
+      </Show>
+      <Show when={clean() && reportRows(props.report).length > 0}>
+        <div class="table-scroll">
+          <table class="table transfer-table">
+            <thead>
+              <tr>
+                <th scope="col">{WORDS.noun}</th>
+                <th scope="col" data-align="end">
+                  {WORDS.created}
+                </th>
+                <th scope="col" data-align="end">
+                  {WORDS.updated}
+                </th>
+                <th scope="col" data-align="end">
+                  {WORDS.skipped}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              <For each={reportRows(props.report)}>
+                {(row) => (
+                  <tr>
+                    <th scope="row">{NOUN_WORDS[row.noun]}</th>
+                    <td class="num" data-align="end" data-count={row.created > 0 ? 'created' : undefined}>
+                      {row.created}
+                    </td>
+                    <td class="num" data-align="end" data-count={row.updated > 0 ? 'updated' : undefined}>
+                      {row.updated}
+                    </td>
+                    <td class="num faint" data-align="end">
+                      {row.skipped}
+                    </td>
+                  </tr>
+                )}
+              </For>
+            </tbody>
+          </table>
+        </div>
+      </Show>
+      <Show when={props.report.needs_secrets.length > 0}>
+        <Notice tone="brass" title={WORDS.secrets}>
+          <p>{WORDS.secrets_text}</p>
+          <ul class="bullets">
+            <For each={props.report.needs_secrets}>
+              {({ connection, fields }) => (
+                <li>
+                  <span class="mono">{connection}</span>: {fields.join(', ')}
+                </li>
+              )}
+            </For>
+          </ul>
+          <Show when={!props.report.dry_run}>
+            <LinkButton href="/connections" size="small">
+              {WORDS.enter}
+            </LinkButton>
+          </Show>
+        </Notice>
+      </Show>
+      <Show when={props.report.warnings.length > 0}>
+        <details>
+          <summary class="small soft">{WORDS.warnings(props.report.warnings.length)}</summary>
+          <ul class="bullets">
+            <For each={props.report.warnings}>
+              {(warning) => (
+                <li class="small">
+                  <span class="mono">{warning.name ?? ONE[warning.entity_type]}</span>: {warning.message}
+                </li>
+              )}
+            </For>
+          </ul>
+        </details>
+      </Show>
+    </section>
+  );
+}

@@ -1,0 +1,94 @@
+import { createSignal, onCleanup, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { FileDrop } from '#ui/src/components/file-drop.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { type ExportFile, exportName, readExport } from '#ui/src/kernel/transfer-file.ts';
+import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { clientName } from '#ui/src/kernel/words.ts';
+import { ImportPanel } from './import-panel.tsx';
+import { WORDS } from './words.ts';
+import './transfer.css';
+
+/** The configuration as a file, out and in. */
+export function Transfer() {
+  const { call, commands, toasts } = useKernel();
+  const [file, setFile] = createSignal<ExportFile>();
+  const [refused, setRefused] = createSignal<string>();
+
+  const exporting = createMutation(async () => {
+    const data = await call('transfer.export', {});
+    const server = data.server_config['server_name'];
+    const name = exportName(clientName(typeof server === 'string' ? server : ''), data.exported_at);
+    saveFile(name, 'application/json', `${JSON.stringify(data, null, 2)}\n`);
+    return name;
+  });
+  const save = async () => {
+    const name = await exporting.run(undefined);
+    const problem = exporting.problem();
+    if (name !== undefined) toasts.show(WORDS.exported(name), 'good');
+    else if (problem !== undefined) toasts.show(problem.detail, 'bad');
+  };
+  const take = async (chosen: File) => {
+    try {
+      const answer = readExport(chosen.name, await chosen.text());
+      setRefused(answer.ok ? undefined : answer.reason);
+      setFile(answer.ok ? answer.file : undefined);
+    } catch (fault) {
+      setRefused(toProblem(fault).detail);
+    }
+  };
+  onCleanup(
+    commands.register([
+      { id: 'export', title: 'Export the configuration', group: 'Server', keywords: 'download backup', run: () => void save() },
+    ]),
+  );
+
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead}>
+      <div class="transfer">
+        <Panel title={WORDS.export_title}>
+          <div class="panel-body stack">
+            <p class="soft small">{WORDS.export_text}</p>
+            <div class="row">
+              <Button icon="download" busy={exporting.busy()} onPress={() => void save()}>
+                {WORDS.export_action}
+              </Button>
+            </div>
+          </div>
+        </Panel>
+        <Panel
+          title={WORDS.import_title}
+          actions={
+            <Show when={file()}>
+              <Button size="small" onPress={() => setFile(undefined)}>
+                {WORDS.another}
+              </Button>
+            </Show>
+          }
+        >
+          <div class="panel-body stack">
+            <Show
+              when={file()}
+              keyed
+              fallback={
+                <FileDrop
+                  label={WORDS.drop}
+                  accept="application/json,.json"
+                  hint={WORDS.drop_hint}
+                  error={refused()}
+                  onFile={(chosen) => void take(chosen)}
+                />
+              }
+            >
+              {(chosen) => <ImportPanel file={chosen} />}
+            </Show>
+          </div>
+        </Panel>
+      </div>
+    </Page>
+  );
+}
