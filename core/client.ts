@@ -44,7 +44,8 @@ export function createClient(options: ClientOptions): Call {
 }
 
 async function toError(response: Response): Promise<AppError> {
-  const body = (await response.json().catch(() => ({}))) as { detail?: string;
+  const body = (await response.json().catch(() => ({}))) as {
+    detail?: string;
     code?: ErrorCode;
     errors?: FieldError[];
     position?: number;

@@ -97,7 +97,7 @@ export const SETTINGS = {
   REDIS_PASSWORD: secret('password of Redis, when no Redis URL is given'),
   SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of server and agent'), secret: true },
   REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the hosts, where they keep limits together'), secret: true },
-  SVC_KV: choice(['redis', 'memory'], 'redis', 'where rate counters and activity live; memory is for a single server'),
+  SVC_KV: choice(['redis', 'memory'], 'redis', 'where rate counters live, and how servers hear of each other at once; memory is for a single server'),
   SVC_PORT: integer(3000, 0, 65_535, 'front port: UI, REST API and proxies'),
   SVC_SSL_PORT: integer(
     443,
@@ -305,11 +305,9 @@ function resolveDefaults(parsed: Parsed): Env {
 }
 
 function unknownNames(source: Readonly<Record<string, string | undefined>>): string[] {
-  const known = [
-    ...Object.entries(SETTINGS as Record<string, Setting<unknown>>).flatMap(([name, { secret }]) =>
-      secret ? [name, `${name}_FILE`] : [name],
-    ),
-  ];
+  const known = Object.entries(SETTINGS as Record<string, Setting<unknown>>).flatMap(([name, { secret }]) =>
+    secret ? [name, `${name}_FILE`] : [name],
+  );
   return Object.keys(source)
     .filter((name) => name.startsWith('SVC_') && !known.includes(name))
     .map((name) => `${name} is not a known variable; did you mean ${nearest(name, known)}?`);

@@ -55,6 +55,16 @@ export function createLog(
   return make(source);
 }
 
+/** The last resort: what nobody waited for is told, and the program goes on. Requests are independent of each other. */
+export function logUnhandled(log: Log): void {
+  const tell = (error: unknown) =>
+    log.error('unhandled fault', {
+      reason: error instanceof Error ? (error.stack ?? error.message).split('\nparams:')[0] : String(error),
+    });
+  process.on('unhandledRejection', tell);
+  process.on('uncaughtException', tell);
+}
+
 const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };
 
 /** One JSON line each, or a coloured line on a terminal. */

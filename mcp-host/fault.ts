@@ -44,6 +44,6 @@ export function toFault(error: unknown, signal: AbortSignal, where: Readonly<Rec
 
 /** The detail, and each fault of a field that it does not hold yet. */
 function sentence({ detail, errors }: AppError): string {
-  const faults = errors.map(({ field, message }) => `${field}: ${message}`);
-  return errors.length === 1 && errors[0]?.message === detail ? (faults[0] ?? detail) : [detail, ...faults].join('\n');
+  const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
+  return [detail, ...further].join('\n');
 }

@@ -1,6 +1,6 @@
 import { withDevSecrets } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { createLog, toStream } from '#core/log.ts';
+import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createHost } from './host.ts';
 import { hostOptions } from './setup.ts';
 
@@ -16,6 +16,7 @@ async function main(): Promise<void> {
   const { env, warnings } = parseEnv('host', withDevSecrets(processEnvironment()));
   const log = createLog('INFO', toStream(process.stdout), 'host');
   for (const warning of warnings) log.warning(warning);
+  logUnhandled(log);
   const host = createHost(await hostOptions(env, log));
   let stopping = false;
   const stop = async (): Promise<void> => {

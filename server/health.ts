@@ -31,7 +31,7 @@ async function look(app: App): Promise<Readiness> {
   return {
     blocking: database ? [] : ['The metadata database does not answer.'],
     degraded: [
-      ...(kv ? [] : ['Redis does not answer: sign-in limits, agents’ rates and their activity wait until it does.']),
+      ...(kv ? [] : ['Redis does not answer: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.']),
       ...(hosts > 0 ? [] : ['No MCP host is connected.']),
     ],
   };

@@ -1,7 +1,7 @@
 import { withDevSecrets } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
-import { createLog, toStream } from '#core/log.ts';
+import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { programCommand } from '#core/product.ts';
 import { run, systemCall } from '#core/run.ts';
 import { createDemo } from '#core/services/demo.ts';
@@ -25,6 +25,7 @@ async function main(): Promise<void> {
   const { env, warnings } = parseEnv('server', environment);
   const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout));
   for (const warning of warnings) log.warning(warning);
+  logUnhandled(log);
   const server = await startServer(env, log);
   log.info('server listens', { address: env.SVC_BIND, port: server.port });
   const server_url = env.SVC_SERVER_URL ?? `http://127.0.0.1:${server.port}`;

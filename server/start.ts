@@ -79,7 +79,14 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
 
 function openKv(env: Env, log: Log): Kv {
   if (env.SVC_KV === 'memory') return createMemoryKv(() => Date.now());
-  return createRedisKv(redisUrl(env), (error) => log.warning('redis failed', { reason: error.message }));
+  return createRedisKv({
+    url: redisUrl(env),
+    meanwhile: createMemoryKv(() => Date.now()),
+    onChange(up, reason) {
+      if (up) log.info('redis answers', { reason });
+      else log.warning('redis lost', { reason, effect: 'every server counts sign-ins and agents’ calls by itself' });
+    },
+  });
 }
 
 /** `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` make the first administrator when there is none. */

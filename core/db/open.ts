@@ -101,12 +101,14 @@ async function openPostgresStore(url: string): Promise<Store> {
 
 /** How often a server that waits for its turn asks again; no statement waits in the database. */
 const TURN_MS = 50;
+const TURN_END_MS = 1_000;
 
 /** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */
 async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
-  const state: { working: Promise<T> | null; lost: boolean } = { working: null, lost: false };
+  const begun = Promise.withResolvers<{ readonly working: Promise<T> }>();
+  let lost = false;
   // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
-  const stayAway = () => (state.lost ? new Promise<never>(() => undefined) : undefined);
+  const stayAway = () => (lost ? new Promise<never>(() => undefined) : undefined);
   const turn = sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`;
     for (;;) {
@@ -115,18 +117,20 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
       await Bun.sleep(TURN_MS);
       await stayAway();
     }
-    state.working = work();
-    await state.working.catch(() => undefined);
+    const working = work();
+    begun.resolve({ working });
+    await working.catch(() => undefined);
     await stayAway();
   });
-  try {
-    await turn;
-  } catch (error) {
-    state.lost = true;
-    if (state.working === null) throw toAnswer(error);
-  }
-  if (state.working === null) throw new Error('The turn of a deploy ended before it began.');
-  return state.working;
+  const ended = turn.catch((error: unknown) => {
+    lost = true;
+    begun.reject(toAnswer(error));
+  });
+  const { working } = await begun.promise;
+  await working.catch(() => undefined);
+  // The next one finds the lock free; a database that is away holds nobody up.
+  await Promise.race([ended, Bun.sleep(TURN_END_MS)]);
+  return working;
 }
 
 const MIGRATIONS = productFile('core/db/migrations');

@@ -35,7 +35,7 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
     ssl: false as const,
     max: patient ? 1 : CONNECTIONS,
     onnotice: () => undefined,
-    connect_timeout: 5,
+    connect_timeout: 3,
     // The driver would ask for them beside the first query, and nobody would hear of the failure.
     fetch_types: false,
     connection: {
@@ -95,7 +95,9 @@ export function answering(sql: postgres.Sql): postgres.Sql {
               if (late) reject(unavailable());
               else if (!lost) how();
             };
-            const asked = late ? refused() : work(Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe }));
+            const asked = late
+              ? refused()
+              : work(Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe }));
             asked.then(
               (value) => settle(() => resolve(value)),
               (error: unknown) => settle(() => reject(error as Error)),

@@ -44,7 +44,7 @@ function dial({ host, port, path }: SocketTarget): Promise<Socket> {
 
 async function secure(plain: Socket, { host }: SocketTarget, tls: SocketTls): Promise<Socket> {
   plain.write(SSL_REQUEST);
-  const offered = await until(plain, 'data', (bytes: Buffer) => bytes.length === 1 && bytes[0] === OFFERED);
+  const offered = await until(plain, 'data', (bytes) => Buffer.isBuffer(bytes) && bytes.length === 1 && bytes[0] === OFFERED);
   if (!offered) {
     plain.destroy();
     throw new Error('The metadata database offers no TLS, and SVC_DATABASE_URL asks for it.');
@@ -56,11 +56,15 @@ async function secure(plain: Socket, { host }: SocketTarget, tls: SocketTls): Pr
 }
 
 /** The first event of a kind, unless the socket fails or takes too long. */
-function until<T>(socket: Socket, event: string, read: (...values: never[]) => T): Promise<T> {
+function until<T>(socket: Socket, event: string, read: (value: unknown) => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const take = (...values: never[]) => resolve(read(...values));
-  const fail = (error?: Error) => reject(error instanceof Error ? error : new Error('The metadata database closed the connection.'));
-  const timer = setTimeout(() => socket.destroy(new Error(`The metadata database did not answer within ${CONNECT_MS} ms.`)), CONNECT_MS);
+  const take = (value: unknown) => resolve(read(value));
+  const fail = (error?: Error) =>
+    reject(error instanceof Error ? error : new Error('The metadata database closed the connection.'));
+  const timer = setTimeout(
+    () => socket.destroy(new Error(`The metadata database did not answer within ${CONNECT_MS} ms.`)),
+    CONNECT_MS,
+  );
   socket.on(event, take).on('error', fail).on('close', fail);
   return promise.finally(() => {
     clearTimeout(timer);
@@ -80,7 +84,9 @@ function guard(socket: Socket, silence_ms: number): Socket {
   let ended = false;
   const lost = (error?: unknown) => {
     clearTimeout(silence);
-    return socket.listenerCount('error') > 0 && emit('error', error ?? new Error('The connection to the metadata database was lost.'));
+    return (
+      socket.listenerCount('error') > 0 && emit('error', error ?? new Error('The connection to the metadata database was lost.'))
+    );
   };
   const listen = () => {
     clearTimeout(silence);

@@ -117,10 +117,10 @@ function unknownArguments(given: Readonly<Record<string, unknown>>, known: Reado
 
 function unknownArgument(name: string, known: ReadonlySet<string>): FieldError {
   const field = name.slice(0, 64);
-  if (known.size === 0) return { field, message: 'This tool takes no arguments.' };
+  if (known.size === 0) return { field, message: `There is no argument ${field}: none are taken.` };
   const near = nearest(field, known);
   const hint = near === undefined ? `Known are ${[...known].slice(0, 20).join(', ')}.` : `Did you mean ${near}?`;
-  return { field, message: `There is no such argument. ${hint}` };
+  return { field, message: `There is no argument ${field}. ${hint}` };
 }
 
 /** The known name with the fewest edits, if they are few enough to be a slip. */

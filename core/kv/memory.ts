@@ -4,7 +4,6 @@ import type { Kv } from './kv.ts';
 export function createMemoryKv(now: () => number): Kv {
   const values = new Map<string, { value: string; ends: number }>();
   const counters = new Map<string, { count: number; ends: number }>();
-  const lists = new Map<string, string[]>();
   const listeners = new Map<string, Set<(message: string) => void>>();
   const sweep = () => {
     for (const map of [values, counters]) {
@@ -13,6 +12,7 @@ export function createMemoryKv(now: () => number): Kv {
     }
   };
   return {
+    up: () => true,
     async get(key) {
       const entry = values.get(key);
       return entry !== undefined && entry.ends > now() ? entry.value : null;
@@ -24,7 +24,6 @@ export function createMemoryKv(now: () => number): Kv {
     async delete(key) {
       values.delete(key);
       counters.delete(key);
-      lists.delete(key);
     },
     async increment(key, window_ms, by = 1) {
       sweep();
@@ -33,16 +32,6 @@ export function createMemoryKv(now: () => number): Kv {
       entry.count += by;
       counters.set(key, entry);
       return { count: entry.count, resets_in_ms: entry.ends - now() };
-    },
-    async append(key, value, keep) {
-      const entries = lists.get(key) ?? [];
-      entries.unshift(value);
-      entries.length = Math.min(entries.length, keep);
-      lists.set(key, entries);
-    },
-    async range(key, skip, limit) {
-      const entries = lists.get(key) ?? [];
-      return { items: entries.slice(skip, skip + limit), total: entries.length };
     },
     async publish(channel, message) {
       for (const listener of listeners.get(channel) ?? []) listener(message);

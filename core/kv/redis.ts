@@ -11,57 +11,132 @@ if left < 0 then
 end
 return {count, left}`;
 
-/** The shared key-value store. A lost server is an error of the call that met it; the client reconnects by itself. */
-export function createRedisKv(url: string, onError: (error: Error) => void): Kv {
-  const options = { maxRetriesPerRequest: 2, enableAutoPipelining: true, keyPrefix: 'sluice:' };
-  const client = new Redis(url, options);
-  client.on('error', onError);
-  let subscriber: Redis | null = null;
+/** Nobody waits longer for an answer. */
+const ANSWER_MS = 800;
+/** Sooner or later than that a connection counts as made, or as one that hangs. */
+const CONNECT_MS = 2_000;
+const RETRY_MS = 1_000;
+/** How often a connection is asked whether it still stands. */
+const LOOK_MS = 3_000;
+
+/** A command is sent once and answered in time, or fails: nothing is kept for later. */
+const OPTIONS = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  commandTimeout: ANSWER_MS,
+  connectTimeout: CONNECT_MS,
+  retryStrategy: (times: number) => Math.min(100 * times, RETRY_MS),
+};
+
+export interface RedisKvOptions {
+  readonly url: string;
+  /** Counts and carries messages within this process while Redis is away. */
+  readonly meanwhile: Kv;
+  /** Is told when Redis is lost, with the reason, and when it is back. */
+  readonly onChange: (up: boolean, reason: string) => void;
+}
+
+/** The shared key-value store. It reconnects by itself; counters go on in this process until then. */
+export function createRedisKv({ url, meanwhile, onChange }: RedisKvOptions): Kv {
+  const client = new Redis(url, { ...OPTIONS, keyPrefix: 'sluice:' });
+  const subscriber = new Redis(url, { ...OPTIONS, autoResubscribe: false });
   const listeners = new Map<string, Set<(message: string) => void>>();
+  let up: boolean | null = null;
+  let closed = false;
+  const set = (next: boolean, reason: string) => {
+    if (up === next || closed) return;
+    up = next;
+    onChange(next, reason);
+  };
+  /** A start waits for the first connection, so that what is shared is shared from the first call on. */
+  const first = Promise.withResolvers<void>();
+  setTimeout(first.resolve, ANSWER_MS).unref();
+  let began = false;
+  void first.promise.then(() => {
+    began = true;
+  });
+  const ask = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (!began) await first.promise;
+    try {
+      return await work();
+    } catch (error) {
+      set(false, reasonOf(error));
+      throw error;
+    }
+  };
+  client.on('ready', () => {
+    set(true, 'connected');
+    first.resolve();
+  });
+  client.on('error', (error: Error) => set(false, error.message));
+  client.on('close', () => set(false, 'the connection was lost'));
+  // Its losses are those of the other one, or are seen by looking.
+  subscriber.on('error', () => undefined);
+  subscriber.on('ready', () => {
+    if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(() => subscriber.disconnect(true));
+  });
+  subscriber.on('message', (name: string, message: string) => {
+    for (const each of listeners.get(name) ?? []) each(message);
+  });
+  // A connection that hangs says nothing: one that does not answer is made anew.
+  const looking = setInterval(() => {
+    for (const each of [client, subscriber]) {
+      if (each.status !== 'ready') continue;
+      each.ping().then(
+        () => each === client && set(true, 'answers again'),
+        (error: unknown) => {
+          if (each === client) set(false, reasonOf(error));
+          if (!closed) each.disconnect(true);
+        },
+      );
+    }
+  }, LOOK_MS);
+  looking.unref();
+
   return {
-    get: (key) => client.get(key),
+    up: () => up !== false,
+    get: (key) => ask(() => client.get(key)),
     async set(key, value, ttl_ms) {
-      await (ttl_ms === undefined ? client.set(key, value) : client.set(key, value, 'PX', ttl_ms));
+      await ask(() => (ttl_ms === undefined ? client.set(key, value) : client.set(key, value, 'PX', ttl_ms)));
     },
     async delete(key) {
-      await client.del(key);
+      await ask(() => client.del(key));
     },
     async increment(key, window_ms, by = 1) {
-      const [count, left] = (await client.eval(INCREMENT, 1, key, by, window_ms)) as [number, number];
-      return { count, resets_in_ms: left };
-    },
-    async append(key, value, keep) {
-      await client
-        .multi()
-        .lpush(key, value)
-        .ltrim(key, 0, keep - 1)
-        .exec();
-    },
-    async range(key, skip, limit) {
-      const [items, total] = await Promise.all([client.lrange(key, skip, skip + limit - 1), client.llen(key)]);
-      return { items, total };
+      // While it is known to be away nobody waits for it.
+      if (up === false) return meanwhile.increment(key, window_ms, by);
+      try {
+        const [count, left] = (await ask(() => client.eval(INCREMENT, 1, key, by, window_ms))) as [number, number];
+        return { count, resets_in_ms: left };
+      } catch {
+        return meanwhile.increment(key, window_ms, by);
+      }
     },
     async publish(channel, message) {
-      await client.publish(`sluice:${channel}`, message);
+      if (up === false) return meanwhile.publish(`sluice:${channel}`, message);
+      await ask(() => client.publish(`sluice:${channel}`, message)).catch(() => meanwhile.publish(`sluice:${channel}`, message));
     },
     async subscribe(channel, listener) {
-      if (subscriber === null) {
-        subscriber = new Redis(url, { maxRetriesPerRequest: null });
-        subscriber.on('error', onError);
-        subscriber.on('message', (name: string, message: string) => {
-          for (const each of listeners.get(name) ?? []) each(message);
-        });
-      }
       const name = `sluice:${channel}`;
-      const set = listeners.get(name) ?? new Set();
-      set.add(listener);
-      listeners.set(name, set);
-      await subscriber.subscribe(name);
-      return () => set.delete(listener);
+      const set_of = listeners.get(name) ?? new Set();
+      set_of.add(listener);
+      listeners.set(name, set_of);
+      const endMeanwhile = await meanwhile.subscribe(name, listener);
+      if (subscriber.status === 'ready') await subscriber.subscribe(name).catch(() => subscriber.disconnect(true));
+      return () => {
+        endMeanwhile();
+        set_of.delete(listener);
+      };
     },
     async close() {
+      closed = true;
+      clearInterval(looking);
       client.disconnect();
-      subscriber?.disconnect();
+      subscriber.disconnect();
+      await meanwhile.close();
     },
   };
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -3,9 +3,7 @@ import type { App } from '#core/app.ts';
 import type { AgentActivity } from '#core/contract/agent-access.ts';
 import type { Handlers } from '#core/run.ts';
 
-const KEY = 'agent-activity';
 const KEPT = 10_000;
-const WAIT_MS = 1_500;
 /** The table is cut after so many entries. */
 const CUT_EVERY = 500;
 
@@ -84,29 +82,24 @@ function busiest<T>(
     .flatMap((group) => (group[0] === undefined ? [] : [show(group[0], tally(group))]));
 }
 
-/** Adds a call to the activity. A store that fails is logged and fails no call, and a Redis that is away holds none up. */
+/** Adds a call to the activity. A store that fails is logged and fails no call. */
 export async function recordActivity(app: App, entry: AgentActivity): Promise<void> {
-  const kept = keep(app, entry);
-  await (isShared(app) ? Promise.race([kept, Bun.sleep(WAIT_MS)]) : kept);
-}
-
-async function keep(app: App, entry: AgentActivity): Promise<void> {
+  const { agent_activity: table } = app.store.tables;
   try {
-    await (isShared(app) ? app.kv.append(KEY, JSON.stringify(entry), KEPT) : store(app, entry));
+    const { count } = await app.kv.increment('agent-activity-cut', 24 * 3_600_000);
+    await app.store.write(async (tx) => {
+      await tx.insert(table).values({ id: app.ids(), entry });
+      if (count % CUT_EVERY !== 0) return;
+      const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+      if (oldest !== undefined) await tx.delete(table).where(lt(table.id, oldest.id));
+    });
   } catch (error) {
     app.log.warning('activity was not stored', { reason: error instanceof Error ? error.name : 'unknown' });
   }
 }
 
-/** A memory store ends with its process, so the metadata database keeps the activity there. */
-const isShared = ({ env }: App): boolean => env.SVC_KV !== 'memory';
-
 /** Newest first, no more than are kept. */
 async function readPage(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
-  if (isShared(app)) {
-    const { items, total } = await app.kv.range(KEY, skip, limit);
-    return { items: items.map((text) => JSON.parse(text) as AgentActivity), total };
-  }
   const { agent_activity: table } = app.store.tables;
   const [rows, totals] = await Promise.all([
     app.store.db
@@ -121,19 +114,7 @@ async function readPage(app: App, skip: number, limit: number): Promise<{ items:
 }
 
 async function readAll(app: App): Promise<AgentActivity[]> {
-  if (isShared(app)) return (await app.kv.range(KEY, 0, KEPT)).items.map((text) => JSON.parse(text) as AgentActivity);
   const { agent_activity: table } = app.store.tables;
   const rows = await app.store.db.select().from(table).orderBy(desc(table.id)).limit(KEPT);
   return rows.map(({ entry }) => entry);
-}
-
-async function store(app: App, entry: AgentActivity): Promise<void> {
-  const { agent_activity: table } = app.store.tables;
-  const { count } = await app.kv.increment(`${KEY}-cut`, 24 * 3_600_000);
-  await app.store.write(async (tx) => {
-    await tx.insert(table).values({ id: app.ids(), entry });
-    if (count % CUT_EVERY !== 0) return;
-    const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
-    if (oldest !== undefined) await tx.delete(table).where(lt(table.id, oldest.id));
-  });
 }

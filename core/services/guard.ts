@@ -84,7 +84,8 @@ async function scan(app: App, guard: Guard, fields: readonly GuardField[], tool_
   return [...found, ...(await scanWithModel(model, fields, settings.prompt_guard_allow))];
 }
 
-const rulesOf = (findings: readonly { readonly rule: string }[]): string => [...new Set(findings.map(({ rule }) => rule))].join(', ');
+const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
+  [...new Set(findings.map(({ rule }) => rule))].join(', ');
 
 function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
   const blocked = new Set(guard.blocked([...findings]));

@@ -31,7 +31,10 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     for (const name of Object.keys(parameters)) {
       if (!names.includes(name)) throw invalidField(`parameters.${name}`, `The statement has no parameter ${name}.`);
     }
-    const faults = checkParameters(definitions).map(({ field, message }) => ({ field: `definitions${field.slice(10)}`, message }));
+    const faults = checkParameters(definitions).map(({ field, message }) => ({
+      field: `definitions${field.slice(10)}`,
+      message,
+    }));
     if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
     const declared = names.map(
       (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),

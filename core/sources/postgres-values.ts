@@ -49,9 +49,16 @@ interface NumberSource {
   readonly source?: string;
 }
 
-/** JSON in which every number that a double would change is a string with the database's digits. */
+/**
+ * JSON in which every number that a double would change is a string with the database's digits. What is nested too deeply to
+ * be read stays text.
+ */
 export function parseJson(text: string): Json {
-  return JSON.parse(text, RISKY_NUMBER.test(text) ? exactNumber : undefined) as Json;
+  try {
+    return JSON.parse(text, RISKY_NUMBER.test(text) ? exactNumber : undefined) as Json;
+  } catch {
+    return text;
+  }
 }
 
 function exactNumber(_key: string, value: unknown, context?: NumberSource): unknown {

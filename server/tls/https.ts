@@ -33,11 +33,11 @@ export function createHttps(app: App): Https {
   const stopping = Promise.withResolvers<void>();
 
   /** What keeps a port from being had is told once. */
-  const tell = (port: number, error: unknown, level: 'error' | 'warning', what: string): void => {
+  const tell = (port: number, error: unknown, level: 'error' | 'warning', what: string, hint = ''): void => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (told.get(port) === code) return;
     told.set(port, code);
-    log[level](`${what} cannot listen on port ${port}: ${REASONS[code] ?? 'the system refused it'}`, { code });
+    log[level](`${what} cannot listen on port ${port}: ${REASONS[code] ?? 'the system refused it'}.${hint}`, { code });
   };
 
   const openTls = async (chain: string, key: string, options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> => {
@@ -51,7 +51,13 @@ export function createHttps(app: App): Https {
       log.info('HTTPS listens', { port: terminator.port });
     } catch (error) {
       await behind.stop();
-      tell(env.SVC_SSL_PORT, error, 'error', 'HTTPS');
+      tell(
+        env.SVC_SSL_PORT,
+        error,
+        'error',
+        'HTTPS',
+        ' Free it, or set SVC_SSL_PORT to another one and let port 443 lead there.',
+      );
     }
   };
 
@@ -134,7 +140,7 @@ export function createHttps(app: App): Https {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses it. End that program, or choose SVC_SSL_PORT',
-  EACCES: 'this program may not use it. Allow it, or choose SVC_SSL_PORT above 1023 and let port 443 lead there',
+  EADDRINUSE: 'another program uses it',
+  EACCES: 'this program may not use it',
   EADDRNOTAVAIL: 'this machine does not have the address in SVC_BIND',
 };

@@ -121,7 +121,7 @@ browserTest(
 
     const places = page.getByRole('navigation', { name: 'Main' });
     await places.getByRole('link', { name: 'Tools', exact: true }).click();
-    await page.getByRole('link', { name: tool, exact: true }).waitFor();
+    await page.getByRole('link', { name: tool }).first().waitFor();
     await places.getByRole('link', { name: 'Connections', exact: true }).click();
     await page.getByRole('button', { name: 'More for demo' }).click();
     await page.getByRole('menuitem', { name: 'Test' }).click();

@@ -32,7 +32,10 @@ async function signedIn(width: number, scheme: 'light' | 'dark') {
 }
 
 const choose = (page: Page, name: string) =>
-  page.getByRole('navigation', { name: 'What to call' }).getByRole('button', { name }).click();
+  page
+    .getByRole('navigation', { name: 'What to call' })
+    .getByRole('button', { name: new RegExp(`^${name} `) })
+    .click();
 const result = (page: Page) => page.getByRole('region', { name: 'Result', exact: true });
 
 browserTest(
@@ -48,7 +51,8 @@ browserTest(
     await page.getByLabel('to', { exact: true }).fill('2026-06-01');
     await page.getByRole('button', { name: /status/ }).click();
     await page.getByRole('option', { name: 'shipped' }).click();
-    await page.keyboard.press('Control+Enter');
+    await page.getByRole('listbox').waitFor({ state: 'detached' });
+    await page.getByLabel('to', { exact: true }).press('Control+Enter');
     await result(page)
       .getByText(/^\d+ rows$/)
       .waitFor();
@@ -81,7 +85,7 @@ browserTest(
       .click();
     await result(page)
       .getByText(/mcp-session-id: /)
-      .first()
+      .last()
       .waitFor();
 
     await choose(page, 'order');
@@ -101,7 +105,7 @@ browserTest(
     await page.getByText('JSON', { exact: true }).first().click();
     await page.getByLabel('Arguments as JSON').fill('{"email": 5}');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
-    await page.getByText('The tool answered with an error').waitFor();
+    await result(page).getByText('The tool answered with an error').waitFor();
     await page.getByLabel('Arguments as JSON').fill('[');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('This is not JSON.').waitFor();

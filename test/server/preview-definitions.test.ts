@@ -72,7 +72,10 @@ describe('preview.tool', () => {
 
   test('says why a statement writes, and warns of what is not used', async () => {
     const writes = await check({ sql_query: 'delete from products where price > :p' });
-    expect(writes.body).toMatchObject({ read_only: false, listing: { annotations: { readOnlyHint: false, destructiveHint: true } } });
+    expect(writes.body).toMatchObject({
+      read_only: false,
+      listing: { annotations: { readOnlyHint: false, destructiveHint: true } },
+    });
     expect(String(writes.body['reason'])).not.toBe('null');
     const unused = await check({ parameters: [P, { name: 'q', type: 'string' }] });
     expect(unused.body['warnings']).toEqual([expect.stringContaining('q')]);
@@ -171,7 +174,13 @@ describe('preview.prompt', () => {
   test('renders the messages with the values that are given', async () => {
     const { body } = await check({ name: 'report', values: { topic: 'sales', unknown: 'x' } });
     expect(body).toMatchObject({
-      listing: { name: 'report', arguments: [{ name: 'topic', required: true }, { name: 'language', required: false }] },
+      listing: {
+        name: 'report',
+        arguments: [
+          { name: 'topic', required: true },
+          { name: 'language', required: false },
+        ],
+      },
       messages: [
         { role: 'assistant', text: 'I know the shop.' },
         { role: 'user', text: 'Report on sales in .' },

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { createHttp } from '#server/http.ts';
+import { createMemoryKv } from '#core/kv/memory.ts';
 import { createRedisKv } from '#core/kv/redis.ts';
 import { connectHost } from '#test/support/host.ts';
 import { reachable } from '#test/support/databases.ts';
@@ -71,7 +72,11 @@ describe.skipIf(!reachable.redis)('Redis', () => {
   test('that is lost degrades the server and does not stop it; back, it heals', async () => {
     let broken = false;
     const proxy = await openTcpProxy({ host: '127.0.0.1', port: 6379 }, { toServer: (bytes) => (broken ? null : bytes) });
-    const kv = createRedisKv(`redis://127.0.0.1:${proxy.port}`, () => undefined);
+    const kv = createRedisKv({
+      url: `redis://127.0.0.1:${proxy.port}`,
+      meanwhile: createMemoryKv(() => Date.now()),
+      onChange: () => undefined,
+    });
     const other = await testApp();
     const http = createHttp({ ...other.app, kv });
     ends.push(

@@ -138,15 +138,15 @@ describe('the object', () => {
       { field: 'limit', message: 'limit must be at most 100.' },
       { field: 'customer', message: 'customer is required.' },
       { field: 'since', message: 'since must be a date of the form YYYY-MM-DD.' },
-      { field: 'costumer', message: 'There is no such argument. Did you mean customer?' },
+      { field: 'costumer', message: 'There is no argument costumer. Did you mean customer?' },
     ]);
     expect(error.detail).toBe(error.errors.map(({ message }) => message).join(' '));
   });
   test('an unknown name without a neighbour names the known ones', () => {
     expect(refusal(parameters, { customer: 'a', zzzzzzzzz: 1 }).errors[0]?.message).toBe(
-      'There is no such argument. Known are limit, customer, since.',
+      'There is no argument zzzzzzzzz. Known are limit, customer, since.',
     );
-    expect(refusal([], { a: 1 }).errors[0]?.message).toBe('This tool takes no arguments.');
+    expect(refusal([], { a: 1 }).errors[0]?.message).toBe('There is no argument a: none are taken.');
   });
   test('only an object is taken', () => {
     for (const args of [null, [], 'a', 1]) expect(refusal([], args).detail).toBe('The arguments must be an object.');

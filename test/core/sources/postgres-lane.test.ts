@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/sources/postgres.ts';
 import type { Source } from '#core/sources/source.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
-import { FIXED, refusal, sql } from './suite.ts';
+import { FIXED, READ, refusal, sql } from './suite.ts';
 
 describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
   let database: TestDatabase;
@@ -49,6 +49,13 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
     expect((await source.query(sql('select 1 as one where false'), FIXED)).rows).toEqual([]);
     expect((await source.query(sql(''), FIXED)).rows).toEqual([]);
     expect((await source.query(sql('select pg_backend_pid() as pid'), FIXED)).rows).toEqual(before.rows);
+  });
+
+  test.each([FIXED, READ])('a document nested too deeply to be read comes as its text, and the next call is served (%j)', async (options) => {
+    const deep = `${'['.repeat(6_000)}1234567890123456789${']'.repeat(6_000)}`;
+    const text = `select (repeat('[', 6000) || '1234567890123456789' || repeat(']', 6000))::json as doc`;
+    expect((await source.query(sql(text), options)).rows).toEqual([{ doc: deep }]);
+    expect((await source.query(sql(`select '[1]'::json as doc`), options)).rows).toEqual([{ doc: [1] }]);
   });
 
   test('the extremes of whole numbers are read as they are', async () => {

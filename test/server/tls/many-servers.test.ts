@@ -13,19 +13,25 @@ const NAME = 'ui.example.com';
 test.skipIf(!pebble_is_here || !reachable.postgres || !reachable.redis)(
   'of two servers one orders, either answers the challenge, and both show every certificate',
   async () => {
+    const opened: (() => Promise<unknown>)[] = [];
     const database = await testDatabase('postgresql');
+    opened.push(() => database.drop());
     const redis = new Redis(REDIS);
+    opened.push(async () => redis.disconnect());
     await redis.flushdb();
-    const { host, port, username, database: name } = database.settings;
-    const url = `postgres://${username}@${host}:${port}/${name}`;
-    const front = freePort();
-    // The authority knows the first server alone; the second one orders as well.
-    const pebble = await startPebble(front);
-    const variables = { SVC_KV: 'redis', SVC_REDIS_URL: REDIS, SVC_SSL_PORT: '0', SVC_ACME_DIRECTORY_URL: pebble.directory };
-    const options = { certificates: { ask: pebble.ask } };
-    const one = await listeningServer(url, { ...variables, SVC_PORT: String(front) }, options);
-    const other = await listeningServer(url, variables, options);
     try {
+      const { host, port, username, database: name } = database.settings;
+      const url = `postgres://${username}@${host}:${port}/${name}`;
+      const front = freePort();
+      // The authority knows the first server alone; the second one orders as well.
+      const pebble = await startPebble(front);
+      opened.push(() => pebble.stop());
+      const variables = { SVC_KV: 'redis', SVC_REDIS_URL: REDIS, SVC_SSL_PORT: '0', SVC_ACME_DIRECTORY_URL: pebble.directory };
+      const options = { certificates: { ask: pebble.ask } };
+      const one = await listeningServer(url, { ...variables, SVC_PORT: String(front) }, options);
+      opened.push(() => one.stop());
+      const other = await listeningServer(url, variables, options);
+      opened.push(() => other.stop());
       await one.signIn();
       await other.signIn();
       const root = await pebble.root();
@@ -50,12 +56,7 @@ test.skipIf(!pebble_is_here || !reachable.postgres || !reachable.redis)(
       }
       expect(told('certificate not issued')).toBe(0);
     } finally {
-      await one.stop();
-      await other.stop();
-      await pebble.stop();
-      await redis.flushdb();
-      redis.disconnect();
-      await database.drop();
+      for (const close of opened.toReversed()) await close();
     }
   },
   180_000,

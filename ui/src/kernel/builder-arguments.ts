@@ -44,10 +44,14 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
 };
 
 /** A time without a zone is one of UTC, as everywhere in the product. */
-const withZone = (text: string): string => (/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text.length === 16 ? `${text}:00` : text}Z`);
+const withZone = (text: string): string =>
+  /(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text.length === 16 ? `${text}:00` : text}Z`;
 
 /** The value that a text stands for. An array is written as JSON or as one element a line. */
-export function parseEntry(text: string, { type, items }: { readonly type: ParameterType; readonly items?: ScalarType | undefined }): Parsed {
+export function parseEntry(
+  text: string,
+  { type, items }: { readonly type: ParameterType; readonly items?: ScalarType | undefined },
+): Parsed {
   if (type !== 'array') return PARSERS[type](text);
   if (text.trim().startsWith('[')) {
     const parsed = PARSERS.json(text);

@@ -60,7 +60,11 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
   };
 
   return {
-    setEnabled: (entities, enabled) => rewrite(entities.filter((entity) => entity.enabled !== enabled), () => ({ enabled })),
+    setEnabled: (entities, enabled) =>
+      rewrite(
+        entities.filter((entity) => entity.enabled !== enabled),
+        () => ({ enabled }),
+      ),
     addTags: (entities, tags) =>
       rewrite(
         entities.filter((entity) => tags.some((tag) => !entity.tags.includes(tag))),

@@ -70,7 +70,10 @@ export const changedFields = <T extends Record<string, unknown>>(values: T, name
   Object.fromEntries(names.map((name) => [name, values[name]])) as Partial<T>;
 
 /** The parameters that a statement names, and those that it names in optional blocks only. */
-export function namesOfStatement(sql: string, dialect: Dialect): { readonly names: string[]; readonly optional: ReadonlySet<string> } {
+export function namesOfStatement(
+  sql: string,
+  dialect: Dialect,
+): { readonly names: string[]; readonly optional: ReadonlySet<string> } {
   const pieces = scanSql(sql, dialect);
   const blocks = optionalBlocks(sql, pieces);
   const outside = new Set(

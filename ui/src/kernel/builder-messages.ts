@@ -14,10 +14,6 @@ export function withMessages(messages: readonly PromptMessage[]): Pick<PromptDra
   return { template: null, messages: messages.map((message) => ({ ...message })) };
 }
 
-/** Where the fault of a message stands in the definition. */
-export const messagePath = ({ messages }: Pick<PromptDraft, 'messages'>, index: number): string =>
-  messages === null ? 'template' : `messages.${index}.template`;
-
 /** Arguments are texts; in the table of parameters they look like ones. */
 export const asParameter = ({ name, description, required, enum: choices }: PromptArgument): Parameter => ({
   name,
@@ -38,6 +34,8 @@ const NAMES = /\{\{[^}]*\}\}|\{%[^%]*%\}/g;
 
 /** Names that templates speak of, as far as can be told without reading the language. */
 export function namesUsed(messages: readonly PromptMessage[]): string[] {
-  const found = messages.flatMap(({ template }) => [...template.matchAll(NAMES)].flatMap(([part]) => [...part.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name)));
+  const found = messages.flatMap(({ template }) =>
+    [...template.matchAll(NAMES)].flatMap(([part]) => [...part.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => name)),
+  );
   return [...new Set(found)];
 }

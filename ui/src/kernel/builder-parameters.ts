@@ -22,7 +22,10 @@ export function withDetected(
   optional: ReadonlySet<string> = new Set(),
 ): Parameter[] {
   const missing = names.filter((name) => !declared.some((parameter) => parameter.name === name));
-  return [...declared, ...missing.map((name) => ({ name, type: guessType(name), description: '', required: !optional.has(name) }))];
+  return [
+    ...declared,
+    ...missing.map((name) => ({ name, type: guessType(name), description: '', required: !optional.has(name) })),
+  ];
 }
 
 /**
@@ -51,7 +54,8 @@ const BY_NAME: readonly (readonly [RegExp, ParameterType])[] = [
   [/(?:^|_)uuid$/, 'uuid'],
 ];
 
-export const guessType = (name: string): ParameterType => BY_NAME.find(([pattern]) => pattern.test(name.toLowerCase()))?.[1] ?? 'string';
+export const guessType = (name: string): ParameterType =>
+  BY_NAME.find(([pattern]) => pattern.test(name.toLowerCase()))?.[1] ?? 'string';
 
 const BY_COLUMN: readonly (readonly [RegExp, ScalarType])[] = [
   [/^(?:bool|boolean|bit\(1\)|tinyint\(1\))/, 'boolean'],
@@ -135,7 +139,9 @@ export function rulesInWords(parameter: Parameter): string {
     return most === undefined ? '' : `at most ${most}${unit}`;
   };
   return [
-    choices === undefined ? '' : `one of ${choices.slice(0, 3).join(', ')}${choices.length > 3 ? ` and ${choices.length - 3} more` : ''}`,
+    choices === undefined
+      ? ''
+      : `one of ${choices.slice(0, 3).join(', ')}${choices.length > 3 ? ` and ${choices.length - 3} more` : ''}`,
     between(minimum, maximum, ''),
     between(min_length, max_length, parameter.type === 'array' ? ' items' : ' characters'),
     pattern === undefined ? '' : `matches ${pattern}`,

@@ -11,10 +11,7 @@ export interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
 const PAUSE_MS = 450;
 
 /** Asks the server about what is being written, a moment after the last change; an older answer never replaces a newer one. */
-export function createLiveCheck<T>(
-  load: (signal: AbortSignal) => Promise<T>,
-  timers: Timers = browserTimers,
-): LiveCheck<T> {
+export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, timers: Timers = browserTimers): LiveCheck<T> {
   const query = createQuery(load);
   let timer: unknown;
   return {

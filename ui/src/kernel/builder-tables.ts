@@ -56,7 +56,11 @@ const DRAFTS: Readonly<Record<TableRecipe, (source: Source) => TableDraft>> = {
     const one = singular(wordsOf(source));
     return draft(source, `get_${one.replaceAll(' ', '_')}`, `Read ${article(one)}`, {
       description: `One row of ${wordsOf(source)} by ${list(keys.map(({ name }) => readable(name)))}.`,
-      sql: [`select ${columnList(source)}`, `from ${tableName(source)}`, `where ${keys.map((key) => equals(source, key)).join('\n  and ')}`],
+      sql: [
+        `select ${columnList(source)}`,
+        `from ${tableName(source)}`,
+        `where ${keys.map((key) => equals(source, key)).join('\n  and ')}`,
+      ],
       parameters: keys.map((column) => required(column, `${capital(readable(column.name))} of the ${one}`)),
       return_type: 'row',
     });
@@ -82,7 +86,10 @@ const DRAFTS: Readonly<Record<TableRecipe, (source: Source) => TableDraft>> = {
         ...ordering(source),
         'limit :limit',
       ],
-      parameters: [{ name: 'text', type: 'string', description: 'Part of the text to look for', required: true, max_length: 200 }, LIMIT],
+      parameters: [
+        { name: 'text', type: 'string', description: 'Part of the text to look for', required: true, max_length: 200 },
+        LIMIT,
+      ],
       return_type: 'rows',
     });
   },
@@ -109,7 +116,8 @@ function draft({ table }: Source, name: string, title: string, content: Content)
   return {
     name: name.slice(0, 64),
     title: title.slice(0, 200),
-    description: comment === '' ? content.description : `${content.description} ${capital(comment).replace(/\.?$/, '.')}`.slice(0, 5_000),
+    description:
+      comment === '' ? content.description : `${content.description} ${capital(comment).replace(/\.?$/, '.')}`.slice(0, 5_000),
     sql_query: content.sql.join('\n'),
     parameters: content.parameters,
     return_type: content.return_type,
@@ -126,7 +134,14 @@ const LIMIT: Parameter = {
   minimum: 1,
   maximum: 100,
 };
-const OFFSET: Parameter = { name: 'offset', type: 'integer', description: 'Rows to skip', required: false, default: 0, minimum: 0 };
+const OFFSET: Parameter = {
+  name: 'offset',
+  type: 'integer',
+  description: 'Rows to skip',
+  required: false,
+  default: 0,
+  minimum: 0,
+};
 const MOST_FILTERS = 4;
 const MOST_TEXTS = 3;
 
@@ -135,7 +150,8 @@ const keysOf = (columns: readonly TableColumn[]): TableColumn[] => columns.filte
 /** Texts that people search by: names and titles first. */
 function textsOf(columns: readonly TableColumn[]): TableColumn[] {
   const texts = columns.filter(
-    (column) => typeOfColumn(column) === 'string' && /char|text|string|clob|^$/i.test(column.type) && column.references === undefined,
+    (column) =>
+      typeOfColumn(column) === 'string' && /char|text|string|clob|^$/i.test(column.type) && column.references === undefined,
   );
   const weight = ({ name }: TableColumn) => (/name|title|label|subject|email|description/i.test(name) ? 0 : 1);
   return texts.toSorted((a, b) => weight(a) - weight(b)).slice(0, MOST_TEXTS);
@@ -188,7 +204,12 @@ function tableName({ table: { schema, name }, dialect }: Source): string {
 }
 
 function required(column: TableColumn, description: string): Parameter {
-  return { name: parameterName(column.name), type: typeOfColumn(column), description: column.comment ?? description, required: true };
+  return {
+    name: parameterName(column.name),
+    type: typeOfColumn(column),
+    description: column.comment ?? description,
+    required: true,
+  };
 }
 
 function optionalFilter(column: TableColumn): Parameter {

@@ -80,7 +80,8 @@ export function placeInText(sentence: string, text: string): { readonly start: n
   const content = lines[line];
   if (content === undefined) return undefined;
   const start = lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
-  if (named[2] === undefined) return { start: start + (content.length - content.trimStart().length), end: start + content.length };
+  if (named[2] === undefined)
+    return { start: start + (content.length - content.trimStart().length), end: start + content.length };
   const at = Math.min(start + Number(named[2]) - 1, start + content.length);
   return { start: at, end: endOfWord(text, at) };
 }

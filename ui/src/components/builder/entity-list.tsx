@@ -176,14 +176,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
           href={href}
           muted={({ enabled }) => !enabled}
           selection={selection}
-          bulk={(ids, clear) => (
-            <BulkBar
-              entities={chosen(ids)}
-              tags={world.tags()}
-              actions={actions}
-              onDone={clear}
-            />
-          )}
+          bulk={(ids, clear) => <BulkBar entities={chosen(ids)} tags={world.tags()} actions={actions} onDone={clear} />}
           columns={[
             {
               id: 'name',
@@ -233,7 +226,11 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               label={`More about ${entity.name}`}
               size="small"
               items={[
-                { label: entity.enabled ? 'Disable' : 'Enable', icon: entity.enabled ? 'pause' : 'play', onSelect: () => void actions.toggle(entity) },
+                {
+                  label: entity.enabled ? 'Disable' : 'Enable',
+                  icon: entity.enabled ? 'pause' : 'play',
+                  onSelect: () => void actions.toggle(entity),
+                },
                 ...(props.menu?.(entity, () => void reload()) ?? []),
                 { label: 'History', icon: 'history', href: `/history?type=${ENTITY_TYPE[noun]}&id=${entity.id}` },
                 'line',
@@ -261,7 +258,11 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
                 </EmptyState>
               }
             >
-              <EmptyState icon="search" title="Nothing fits these filters" action={<Button onPress={() => filters.clear()}>Clear filters</Button>}>
+              <EmptyState
+                icon="search"
+                title="Nothing fits these filters"
+                action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
+              >
                 Try fewer of them, or another word.
               </EmptyState>
             </Show>

@@ -102,7 +102,8 @@ const HINTS = [
 ] as const;
 
 function Annotations(props: { value: unknown }) {
-  const value = () => (typeof props.value === 'object' && props.value !== null ? (props.value as Record<string, unknown>) : undefined);
+  const value = () =>
+    typeof props.value === 'object' && props.value !== null ? (props.value as Record<string, unknown>) : undefined;
   return (
     <Show when={value()}>
       {(hints) => (
@@ -111,7 +112,17 @@ function Annotations(props: { value: unknown }) {
             {([name, yes, no]) => (
               <Show when={hints()[name] === true ? yes : no}>
                 {(word) => (
-                  <Badge tone={name === 'readOnlyHint' ? (hints()[name] === true ? 'good' : 'brass') : name === 'destructiveHint' ? 'bad' : 'plain'}>
+                  <Badge
+                    tone={
+                      name === 'readOnlyHint'
+                        ? hints()[name] === true
+                          ? 'good'
+                          : 'brass'
+                        : name === 'destructiveHint'
+                          ? 'bad'
+                          : 'plain'
+                    }
+                  >
                     {word()}
                   </Badge>
                 )}

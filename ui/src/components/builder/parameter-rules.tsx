@@ -86,7 +86,8 @@ function ChoicesField(props: {
 }) {
   const [typed, setTyped] = createSignal('');
   const [fault, setFault] = createSignal<string>();
-  const scalar = (): ScalarType => (props.parameter.type === 'array' ? (props.parameter.items ?? 'string') : props.parameter.type);
+  const scalar = (): ScalarType =>
+    props.parameter.type === 'array' ? (props.parameter.items ?? 'string') : props.parameter.type;
   const parse = (text: string) => parseEntry(text, { type: 'array', items: scalar() });
   createEffect(
     on(
@@ -104,7 +105,9 @@ function ChoicesField(props: {
     const parsed = parse(text);
     setFault('fault' in parsed ? parsed.fault : undefined);
     if ('fault' in parsed || !Array.isArray(parsed.value)) return;
-    props.onChange(parsed.value.filter((item) => ['string', 'number', 'boolean'].includes(typeof item)) as (string | number | boolean)[]);
+    props.onChange(
+      parsed.value.filter((item) => ['string', 'number', 'boolean'].includes(typeof item)) as (string | number | boolean)[],
+    );
   };
   return (
     <TextArea

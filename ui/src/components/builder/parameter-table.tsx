@@ -162,9 +162,7 @@ function ParameterRow(props: RowProps) {
             placeholder={WORDS.description}
             error={props.error('description')}
           />
-          <Show when={!open() && rulesInWords(props.parameter)}>
-            {(rules) => <p class="faint small truncate">{rules()}</p>}
-          </Show>
+          <Show when={!open() && rulesInWords(props.parameter)}>{(rules) => <p class="faint small truncate">{rules()}</p>}</Show>
         </td>
         <td data-cell="actions">
           <IconButton

@@ -42,9 +42,7 @@ export function ResultGrid(props: ResultGridProps) {
   const items = () => virtualizer.getVirtualItems().filter(({ index }) => index < props.rows.length);
   const before = () => items()[0]?.start ?? 0;
   const after = () => virtualizer.getTotalSize() - (items().at(-1)?.end ?? 0);
-  const numeric = createMemo(() =>
-    props.columns.map((column) => props.rows.some((row) => typeof row[column] === 'number')),
-  );
+  const numeric = createMemo(() => props.columns.map((column) => props.rows.some((row) => typeof row[column] === 'number')));
 
   const copy = async () => {
     const { row, column } = active();

@@ -68,12 +68,7 @@ export function ResultView(props: { result: Preview; stale: boolean }) {
           <p class="soft small">{WORDS.no_rows}</p>
         </Match>
         <Match when={true}>
-          <ResultGrid
-            label="Rows"
-            columns={props.result.columns}
-            types={props.result.column_types}
-            rows={props.result.rows}
-          />
+          <ResultGrid label="Rows" columns={props.result.columns} types={props.result.column_types} rows={props.result.rows} />
         </Match>
       </Switch>
       <Show when={view() === 'table' && props.result.transformed_result !== undefined}>

@@ -63,7 +63,11 @@ export function StatementPanel(props: StatementPanelProps) {
         <Show
           when={props.connections.length > 0}
           fallback={
-            <Notice tone="brass" title="There is no connection yet" action={<LinkButton href="/connections">Add a connection</LinkButton>}>
+            <Notice
+              tone="brass"
+              title="There is no connection yet"
+              action={<LinkButton href="/connections">Add a connection</LinkButton>}
+            >
               A statement runs on a database. Connect one first.
             </Notice>
           }

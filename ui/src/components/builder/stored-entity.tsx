@@ -123,9 +123,7 @@ export function StoredEntity<E extends Entity>(props: {
           </EmptyState>
         </Match>
         <Match when={world.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
-          {(problem) => (
-            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), query.reload()])} />
-          )}
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), query.reload()])} />}
         </Match>
         <Match when={first()} keyed>
           {(_) => (

@@ -5,10 +5,12 @@ import { createLiveCheck } from '#ui/src/kernel/builder-run.ts';
 import { placeInText } from '#ui/src/kernel/builder-template.ts';
 import { bare } from '#ui/src/kernel/form.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
+import { BUILDER_WORDS as WORDS } from './words.ts';
 
 interface Judgement {
   /** Why saving would be refused. */
   readonly refusal?: Output<'preview.tool'>['refusal'];
+  readonly findings: Output<'preview.tool'>['findings'];
 }
 
 interface DraftCheckOptions<T> {
@@ -41,7 +43,15 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
     const { detail, errors, position } = refusal;
     return { code: 'invalid', detail, errors, ...(position === undefined ? {} : { position }) };
   });
-  const errors = createMemo(() => new Map((problem()?.errors ?? []).map(({ field, message }) => [field, message])));
+  const errors = createMemo(
+    () =>
+      new Map([
+        ...(check.data()?.findings ?? []).flatMap(({ field, rule, blocked }): [string, string][] =>
+          blocked ? [[field, WORDS.blocked(rule)]] : [],
+        ),
+        ...(problem()?.errors ?? []).map(({ field, message }): [string, string] => [field, message]),
+      ]),
+  );
 
   return {
     data: check.data,

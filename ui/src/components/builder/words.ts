@@ -5,7 +5,8 @@ export const BUILDER_WORDS = {
   statement: 'Statement',
   connection: 'Connection',
   sql: 'SQL',
-  sql_hint: 'Write values as :name. Put what is optional into [[ and … :name ]]: it is left out when the name is not given.',
+  sql_hint:
+    'Write values as :name. Put what is optional into [[ and … :name ]]: it is left out when the name is not given. Ctrl Enter runs.',
   sql_placeholder: 'select …',
   run: 'Run',
   running: 'Running',
@@ -54,7 +55,8 @@ export const BUILDER_WORDS = {
   as_model: 'To the model',
   transformed: 'Transformed',
   preview_empty: 'Nothing has run yet',
-  preview_lead: 'Run the statement to see its rows here, and what a model would receive. It runs read-only, for at most 10 seconds.',
+  preview_lead:
+    'Run the statement to see its rows here, and what a model would receive. It runs read-only, for at most 10 seconds.',
   no_rows: 'The statement gave no rows.',
   rows: (rows: number) => plural(rows, 'row'),
   took: (ms: number) => duration(ms),
@@ -77,5 +79,6 @@ export const BUILDER_WORDS = {
   findings: 'The prompt guard has something to say',
   finding: (field: string, rule: string, blocked: boolean) =>
     blocked ? `${field}: ${rule}. Saving will be refused; reword it.` : `${field}: ${rule}. It is allowed; look at it again.`,
+  blocked: (rule: string) => `Reads like an instruction to a model (${rule}). Reword it, or saving is refused.`,
   script_lead: 'The same change over REST. Put an agent token with the scope write into SLUICE_TOKEN.',
 } as const;

@@ -49,7 +49,9 @@ export function CodeEditor(props: CodeEditorProps) {
   });
 
   const faults = () => props.faults ?? [];
-  const sentences = () => [...new Set([...(props.error === undefined ? [] : [props.error]), ...faults().map(({ message }) => message)])];
+  const sentences = () => [
+    ...new Set([...(props.error === undefined ? [] : [props.error]), ...faults().map(({ message }) => message)]),
+  ];
 
   onMount(async () => {
     const root = host?.attachShadow({ mode: 'open' });

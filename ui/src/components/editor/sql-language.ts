@@ -1,9 +1,4 @@
-import {
-  type Completion,
-  type CompletionContext,
-  type CompletionResult,
-  type CompletionSource,
-} from '@codemirror/autocomplete';
+import { type Completion, type CompletionContext, type CompletionResult, type CompletionSource } from '@codemirror/autocomplete';
 import { keywordCompletionSource, MariaSQL, MySQL, PostgreSQL, SQLDialect, SQLite } from '@codemirror/lang-sql';
 import { LanguageSupport } from '@codemirror/language';
 import { type Extension, RangeSetBuilder } from '@codemirror/state';
@@ -119,7 +114,10 @@ async function candidates(
       .filter(({ schema }) => within === undefined || same(schema ?? '', within))
       .map(({ schema, name, type, comment }) => ({
         label: name,
-        apply: within === undefined && needsSchema(schema) ? `${quoteName(schema ?? '', dialect)}.${quoteName(name, dialect)}` : quoteName(name, dialect),
+        apply:
+          within === undefined && needsSchema(schema)
+            ? `${quoteName(schema ?? '', dialect)}.${quoteName(name, dialect)}`
+            : quoteName(name, dialect),
         type: 'class',
         detail: schema === null || !needsSchema(schema) ? type : `${type} · ${schema}`,
         boost,

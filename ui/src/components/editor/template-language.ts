@@ -70,7 +70,9 @@ function within(stream: StringStream): string | null {
 }
 
 export function templateLanguage(world: TemplateWorld): Extension {
-  return new LanguageSupport(grammar, [grammar.data.of({ autocomplete: (context: CompletionContext) => complete(context, world) })]);
+  return new LanguageSupport(grammar, [
+    grammar.data.of({ autocomplete: (context: CompletionContext) => complete(context, world) }),
+  ]);
 }
 
 function complete(context: CompletionContext, world: TemplateWorld): CompletionResult | null {

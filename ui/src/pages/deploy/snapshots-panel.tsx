@@ -125,9 +125,9 @@ export function SnapshotsPanel(props: {
         size="wide"
         onClose={() => props.onCompare(0, 0)}
         foot={
-          <Show when={live() !== props.to && versions().some(({ value }) => value === String(props.to))}>
+          live() !== props.to && versions().some(({ value }) => value === String(props.to)) ? (
             <Button onPress={() => setActivating(props.to)}>{WORDS.activate}</Button>
-          </Show>
+          ) : undefined
         }
       >
         <div class="stack">

@@ -12,6 +12,7 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { usePages } from './use-pages.ts';
+import { FIELD_LABELS } from '#ui/src/kernel/deploy-changes.ts';
 import { ACTION_WORDS, byDay, dayName, type Deed, TYPE_WORDS } from '#ui/src/kernel/history-log.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/search-params.ts';
@@ -230,7 +231,10 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
           {TYPE_WORDS[main().entity_type]}
           <Show when={main().action === 'update' && fields().length > 0}>
             {' · '}
-            {fields().slice(0, 4).join(', ')}
+            {fields()
+              .slice(0, 4)
+              .map((name) => FIELD_LABELS[name] ?? name)
+              .join(', ')}
           </Show>
         </span>
       </div>

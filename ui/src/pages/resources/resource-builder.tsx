@@ -72,7 +72,8 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         const names = uriVariables(uri);
         const after = followStatement(before, names, new Set()).filter(({ name }) => names.includes(name));
         const ordered = names.flatMap((name) => after.find((parameter) => parameter.name === name) ?? []);
-        if (ordered.length !== before.length || ordered.some((one, place) => one !== before[place])) form.set('parameters', ordered);
+        if (ordered.length !== before.length || ordered.some((one, place) => one !== before[place]))
+          form.set('parameters', ordered);
       },
       { defer: true },
     ),
@@ -136,10 +137,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       onSide={setSide}
       onRun={run}
       preview={() => (
-        <PreviewPane
-          statement={statement}
-          ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-        />
+        <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...snippets()} />}

@@ -4,7 +4,8 @@ export const RESOURCE_WORDS = {
   new: 'New resource',
   search: 'Search resources',
   empty: 'No resources yet',
-  empty_lead: 'A resource is a statement behind an address, such as shop://orders/{id}. Clients list and read it without a model.',
+  empty_lead:
+    'A resource is a statement behind an address, such as shop://orders/{id}. Clients list and read it without a model.',
   back: 'Resources',
   save: 'Save resource',
   create: 'Create resource',

@@ -77,13 +77,22 @@ function Draft(props: DraftProps) {
     const blank = blankTool(connection()?.id ?? '');
     if (props.table === null || props.columns.length === 0) return blank;
     const dialect = dialectOf(connection()?.db_type);
-    return { ...blank, ...draftFromTable(recipe(), { table: { ...partsOf(props.table), comment: null }, columns: props.columns, dialect }) };
+    return {
+      ...blank,
+      ...draftFromTable(recipe(), { table: { ...partsOf(props.table), comment: null }, columns: props.columns, dialect }),
+    };
   };
   const choose = async (next: TableRecipe) => {
     const text = router.blocked();
     const agreed =
       text === undefined ||
-      (await dialogs.confirm({ title: WORDS.recipe_title, text, action: WORDS.recipe_action, cancel: WORDS.recipe_stay, danger: true }));
+      (await dialogs.confirm({
+        title: WORDS.recipe_title,
+        text,
+        action: WORDS.recipe_action,
+        cancel: WORDS.recipe_stay,
+        danger: true,
+      }));
     // Setting it again shows the one that is still chosen.
     setRecipe(agreed ? next : recipe());
   };

@@ -126,10 +126,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
       onSide={setSide}
       onRun={run}
       preview={() => (
-        <PreviewPane
-          statement={statement}
-          ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-        />
+        <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...snippets()} />}

@@ -21,8 +21,21 @@ export function AboutPanel(props: { form: ToolForm; error: ErrorOf; tags: readon
     <Panel title={WORDS.about} lead={WORDS.about_lead}>
       <div class="panel-body stack">
         <div class="grid-2">
-          <TextField label={WORDS.name} required mono hint={WORDS.name_hint} {...props.form.text('name')} error={props.error('name')} />
-          <TextField label={WORDS.display_title} optional hint={WORDS.title_hint} {...props.form.text('title')} error={props.error('title')} />
+          <TextField
+            label={WORDS.name}
+            required
+            mono
+            hint={WORDS.name_hint}
+            {...props.form.text('name')}
+            error={props.error('name')}
+          />
+          <TextField
+            label={WORDS.display_title}
+            optional
+            hint={WORDS.title_hint}
+            {...props.form.text('title')}
+            error={props.error('title')}
+          />
         </div>
         <TextArea
           label={WORDS.description}

@@ -1,0 +1,166 @@
+import { createMemo, createSignal, onCleanup, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { ClientTexts } from '#ui/src/components/client-texts.tsx';
+import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { clientTexts, isLoopback, liveValue, TOKEN_PLACE, wantsToken } from '#ui/src/kernel/access-clients.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { TestPanel } from './test-panel.tsx';
+import { TokensPanel } from './tokens-panel.tsx';
+import { AUTH_WORDS, TRANSPORT_WORDS, WORDS } from './words.ts';
+import './access.css';
+
+/** How clients reach the deployed server and what they show. */
+export function Access() {
+  const { call, commands } = useKernel();
+  const [made, setMade] = createSignal<string>();
+  const [creating, setCreating] = createSignal(false);
+  const health = useQuery((signal) => call('server.health', {}, signal));
+  const config = useQuery((signal) => call('config.get', {}, signal));
+  const diff = useQuery((signal) => call('deploy.diff', {}, signal));
+
+  const changes = () => diff.data()?.changes ?? [];
+  const auth = createMemo(() => {
+    const settings = config.data();
+    return settings === undefined ? undefined : liveValue(settings, changes(), 'auth_type');
+  });
+  const bind = createMemo(() => {
+    const settings = config.data();
+    return settings === undefined ? undefined : liveValue(settings, changes(), 'host').live;
+  });
+  const exposed = () => auth()?.live === 'none' && bind() !== undefined && !isLoopback(bind() ?? '');
+  const texts = () => {
+    const server = health.data();
+    const kind = auth()?.live;
+    if (server === undefined || kind === undefined) return [];
+    return clientTexts({
+      server_name: server.server_name,
+      url: server.mcp_url,
+      token: wantsToken(kind) ? (made() ?? TOKEN_PLACE) : undefined,
+    });
+  };
+  onCleanup(
+    commands.register([
+      { id: 'new-mcp-token', title: 'New access token for MCP clients', group: 'Create', run: () => setCreating(true) },
+    ]),
+  );
+
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead}>
+      <Show when={exposed()}>
+        <Notice
+          tone="brass"
+          title={WORDS.open_title}
+          action={
+            <LinkButton href="/settings/auth" size="small" icon="shield">
+              {WORDS.open_action}
+            </LinkButton>
+          }
+        >
+          <p>{WORDS.open_text(bind() ?? '')}</p>
+        </Notice>
+      </Show>
+      <Show when={health.problem() ?? config.problem()}>
+        {(problem) => (
+          <ProblemNotice
+            problem={problem()}
+            onRetry={() => void Promise.all([health.reload(), config.reload(), diff.reload()])}
+          />
+        )}
+      </Show>
+      <div class="access">
+        <Panel
+          title={WORDS.address_title}
+          actions={
+            <LinkButton href="/settings" size="small" icon="sliders">
+              {WORDS.change}
+            </LinkButton>
+          }
+        >
+          <div class="panel-body stack">
+            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Reading the address" />}>
+              {(server) => (
+                <KeyValue
+                  items={[
+                    { label: WORDS.address, value: server().mcp_url, mono: true, copy: server().mcp_url },
+                    { label: WORDS.transport, value: TRANSPORT_WORDS[server().transport] ?? server().transport },
+                    {
+                      label: WORDS.auth,
+                      value: (
+                        <span class="row">
+                          {AUTH_WORDS[auth()?.live ?? 'none']}
+                          <Show when={auth()?.pending}>
+                            <Badge tone="brass">{WORDS.pending}</Badge>
+                          </Show>
+                        </span>
+                      ),
+                    },
+                    { label: WORDS.state, value: server().status },
+                  ]}
+                />
+              )}
+            </Show>
+            <Show when={auth()}>
+              {(kind) => <TestPanel wants_token={wantsToken(kind().live)} token={made() ?? ''} />}
+            </Show>
+          </div>
+        </Panel>
+        <Panel title={WORDS.clients}>
+          <div class="panel-body stack">
+            <Show when={texts().length > 0} fallback={<SkeletonList rows={2} label="Reading the address" />}>
+              <Show when={wantsToken(auth()?.live ?? 'none')}>
+                <p class="small soft">{made() === undefined ? WORDS.clients_place : WORDS.clients_token}</p>
+              </Show>
+              <ClientTexts texts={texts()} label={WORDS.clients} />
+            </Show>
+          </div>
+        </Panel>
+      </div>
+      <TokensPanel
+        used={auth()?.live === undefined || auth()?.live === 'bearer'}
+        creating={creating()}
+        onCreating={setCreating}
+        onMade={setMade}
+      />
+      <Show when={config.data()?.auth_type === 'oauth_credentials' ? config.data() : undefined}>
+        {(settings) => (
+          <Panel
+            title={WORDS.oauth}
+            lead={WORDS.oauth_lead}
+            actions={
+              <LinkButton href="/settings/auth" size="small" icon="edit">
+                {WORDS.oauth_change}
+              </LinkButton>
+            }
+          >
+            <div class="panel-body">
+              <Show when={settings().oauth_clients.length > 0} fallback={<p class="soft small">{WORDS.oauth_none}</p>}>
+                <KeyValue
+                  items={[
+                    {
+                      label: WORDS.oauth_endpoint,
+                      value: `${(health.data()?.mcp_url ?? '').replace(/\/mcp$/, '')}/oauth/token`,
+                      mono: true,
+                      copy: `${(health.data()?.mcp_url ?? '').replace(/\/mcp$/, '')}/oauth/token`,
+                    },
+                    ...settings().oauth_clients.map(({ client_id }) => ({
+                      label: 'client_id',
+                      value: client_id,
+                      mono: true,
+                      copy: client_id,
+                    })),
+                  ]}
+                />
+              </Show>
+            </div>
+          </Panel>
+        )}
+      </Show>
+    </Page>
+  );
+}

@@ -1,0 +1,58 @@
+import { createEffect, createSignal, on, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { TextField } from '#ui/src/components/field.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { createAccessTest } from '#ui/src/kernel/access-test.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { duration } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+const SHOWN = 12;
+
+/** Calls the real endpoint as a client would. */
+export function TestPanel(props: { wants_token: boolean; token: string }) {
+  const { call } = useKernel();
+  const [token, setToken] = createSignal('');
+  const test = createAccessTest({ onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
+  createEffect(on(() => props.token, (made) => void (made !== '' && setToken(made))));
+
+  return (
+    <div class="stack">
+      <Show when={props.wants_token}>
+        <TextField
+          label={WORDS.test_token}
+          hint={WORDS.test_token_hint}
+          type="password"
+          autocomplete="off"
+          mono
+          value={token()}
+          onInput={setToken}
+        />
+      </Show>
+      <div class="row">
+        <Button icon="bolt" busy={test.busy()} onPress={() => void test.run(token().trim())}>
+          {WORDS.test}
+        </Button>
+        <LinkButton href="/playground" kind="quiet" icon="play">
+          Playground
+        </LinkButton>
+      </div>
+      <Show when={test.reached()}>
+        {(reached) => (
+          <Notice tone="good" live title={WORDS.reached(reached().tools.length, duration(reached().ms))}>
+            <p class="small mono">{reached().tools.slice(0, SHOWN).join(', ')}</p>
+            <Show when={reached().host}>{(host) => <p class="small">{WORDS.reached_host(host())}</p>}</Show>
+          </Notice>
+        )}
+      </Show>
+      <Show when={test.refusal()}>
+        {(refusal) => (
+          <Notice tone="bad" live title={WORDS.refused}>
+            <p>{refusal().reason === 'unauthorized' ? WORDS.wants_token : refusal().detail}</p>
+          </Notice>
+        )}
+      </Show>
+    </div>
+  );
+}
