@@ -1,8 +1,9 @@
 import { withDevSecrets } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames } from '#core/security/origins.ts';
-import { createLog, toStream } from '#core/log.ts';
+import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
+import { withEnd } from '#core/stream-end.ts';
 import { sendLines } from './lines.ts';
 import { createProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';
@@ -27,6 +28,7 @@ function main(): void {
   };
   const lines = sendLines(log, createServerLink(server));
   for (const warning of warnings) log.warning(warning);
+  logUnhandled(log);
   const answer = createAgent({
     ...server,
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
@@ -51,7 +53,7 @@ function main(): void {
       // Streams of subscriptions are quiet for longer than any limit. Bun keeps the value for the connection's next request.
       const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       socket.timeout(request, streams ? 0 : IDLE_SECONDS);
-      return response;
+      return streams ? withEnd(response, () => socket.timeout(request, IDLE_SECONDS)) : response;
     },
   });
   log.info('agent listens', { address: env.SVC_BIND, port: listener.port });

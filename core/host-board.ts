@@ -29,13 +29,38 @@ export interface Acknowledgement {
 
 type HostAck = v.InferOutput<typeof HostAck>;
 
-/** The hosts connected to this server, what they serve, and who waits for their answers. */
+/** A host as the servers of an installation tell each other of it. */
+export interface SharedHost extends HostState {
+  /** Name of its present connection, to whichever server. */
+  readonly connection: string;
+  readonly acks: number;
+  readonly checksum: string | null;
+  readonly load_ms: number | null;
+  readonly error: string | null;
+  readonly probe: string | null;
+  readonly probe_error: string | null;
+}
+
+/** What other servers are to hear of. */
+export interface Sharing {
+  connected(id: string, connection: string, connected_at: string): void;
+  gone(id: string, connection: string): void;
+  acknowledged(id: string, ack: Acknowledgement): void;
+  probe(request: { readonly host: string; readonly port: number; readonly request_id: string }): Promise<void>;
+  /** Reads what other servers say. */
+  refresh(): Promise<void>;
+  /** Resolves when they can read what was told so far. */
+  settled(): Promise<void>;
+}
+
+/** The hosts of the installation, what they serve, and who waits for their answers. */
 export interface HostBoard {
   /** @returns a function that ends the connection. A second connection of one id replaces the first. */
   connect(id: string, send: (event: HostEvent) => void): () => void;
   acknowledge(id: string, ack: Acknowledgement): void;
-  /** @param event one for all, or made for what a host serves: `<version>:<checksum>`, or null. */
+  /** To the hosts of this server. @param event one for all, or made for what a host serves: `<version>:<checksum>`, or null. */
   publish(event: HostEvent | ((have: string | null) => HostEvent)): void;
+  /** Of every server. */
   list(): HostState[];
   /** ms since some host was connected; 0 while one is. */
   absent_ms(): number;
@@ -43,27 +68,72 @@ export interface HostBoard {
   acknowledged(checksum: string, timeout_ms: number): Promise<HostAck[]>;
   /** Asks every host to open an address; answers their refusals. */
   probe(host: string, port: number, request_id: string, timeout_ms: number): Promise<string[]>;
+  /** Somebody waits for an answer. */
+  awaited(): boolean;
+  /** From now on other servers hear of these hosts. */
+  share(sharing: Sharing): void;
+  refresh(): Promise<void>;
+  settled(): Promise<void>;
+  /** What is known of the hosts of all servers now, those of this one included. */
+  learn(hosts: readonly SharedHost[]): void;
+  /** The connections of this server, by host. */
+  own(): ReadonlyMap<string, OwnHost>;
 }
 
-interface Connected {
-  readonly send: (event: HostEvent) => void;
+export interface OwnHost {
+  readonly connection: string;
   readonly connected_at: string;
-  ack: Acknowledgement | null;
+  readonly ack: Acknowledgement | null;
+  /** How often it answered, as far as this server knows. */
+  readonly acks: number;
 }
+
+interface Connected extends OwnHost {
+  readonly send: (event: HostEvent) => void;
+  ack: Acknowledgement | null;
+  acks: number;
+}
+
+/** A host and its last answer, wherever it is connected. */
+interface Known {
+  readonly connected_at: string;
+  readonly ack: Pick<Acknowledgement, 'version' | 'checksum' | 'load_ms' | 'url' | 'error'> | null;
+}
+
+const ALONE: Sharing = {
+  connected: () => undefined,
+  gone: () => undefined,
+  acknowledged: () => undefined,
+  probe: async () => undefined,
+  refresh: async () => undefined,
+  settled: async () => undefined,
+};
 
 export function createHostBoard(clock: () => Date): HostBoard {
-  const hosts = new Map<string, Connected>();
+  const own = new Map<string, Connected>();
+  const others = new Map<string, SharedHost>();
+  const heard = new Map<string, string>();
   const waiters = new Set<(id: string, ack: Acknowledgement) => void>();
+  let sharing = ALONE;
   let last_seen = clock().getTime();
+
+  /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
+  const all = (): Map<string, Known> =>
+    new Map<string, Known>([...own, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
   const publish: HostBoard['publish'] = (event) => {
-    for (const { send, ack } of hosts.values()) {
+    for (const { send, ack } of own.values()) {
       const serves = ack !== null && ack.error === null && ack.version !== null;
       send(typeof event === 'function' ? event(serves ? `${ack.version}:${ack.checksum}` : null) : event);
     }
   };
+  const take = (id: string, ack: Acknowledgement): void => {
+    const host = own.get(id);
+    if (host !== undefined && ack.request_id === null) host.ack = ack;
+    for (const waiter of waiters) waiter(id, ack);
+  };
 
   /** Collects acknowledgements until `done` says so or the time is over. */
-  const collect = (timeout_ms: number, done: () => boolean, take: (id: string, ack: Acknowledgement) => void): Promise<void> => {
+  const collect = (timeout_ms: number, done: () => boolean, hear: (id: string, ack: Acknowledgement) => void): Promise<void> => {
     if (done()) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = () => {
@@ -72,7 +142,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
         resolve();
       };
       const listener = (id: string, ack: Acknowledgement) => {
-        take(id, ack);
+        hear(id, ack);
         if (done()) finish();
       };
       const timer = setTimeout(finish, timeout_ms);
@@ -82,44 +152,51 @@ export function createHostBoard(clock: () => Date): HostBoard {
 
   return {
     connect(id, send) {
-      const host: Connected = { send, connected_at: clock().toISOString(), ack: null };
-      hosts.set(id, host);
+      const connection = crypto.randomUUID();
+      const host: Connected = { send, connection, connected_at: clock().toISOString(), ack: null, acks: 0 };
+      own.set(id, host);
+      others.delete(id);
+      sharing.connected(id, connection, host.connected_at);
       return () => {
-        if (hosts.get(id) === host) hosts.delete(id);
+        if (own.get(id) === host) own.delete(id);
         last_seen = clock().getTime();
+        sharing.gone(id, connection);
       };
     },
     acknowledge(id, ack) {
-      const host = hosts.get(id);
-      if (host !== undefined && ack.request_id === null) host.ack = ack;
-      for (const waiter of waiters) waiter(id, ack);
+      const host = own.get(id);
+      if (host !== undefined && ack.request_id === null) host.acks += 1;
+      take(id, ack);
+      sharing.acknowledged(id, ack);
     },
     publish,
     list: () =>
-      [...hosts].map(([id, host]) => ({
-        id,
-        url: host.ack?.url ?? null,
-        snapshot_version: host.ack?.version ?? null,
-        connected_at: host.connected_at,
-      })),
-    absent_ms: () => (hosts.size > 0 ? 0 : clock().getTime() - last_seen),
+      [...all()]
+        .map(([id, { ack, connected_at }]) => ({
+          id,
+          url: ack?.url ?? null,
+          snapshot_version: ack?.version ?? null,
+          connected_at,
+        }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    absent_ms: () => (own.size + others.size > 0 ? 0 : clock().getTime() - last_seen),
     async acknowledged(checksum, timeout_ms) {
       const started = performance.now();
       const answers = new Map<string, HostAck>();
-      for (const [id, host] of hosts) {
-        if (host.ack?.checksum === checksum && host.ack.error === null) {
-          answers.set(id, { id, acked_ms: 0, load_ms: host.ack.load_ms, error: null });
+      for (const [id, { ack }] of all()) {
+        if (ack?.checksum === checksum && ack.error === null) {
+          answers.set(id, { id, acked_ms: 0, load_ms: ack.load_ms, error: null });
         }
       }
-      const done = () => hosts.size > 0 && [...hosts.keys()].every((id) => answers.has(id));
+      const done = () => own.size + others.size > 0 && [...all().keys()].every((id) => answers.has(id));
       await collect(timeout_ms, done, (id, ack) => {
         if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
         answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });
       });
-      return [...hosts.keys()].map((id) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
+      return [...all().keys()].map((id) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
     },
     async probe(host, port, request_id, timeout_ms) {
-      const waiting = new Set(hosts.keys());
+      const waiting = new Set(all().keys());
       const refusals: string[] = [];
       const answered = collect(
         timeout_ms,
@@ -131,10 +208,50 @@ export function createHostBoard(clock: () => Date): HostBoard {
         },
       );
       publish({ event: 'listen', data: { host, port, request_id } });
+      if (others.size > 0) await sharing.probe({ host, port, request_id });
       await answered;
       return refusals;
     },
+    awaited: () => waiters.size > 0,
+    share(next) {
+      sharing = next;
+    },
+    refresh: () => sharing.refresh(),
+    settled: () => sharing.settled(),
+    learn(hosts) {
+      const had_others = others.size > 0;
+      others.clear();
+      for (const host of hosts) if (own.get(host.id)?.connection !== host.connection) others.set(host.id, host);
+      if (had_others && others.size === 0) last_seen = clock().getTime();
+      for (const host of hosts) {
+        const news = `${host.connection}:${host.acks}:${host.probe}`;
+        if (heard.get(host.id) === news) continue;
+        heard.set(host.id, news);
+        const mine = own.get(host.id);
+        const is_told = mine?.connection === host.connection && host.acks <= mine.acks;
+        if (mine?.connection === host.connection) mine.acks = Math.max(mine.acks, host.acks);
+        if (host.acks > 0 && !is_told) take(host.id, toAck(host, null));
+        if (host.probe !== null) take(host.id, toAck({ ...host, error: host.probe_error }, host.probe));
+      }
+      for (const id of heard.keys()) if (!hosts.some((host) => host.id === id)) heard.delete(id);
+    },
+    own: () => own,
   };
 }
+
+const toKnown = (host: SharedHost): Known => ({
+  connected_at: host.connected_at,
+  ack: host.acks === 0 ? null : toAck(host, null),
+});
+
+const toAck = (host: SharedHost, request_id: string | null): Acknowledgement => ({
+  boot_id: host.connection,
+  version: host.snapshot_version,
+  checksum: host.checksum,
+  load_ms: host.load_ms,
+  url: host.url,
+  error: host.error,
+  request_id,
+});
 
 const round = (ms: number): number => Math.round(ms * 100) / 100;

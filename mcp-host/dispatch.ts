@@ -51,6 +51,8 @@ export interface Exchange {
   /** Of the peer, read when it is wanted. */
   readonly address: () => string;
   readonly listener: number;
+  /** Is called before a stream that answers ends. */
+  readonly ending?: () => void;
 }
 
 export interface Dispatch {
@@ -138,7 +140,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     };
     const wishes = wishesOf(method, params, exchange.request.headers, null);
     if (wishes === null) return reply(await answer({}));
-    return tell(wishes, calledName(params), (told) => answer(told).catch(toText(id)));
+    return tell(wishes, calledName(params), (told) => answer(told).catch(toText(id)), exchange.ending);
   };
 
   /** A response text in place of the error that a call ended with. */
@@ -204,7 +206,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { headers } = exchange.request;
     const wishes = hasId(message) ? wishesOf(message.method, message.params, headers, session?.log_level ?? null) : null;
     if (wishes !== null) {
-      return tell(wishes, calledName(message.params), (told) => legacy(message, { exchange, era, session, ...told }));
+      return tell(
+        wishes,
+        calledName(message.params),
+        (told) => legacy(message, { exchange, era, session, ...told }),
+        exchange.ending,
+      );
     }
     const text = await legacy(message, { exchange, era, session });
     return text === null ? accepted() : reply(text);
@@ -277,7 +284,7 @@ const notAllowed = () =>
   );
 const unknownMethod = (http_status: number) =>
   new RpcError(RPC.method_not_found, 'This server does not have the method.', { http_status });
-const calledName = (params: Members): string => String(params['name'] ?? params['uri']);
+const calledName = ({ name, uri }: Members): string => (typeof name === 'string' ? name : typeof uri === 'string' ? uri : '');
 const hasId = (message: RpcMessage): message is RpcMessage & { id: RpcId } => message.id !== undefined;
 
 /** The id of a request, to answer it when nothing else of it was read. */

@@ -16,6 +16,7 @@ import { type HostHealth, healthOf } from './health.ts';
 import { createLines } from './lines.ts';
 import { type Address, createListener, type Listener, NO_LISTENER } from './listener.ts';
 import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './registry.ts';
+import { createSessionIds } from './session-ids.ts';
 import { createSessions } from './sessions.ts';
 import { createMetrics } from './metrics.ts';
 import { createProbes, readinessOf } from './probes.ts';
@@ -93,6 +94,7 @@ export function createHost(options: HostOptions): Host {
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
   const sessions = createSessions({
     now,
+    ids: createSessionIds(options.auth.keys),
     onEnd: ({ version, opened_at }) => metrics.endSession(version, now() - opened_at),
   });
   const streams = createStreams();

@@ -73,6 +73,7 @@ export function createListener(options: ListenerOptions): Listener {
             number,
             () => server.requestIP(request)?.address ?? '',
             () => server.timeout(request, 0),
+            () => server.timeout(request, idle_seconds),
           );
           if (answered instanceof Response) return answered;
           // A timeout stays with the connection: the next request on it has the usual one again.

@@ -66,7 +66,7 @@ function checkArguments(prompt: FrozenPrompt, given: Members): Record<string, st
   const faults: string[] = [];
   const values: Record<string, string> = {};
   for (const { name, required, enum: allowed } of prompt.arguments) {
-    const value = given[name];
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined && required) faults.push(`${name}: is required`);
     else if (value !== undefined && typeof value !== 'string') faults.push(`${name}: must be a string`);
     else if (typeof value === 'string' && allowed !== undefined && !allowed.includes(value)) {
@@ -92,12 +92,13 @@ export function complete(params: Members, registry: Registry): string {
 
 function allowedValues(ref: Members, name: unknown, registry: Registry): string[] {
   if (ref['type'] === 'ref/prompt') {
-    const prompt = registry.prompts.get(String(ref['name']));
+    const prompt = typeof ref['name'] === 'string' ? registry.prompts.get(ref['name']) : undefined;
     if (prompt === undefined) throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.');
     return [...(prompt.entity.arguments.find((argument) => argument.name === name)?.enum ?? [])];
   }
   if (ref['type'] !== 'ref/resource') throw new RpcError(RPC.invalid_params, 'ref.type must be ref/prompt or ref/resource.');
-  const uri = String(ref['uri']);
+  const { uri } = ref;
+  if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'ref.uri must be a string.');
   const resource = registry.templates.find(({ template }) => template.text === uri) ?? findResource(registry, uri)?.resource;
   if (resource === undefined) throw new RpcError(RPC.invalid_params, 'Unknown resource.');
   return (resource.entity.parameters.find((parameter) => parameter.name === name)?.enum ?? []).map(String);

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { ListKind } from './registry.ts';
 import type { RpcId } from './protocol.ts';
 import type { McpLogLevel } from './report.ts';
+import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
 
 /** A session of the protocol revisions before 2026-07-28. */
 export interface Session {
@@ -26,7 +26,7 @@ export interface Session {
 export interface Sessions {
   /** Null when all places are taken by sessions in use. */
   open(owner: string, version: string, client: string): Session | null;
-  /** Null for an unknown id and for another's session alike. */
+  /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
   find(id: string, owner: string): Session | null;
   end(session: Session): void;
   /** Ends those of callers that are not let in any more. */
@@ -39,17 +39,31 @@ export interface Sessions {
 
 export interface SessionsOptions {
   readonly now: () => number;
+  /** Absent: ids count on this host alone. */
+  readonly ids?: SessionIds;
   readonly idle_ms?: number;
   readonly limit?: number;
   readonly onEnd?: (session: Session) => void;
 }
 
-export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000, onEnd }: SessionsOptions): Sessions {
+/** Ids of other hosts are taken on for so long after they were given out. */
+const ADOPTED_MS = 7 * 24 * 3_600_000;
+/** Ids of ended sessions that are remembered: nobody else knows that they ended. */
+const ENDED = 20_000;
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const { now, idle_ms = 30 * 60_000, limit = 10_000, ids = createSessionIds([]), onEnd } = options;
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
+  const ended = new Set<string>();
   const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
   const end = (session: Session) => {
-    if (sessions.delete(session.id)) onEnd?.(session);
+    if (sessions.delete(session.id)) {
+      ended.add(session.id);
+      const [oldest] = ended;
+      if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
+      onEnd?.(session);
+    }
     for (const controller of session.running.values()) controller.abort();
   };
   const makeRoom = (): boolean => {
@@ -59,29 +73,38 @@ export function createSessions({ now, idle_ms = 30 * 60_000, limit = 10_000, onE
     end(oldest);
     return true;
   };
+  const add = (id: string, owner: string, facts: SessionFacts): Session => {
+    const session: Session = {
+      ...facts,
+      id,
+      owner,
+      used_at: now(),
+      streaming: false,
+      missed: new Set(),
+      subscribed: new Set(),
+      missed_uris: new Set(),
+      log_level: null,
+      running: new Map(),
+    };
+    sessions.set(id, session);
+    return session;
+  };
+  /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
+  const adopt = (id: string, owner: string): Session | null => {
+    if (ended.has(id)) return null;
+    const facts = ids.read(id, owner);
+    if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom()) return null;
+    return add(id, owner, facts);
+  };
   return {
     open(owner, version, client) {
       if (!makeRoom()) return null;
-      const session: Session = {
-        id: randomBytes(24).toString('base64url'),
-        owner,
-        version,
-        client,
-        opened_at: now(),
-        used_at: now(),
-        streaming: false,
-        missed: new Set(),
-        subscribed: new Set(),
-        missed_uris: new Set(),
-        log_level: null,
-        running: new Map(),
-      };
-      sessions.set(session.id, session);
-      return session;
+      const facts = { opened_at: now(), version, client };
+      return add(ids.issue(owner, facts), owner, facts);
     },
     find(id, owner) {
-      const session = sessions.get(id);
-      if (session === undefined || session.owner !== owner) return null;
+      const session = sessions.get(id) ?? adopt(id, owner);
+      if (session === null || session.owner !== owner) return null;
       session.used_at = now();
       sessions.delete(id);
       sessions.set(id, session);

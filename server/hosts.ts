@@ -101,6 +101,8 @@ async function openStream(app: App, id: string, have: string | null, signal: Abo
           send(await tokensEvent(app));
           queued = queued.filter(({ event }) => event !== 'tokens');
         });
+        // Its answer may reach another server, which is to know it.
+        await app.hosts.settled();
         send(await eventForHost(app, have));
         deliver = send;
         for (const event of queued) send(event);

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import type { App } from '#core/app.ts';
+import { withEnd } from '#core/stream-end.ts';
 import { faultOutside } from './faults.ts';
 import { isStream } from './http.ts';
 import type { ServerEnv } from './routes.ts';
@@ -45,8 +46,14 @@ export function listen({ app, http, hostname, port, idle_seconds, tunnels }: Lis
         upgrade: (owner: SocketOwner) => (is_socket = listener.upgrade(request, { data: owner })),
         received: () => listener.timeout(request, 0),
       });
+      if (is_socket) return response;
       // Streams are quiet for long. A timeout stays with the connection: after anything else the usual one holds again.
-      if (!is_socket) listener.timeout(request, isStream(response) ? 0 : idle_seconds);
+      const rest = () => listener.timeout(request, idle_seconds);
+      if (isStream(response)) {
+        listener.timeout(request, 0);
+        return withEnd(response, rest);
+      }
+      rest();
       return response;
     },
   });

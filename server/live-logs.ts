@@ -4,13 +4,14 @@ import type { App } from '#core/app.ts';
 import type { HostLine, UsageBatch } from '#core/contract/monitoring.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
-import { LOG_LEVELS } from '#core/log.ts';
+import { LOG_LEVELS, type LogLine } from '#core/log.ts';
 import type { Actor } from '#core/run.ts';
 import { isSameOrigin } from '#core/security/origins.ts';
 import { isSessionLive } from '#core/services/sessions.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';
 import type { ServerEnv } from './routes.ts';
+import { shareLines } from './shared-lines.ts';
 import { sessionActor } from './session.ts';
 import type { Socket, SocketOwner } from './sockets.ts';
 
@@ -25,7 +26,7 @@ const MOST_CALLS = 100;
 /** Application-defined close code (RFC 6455, section 7.4.2): sign in again. */
 const SESSION_ENDED = 4_401;
 
-/** The live log of this server: its own lines, those of the hosts that report to it, and one for each call. */
+/** The live log: the lines of every server that shares a Redis with this one, those of hosts and agents, and one for each call. */
 export interface LiveLogs {
   takeFromHost(host_id: string, batch: UsageBatch): void;
   takeFromAgent(lines: readonly HostLine[]): void;
@@ -33,16 +34,20 @@ export interface LiveLogs {
 
 /** @param ping_ms how often a quiet reader hears that the line stands, and its session is looked at again. */
 export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRoutes(router: Hono<ServerEnv>): void } {
-  // Sequences grow over restarts: a thousand lines a millisecond would have to be written for two to meet.
-  const ring = createLogRing(app.clock().getTime() * 1_000);
-  app.log.tap((line) => ring.add(line));
+  const ring = createLogRing(() => app.clock().getTime());
+  const tellOthers = shareLines(app, (line) => ring.add(line));
+  const add = (line: LogLine) => {
+    ring.add(line);
+    tellOthers(line);
+  };
+  app.log.tap(add);
   return {
     takeFromHost(host_id, { lines, items }) {
-      for (const line of lines) ring.add({ ...line, source: 'host', fields: { ...line.fields, host: host_id } });
-      for (const item of items.slice(0, MOST_CALLS)) ring.add(toLine(item));
+      for (const line of lines) add({ ...line, source: 'host', fields: { ...line.fields, host: host_id } });
+      for (const item of items.slice(0, MOST_CALLS)) add(toLine(item));
       const more = items.length - MOST_CALLS;
       if (more <= 0) return;
-      ring.add({
+      add({
         timestamp: app.clock().toISOString(),
         level: 'INFO',
         source: 'tool',
@@ -51,7 +56,7 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
       });
     },
     takeFromAgent(lines) {
-      for (const line of lines) ring.add({ ...line, source: 'agent' });
+      for (const line of lines) add({ ...line, source: 'agent' });
     },
     addRoutes(router) {
       router.get(PATH, async (c) => {
@@ -118,10 +123,12 @@ function toFilter(c: Context<ServerEnv>): LogFilter {
   };
 }
 
-const hello = (ring: LogRing): string =>
+const hello = ({ env, kv }: App, ring: LogRing): string =>
   JSON.stringify({
     type: 'hello',
     version: PRODUCT_VERSION,
+    /** Whose lines come: those of every server, or of this one and its hosts. */
+    servers: env.SVC_KV === 'redis' && kv.up() ? 'all' : 'one',
     seq: ring.newest(),
     lines: RING_LINES,
     ping_seconds: PING_MS / 1_000,
@@ -155,7 +162,7 @@ function socketOwner({ app, ring, filter, actor, ping_ms }: Reading): SocketOwne
   return {
     opened(opened: Socket) {
       socket = opened;
-      socket.send(hello(ring));
+      socket.send(hello(app, ring));
       reader = ring.follow(filter, pump);
       timer = setInterval(() => void ping().catch(() => socket?.close(1_011, 'The session could not be checked.')), ping_ms);
       pump();
@@ -177,7 +184,7 @@ function eventStream({ app, ring, filter, actor, ping_ms }: Reading, signal: Abo
   let wake: () => void = () => undefined;
   let ping_due = false;
   let ended = false;
-  const greeting = hello(ring);
+  const greeting = hello(app, ring);
   const reader = ring.follow(filter, () => wake());
   const end = () => {
     ended = true;

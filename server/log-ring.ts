@@ -48,7 +48,7 @@ interface Entry {
 interface Reader {
   readonly matches: (entry: Entry) => boolean;
   readonly wake: () => void;
-  /** Sequence of the next line to look at. */
+  /** Number of the next line to look at, counted from the first one ever. */
   cursor: number;
   dropped: number;
 }
@@ -58,19 +58,26 @@ export const RING_LINES = 500;
 const LONGEST_TEXT = 500;
 const MOST_FIELDS = 20;
 
-/** @param first_seq sequences go up from here: beyond those of earlier starts, so that `since` survives a restart. */
-export function createLogRing(first_seq: number): LogRing {
+/**
+ * Sequences follow the time, so that `since` survives a restart and counts on another server: a thousand lines a millisecond would
+ * have to be written for them to run ahead. @param now in ms.
+ */
+export function createLogRing(now: () => number): LogRing {
   const entries: Entry[] = [];
   const readers = new Set<Reader>();
-  let seq = first_seq;
+  let seq = now() * 1_000;
+  /** Lines that have left the ring. */
+  let gone = 0;
   return {
     add(line) {
-      const entry = toEntry(line, ++seq);
+      seq = Math.max(seq + 1, now() * 1_000);
+      const entry = toEntry(line, seq);
       entries.push(entry);
       const oldest = entries.length > RING_LINES ? entries.shift() : undefined;
+      if (oldest !== undefined) gone += 1;
       for (const reader of readers) {
-        if (oldest !== undefined && reader.cursor <= oldest.seq) {
-          reader.cursor = oldest.seq + 1;
+        if (oldest !== undefined && reader.cursor < gone) {
+          reader.cursor = gone;
           if (reader.matches(oldest)) reader.dropped += 1;
         }
         if (reader.matches(entry)) reader.wake();
@@ -79,7 +86,7 @@ export function createLogRing(first_seq: number): LogRing {
     newest: () => seq,
     readers: () => readers.size,
     follow(filter, wake) {
-      const reader: Reader = { matches: toMatcher(filter), wake, cursor: entries[0]?.seq ?? seq + 1, dropped: 0 };
+      const reader: Reader = { matches: toMatcher(filter), wake, cursor: gone, dropped: 0 };
       readers.add(reader);
       return {
         next() {
@@ -88,8 +95,8 @@ export function createLogRing(first_seq: number): LogRing {
             reader.dropped = 0;
             return { text };
           }
-          while (reader.cursor <= seq) {
-            const entry = entries[reader.cursor - (entries[0]?.seq ?? 0)];
+          while (reader.cursor < gone + entries.length) {
+            const entry = entries[reader.cursor - gone];
             reader.cursor += 1;
             if (entry !== undefined && reader.matches(entry)) return entry;
           }

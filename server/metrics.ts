@@ -68,7 +68,7 @@ export function createServerMetrics(app: App): ServerMetrics {
         state.active_version === null
           ? ''
           : figure('gauge', 'sluice_active_snapshot_info', 'The active snapshot.', [[{ version: state.active_version }, 1]]),
-        figure('gauge', 'sluice_hosts_connected', 'MCP hosts connected to this server.', one(app.hosts.list().length)),
+        figure('gauge', 'sluice_hosts_connected', 'MCP hosts connected to this server.', one(app.hosts.own().size)),
         figure('gauge', 'sluice_admin_sessions', 'Sessions of administrators.', one(Number(live[0]?.total ?? 0))),
         figure('counter', 'sluice_auth_failures_total', 'Requests answered with 401.', one(total(401))),
         figure('counter', 'sluice_rate_limited_total', 'Requests answered with 429.', one(total(429))),

@@ -11,6 +11,7 @@ import { importFile } from '#core/services/import-file.ts';
 import { requireSecrets, rewrapActiveSnapshot } from '#core/services/keys.ts';
 import { followDeployments } from '#core/services/deployment-follow.ts';
 import { followTokens, tellTokenUses } from '#core/services/mcp-tokens.ts';
+import { shareHosts } from '#core/services/shared-hosts.ts';
 import { keepForgetting } from '#core/services/monitoring-retention.ts';
 import { drained } from './health.ts';
 import { createHttp } from './http.ts';
@@ -52,12 +53,14 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     await app.close();
     throw error;
   }
+  const endSharing = shareHosts(app);
   const https = createHttps(app);
   const http = createHttp(app, https);
   const listening = { app, http, hostname: env.SVC_BIND, idle_seconds };
   const listener = listen({ ...listening, port: env.SVC_PORT });
   https.start(listening);
   const chores = [
+    endSharing,
     keepForgetting(app),
     followTokens(app),
     tellTokenUses(app),

@@ -13,6 +13,7 @@ const BASE = [
   'core/log',
   'core/probes',
   'core/product',
+  'core/stream-end',
   'core/version',
 ];
 const PROGRAM = [...BASE, 'core/client', 'core/dev-secrets'];

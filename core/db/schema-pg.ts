@@ -27,4 +27,6 @@ export const {
   agent_activity,
   certificates,
   acme_accounts,
+  hosts,
+  leases,
 } = pgSchema;

@@ -6,6 +6,7 @@ import type { PromptArgument, PromptMessage } from '#core/contract/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/tools.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { type Kit, pgKit, sqliteKit } from './kit.ts';
+import { clusterTables } from './schema-cluster.ts';
 import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
 
@@ -301,6 +302,7 @@ function define(k: Kit) {
     history,
     ...usageTables(k),
     ...tlsTables(k),
+    ...clusterTables(k),
     mcp_tokens,
     agent_tokens,
     agent_clients,

@@ -98,19 +98,29 @@ export function shape(result: QueryResult, return_type: ReturnType, transformed:
 
 const SHAPES: Readonly<Record<ReturnType, Shape>> = {
   rows: (result) => structured(result, { rows: result.rows, row_count: result.rows.length, truncated: result.truncated }),
-  row: (result) => structured(result, { row: result.rows[0] ?? null }),
+  row: (result) => first(result, { row: result.rows[0] ?? null }),
   column: (result) =>
     structured(result, {
       values: result.rows.map((row) => firstCell(row, result)),
       ...(result.truncated ? { truncated: true } : {}),
     }),
-  value: (result) => structured(result, { value: firstCell(result.rows[0], result) }),
+  value: (result) => first(result, { value: firstCell(result.rows[0], result) }),
   text: (result) => written(result, toText),
   markdown: (result) => written(result, toMarkdown),
   csv: (result) => written(result, toCsv),
   image: (result) => media(result, 'image'),
   audio: (result) => media(result, 'audio'),
 };
+
+/** A first row that is left out is not the same as none. */
+const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
+const FIRST_TOO_LARGE =
+  'The first row is larger than a call may return. Select less of it, or raise max_bytes of the connection.';
+
+function first(result: QueryResult, value: Record<string, Json>): Shaped {
+  if (!isFirstTooLarge(result)) return structured(result, value);
+  return { ...structured(result, { ...value, truncated: true }), note: FIRST_TOO_LARGE };
+}
 
 function structured(result: QueryResult, value: Record<string, Json>): Shaped {
   if (result.affected_rows !== null) value['affected_rows'] = result.affected_rows;
@@ -148,6 +158,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** The first cell as base64 with its type, from a column `mime_type` or from its first bytes. */
 function firstBytes(result: QueryResult, wanted: string): { mime_type: string | null; data: string } {
+  if (isFirstTooLarge(result)) throw new AppError('too_large', FIRST_TOO_LARGE);
   const row = result.rows[0];
   const cell = firstCell(row, result);
   const text = typeof cell === 'string' ? cell.replace(/\s+/g, '') : '';

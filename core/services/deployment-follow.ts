@@ -19,5 +19,5 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
     const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
     app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
   };
-  return repeat(app, every_ms, 'reading the deployment', look);
+  return repeat(app, every_ms, 'reading the deployment', look, false, 'deployment');
 }

@@ -19,6 +19,7 @@ import { writeGenerated } from './generated.ts';
 import { recordHistory } from './history.ts';
 import { prepare, type Prepared, refusal } from './prepare.ts';
 import { countsOf, elapsed, probeListener, publish } from './publish.ts';
+import { signal } from './signals.ts';
 import { replaceCompiled } from './statements.ts';
 
 const KEPT_SNAPSHOTS = 100;
@@ -26,6 +27,7 @@ const KEPT_SNAPSHOTS = 100;
 export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${string}`>> = {
   'deploy.run': (context, { note, dry_run }) => (dry_run ? rehearse(context) : inTurn(context.app, () => deploy(context, note))),
   'deploy.status': async ({ app }) => {
+    await app.hosts.refresh();
     const state = await readDeployment(app);
     return {
       status: statusOf(app, state),
@@ -44,6 +46,7 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
     inTurn(app, async () => {
       await app.store.write((tx) => writeDeployment(app, tx, { desired: 'stopped', last_error: null }));
       app.hosts.publish({ event: 'stop', data: {} });
+      await signal(app, 'deployment');
       app.log.from('deploy').info('server stopped');
       return { status: 'stopped' as const };
     }),

@@ -9,6 +9,7 @@ import type { HostEvent } from '#core/host-board.ts';
 import type { Handlers } from '#core/run.ts';
 import { recordHistory } from './history.ts';
 import { repeat } from './chores.ts';
+import { signal } from './signals.ts';
 
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 
@@ -59,7 +60,7 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
         after: { ...toToken(row) },
       });
     });
-    await publishTokens(app);
+    await tellTokens(app);
     return { ...toToken(row), token };
   },
   'mcp_tokens.delete': async (context, { id }) => {
@@ -80,7 +81,7 @@ export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_token
         after: null,
       });
     });
-    await publishTokens(app);
+    await tellTokens(app);
     return {};
   },
 };
@@ -108,7 +109,12 @@ export async function tokensEvent(app: App): Promise<HostEvent> {
 /** Every connected host hears the list as it is now. One after the other, so that an older list never comes last. */
 export const publishTokens = (app: App): Promise<void> => app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
 
-/** Tells other servers that the list has changed. */
+/** The hosts of every server. */
+async function tellTokens(app: App): Promise<void> {
+  await Promise.all([publishTokens(app), signal(app, 'tokens')]);
+}
+
+/** Other servers see that the list has changed. */
 async function touch(app: App, tx: Db): Promise<void> {
   const { meta } = app.store.tables;
   const value = app.ids();
@@ -134,7 +140,7 @@ export function followTokens(app: App): () => void {
     await publishTokens(app);
     known = current;
   };
-  return repeat(app, FOLLOW_MS, 'reading the access tokens', look);
+  return repeat(app, FOLLOW_MS, 'reading the access tokens', look, false, 'tokens');
 }
 
 /** Well within the shortest idle time, a minute. */

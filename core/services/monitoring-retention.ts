@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { repeat } from './chores.ts';
+import { withLease } from './leases.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -16,12 +17,16 @@ export const KEPT = {
 
 /** Rows of one transaction: other writers wait no longer than for so many. */
 const ROWS_AT_ONCE = 5_000;
-/** Of several servers one works within this time. */
+/** It is done so often; a server that was killed on the way leaves it to another one. */
 const INTERVAL_MS = 10 * 60_000;
+const LOOK_MS = 60_000;
 
 /** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
 export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Promise<number | null> {
-  if (!(await claim(app))) return null;
+  return withLease(app, 'usage_retention', app.ids(), async () => ((await isDue(app)) ? forget(app, most_logs) : null));
+}
+
+async function forget(app: App, most_logs: number): Promise<number> {
   const { request_logs, usage_series, host_reports, mcp_tokens } = app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await app.store.write(async (tx) => {
@@ -45,7 +50,8 @@ export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Prom
     lte(request_logs.timestamp, last.timestamp),
     or(lt(request_logs.timestamp, last.timestamp), lte(request_logs.id, last.id)),
   );
-  for (let forgotten = 0; ;) {
+  let forgotten = 0;
+  for (;;) {
     const gone = await app.store.write((tx) => {
       const oldest = tx
         .select({ id: request_logs.id })
@@ -56,30 +62,34 @@ export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Prom
       return tx.delete(request_logs).where(inArray(request_logs.id, oldest)).returning({ id: request_logs.id });
     });
     forgotten += gone.length;
-    if (gone.length < ROWS_AT_ONCE) return forgotten;
+    if (gone.length < ROWS_AT_ONCE) break;
   }
+  await setDone(app);
+  return forgotten;
 }
 
 /** One row says when it was done last. */
-async function claim(app: App): Promise<boolean> {
+const DONE = 'usage_forgotten_at';
+
+async function isDue(app: App): Promise<boolean> {
   const { meta } = app.store.tables;
-  const value = app.clock().toISOString();
-  const due = new Date(app.clock().getTime() - INTERVAL_MS + 1_000).toISOString();
-  const claimed = await app.store.write((tx) =>
-    tx
-      .insert(meta)
-      .values({ key: 'usage_forgotten_at', value })
-      .onConflictDoUpdate({ target: meta.key, set: { value }, setWhere: lt(meta.value, due) })
-      .returning({ key: meta.key }),
-  );
-  return claimed.length > 0;
+  const [row] = await app.store.db.select().from(meta).where(eq(meta.key, DONE));
+  return row === undefined || row.value < new Date(app.clock().getTime() - INTERVAL_MS + 1_000).toISOString();
 }
 
-/** Forgets at once and every 10 minutes, one at a time. @returns a function that ends it. */
-export function keepForgetting(app: App): () => void {
+async function setDone(app: App): Promise<void> {
+  const { meta } = app.store.tables;
+  const value = app.clock().toISOString();
+  await app.store.write((tx) =>
+    tx.insert(meta).values({ key: DONE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
+  );
+}
+
+/** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
+export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
     const forgotten = await forgetUsage(app);
     if (forgotten) app.log.info('request logs forgotten', { count: forgotten });
   };
-  return repeat(app, INTERVAL_MS, 'forgetting request logs', work, true);
+  return repeat(app, look_ms, 'forgetting request logs', work, true);
 }

@@ -2,6 +2,7 @@ import type { App } from '#core/app.ts';
 import type { Counts, Receipt } from '#core/contract/deploy.ts';
 import { AppError } from '#core/errors.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
+import { signal } from './signals.ts';
 import { contentOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
 
 /** How long a receipt waits for hosts (contract section 9). */
@@ -11,6 +12,7 @@ const ACK_TIMEOUT_MS = 5_000;
 export async function probeListener(app: App, active: StoredSnapshot | null, { server }: SnapshotContent): Promise<void> {
   const old = active === null ? null : contentOf(active).server;
   if (old?.host === server.host && old.port === server.port) return;
+  await app.hosts.refresh();
   const refusals = await app.hosts.probe(server.host, server.port, app.ids(), ACK_TIMEOUT_MS);
   if (refusals.length > 0) {
     throw new AppError('cannot_deploy', `The MCP host cannot listen on ${server.host}:${server.port}: ${refusals.join(' ')}`);
@@ -31,8 +33,12 @@ export async function publish(
   snapshot: StoredSnapshot,
   { changed, content, warnings, started }: Published,
 ): Promise<Receipt> {
+  // What is stored is deployed, whatever is known of the hosts.
+  await app.hosts.refresh().catch(() => undefined);
   app.hosts.publish((have) => snapshotEvent(snapshot, have));
-  const hosts = await app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS);
+  const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS);
+  await signal(app, 'deployment');
+  const hosts = await acknowledged;
   const late = hosts.filter(({ acked_ms }) => acked_ms === null).map(({ id }) => `The host ${id} has not answered yet.`);
   const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} refused the snapshot: ${error}`]));
   const absent = hosts.length === 0 ? ['No host is connected: the snapshot is served as soon as one comes.'] : [];

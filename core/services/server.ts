@@ -13,7 +13,7 @@ const PROBE_TIMEOUT_MS = 3_000;
 export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'generated'}`> = {
   'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
   'server.health': async ({ app }) => {
-    const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app)]);
+    const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app), app.hosts.refresh()]);
     const content = active === null ? null : contentOf(active);
     const server = content?.server ?? (await readServerConfig(app));
     return {

@@ -85,6 +85,10 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
+/** The driver failed over what it was sent or sends: of what is still to come it does not know any more what it belongs to. */
+export const isDriverFault = (error: unknown): boolean =>
+  !(error instanceof AppError) && !(error instanceof Error && isServerError(error));
+
 function isServerError(error: Error): error is Error & ServerError {
   return 'severity_local' in error;
 }

@@ -82,7 +82,7 @@ export function toResult({ source, rows, truncated, affected_rows }: Fetched, me
 export const TYPES_SQL = `
 select t.oid::int8 as oid, format_type(t.oid, null) as name, coalesce(nullif(e.typbasetype, 0), e.oid)::int8 as item,
   format_type(e.oid, null) as item_name, e.typdelim::text as delimiter
-from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem and t.typcategory = 'A'
+from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
 where t.oid = any($1::oid[])`;
 
 export function learnTypes(rows: readonly Row[], memory: Memory): void {

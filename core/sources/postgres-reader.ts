@@ -42,6 +42,16 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
   let rows: RowSink | null = null;
   let onTruncated = () => {};
 
+  /** What cannot be read, such as a value that is longer than its message, ends the session and not the program. */
+  function read(bytes: Buffer): void {
+    try {
+      readMessages(bytes);
+    } catch {
+      ended = true;
+      onStrange();
+    }
+  }
+
   function take(chunk: Buffer): void {
     if (ended) return;
     if (resting || held.length > 0) {
@@ -56,7 +66,7 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
     read(chunk);
   }
 
-  function read(bytes: Buffer): void {
+  function readMessages(bytes: Buffer): void {
     let at = 0;
     let slice = 0;
     let text = '';

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { isCode, LOST, translateError } from './postgres-errors.ts';
+import { isCode, isDriverFault, LOST, translateError } from './postgres-errors.ts';
 import { fetchRows } from './postgres-fetch.ts';
 import type { Fetched, Memory, SourceColumns } from './postgres-plan.ts';
 import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './postgres-session.ts';
@@ -139,6 +139,7 @@ async function stoppable<Result>(session: PostgresSession, signal: AbortSignal, 
     signal.throwIfAborted();
     return result;
   } catch (error) {
+    if (isDriverFault(error)) session.abandon();
     throw signal.aborted ? signal.reason : error;
   } finally {
     signal.removeEventListener('abort', stop);
@@ -170,6 +171,7 @@ export async function describeStatements(
         return describe(statement, true);
       })
       .catch((error: unknown) => {
+        if (isDriverFault(error)) session.abandon();
         const translated = translateError(error, { database, text: statement.text });
         if (translated.reason === LOST) throw translated;
         return translated;

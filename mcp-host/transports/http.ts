@@ -35,18 +35,20 @@ export interface HttpOptions {
 /**
  * @param listener number of the listener that took the request. @param address of the caller.
  * @param received is called once the whole request was read: from then on the caller may wait in silence.
+ * @param ending is called before a stream that answers ends: its connection may idle out again.
  */
 export type HostFetch = (
   request: Request,
   listener: number,
   address: () => string,
   received?: () => void,
+  ending?: () => void,
 ) => Promise<Response> | Response;
 
 /** The routes of the host: `/mcp`, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
   const { allowed_hosts, serving } = options;
-  return (request, listener, socket_address, received) => {
+  return (request, listener, socket_address, received, ending) => {
     const address = () => addressOf(request, socket_address(), options);
     const path = pathOf(request.url);
     const probed = options.probes(path, request);
@@ -65,7 +67,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     }
     if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
     const answered = is_mcp
-      ? answer(path, request, listener, now, address, options, received)
+      ? answer(path, request, listener, now, address, options, received, ending)
       : path === '/health'
         ? answerHealth(request, options)
         : answerAuth(path, request, now, address, options);
@@ -110,6 +112,7 @@ async function answer(
   address: () => string,
   options: HttpOptions,
   received?: () => void,
+  ending?: () => void,
 ): Promise<Response> {
   const { dispatch, auth, sse } = options;
   if ('idle' in now) {
@@ -129,7 +132,7 @@ async function answer(
   if (sse_method !== undefined && request.method !== sse_method) return wrongMethod(sse_method);
   if (sse_method === 'GET') return sse.open(caller, listener, address());
   if (sse_method === 'POST') return sse.post(request, caller);
-  const exchange = { request, registry: now, caller, address, listener };
+  const exchange = { request, registry: now, caller, address, listener, ...(ending && { ending }) };
   if (request.method === 'GET') return dispatch.get(exchange);
   if (request.method === 'DELETE') return dispatch.delete(exchange);
   if (request.method !== 'POST') return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });
@@ -149,8 +152,11 @@ function wantsEvents(request: Request): boolean {
 async function asEvent(response: Response): Promise<Response> {
   if (response.status !== 200 || response.headers.get('content-type') !== 'application/json') return response;
   const headers = new Headers(response.headers);
+  const bytes = Buffer.from(`event: message\ndata: ${await response.text()}\n\n`);
   headers.set('content-type', 'text/event-stream');
-  return new Response(`event: message\ndata: ${await response.text()}\n\n`, { headers });
+  // One piece is no stream: its connection may idle out like any other.
+  headers.set('content-length', String(bytes.length));
+  return new Response(bytes, { headers });
 }
 
 /** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */

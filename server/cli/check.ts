@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Env, EnvError, redisUrl } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
+import { createMemoryKv } from '#core/kv/memory.ts';
 import { createRedisKv } from '#core/kv/redis.ts';
 import { secretFaults } from '#core/services/keys.ts';
 import type { Store } from '#core/db/open.ts';
@@ -68,7 +69,7 @@ async function writable(folder: string): Promise<boolean> {
 async function checkKv(env: Env): Promise<Finding> {
   const subject = 'key-value store';
   if (env.SVC_KV === 'memory') return ok(subject, 'In the memory of the one server.');
-  const kv = createRedisKv(redisUrl(env), () => undefined);
+  const kv = createRedisKv({ url: redisUrl(env), meanwhile: createMemoryKv(() => Date.now()), onChange: () => undefined });
   const late = Bun.sleep(REDIS_MS).then(() => false);
   const answered = kv.get('check').then(
     () => true,

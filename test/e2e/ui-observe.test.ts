@@ -266,7 +266,7 @@ const PAGES: readonly (readonly [string, string, string])[] = [
   ['logs', '/logs', '.log-line'],
   ['calls', '/logs?view=requests', 'tr[data-row]'],
   ['queue', '/queue', '.queue-bar'],
-  ['flow', '/flow', '.flow-node'],
+  ['flow', '/flow?view=graph', '.flow-node'],
   ['flow-list', '/flow?view=list', '.flow-rows a'],
 ];
 

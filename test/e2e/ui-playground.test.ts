@@ -44,6 +44,7 @@ browserTest(
     const { page, context, faults } = await signedIn(1280, 'light');
     await page.goto(`${programs.url}/playground?tool=list_orders`);
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
+    await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await page.getByText('This argument is required.').first().waitFor();
     await expectAccessible(page, 'a form with faults');

@@ -182,11 +182,14 @@ test('a flood of made-up tokens stops being passed on; those who are known do no
   expect([await statusWith('good'), await statusWith('unknown')]).toEqual([200, 429]);
 });
 
-test.each([0, 60])('a client that sends far more requests at once than attempts may fail comes in (%i s kept)', async (seconds) => {
-  await deploy({ introspection_cache_ttl_seconds: seconds });
-  const statuses = await Promise.all(Array.from({ length: 150 }, () => statusWith('good')));
-  expect(statuses.filter((status) => status !== 200)).toEqual([]);
-});
+test.each([0, 60])(
+  'a client that sends far more requests at once than attempts may fail comes in (%i s kept)',
+  async (seconds) => {
+    await deploy({ introspection_cache_ttl_seconds: seconds });
+    const statuses = await Promise.all(Array.from({ length: 150 }, () => statusWith('good')));
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  },
+);
 
 test('a deploy with other settings forgets every answer', async () => {
   expect(await statusWith('good')).toBe(200);

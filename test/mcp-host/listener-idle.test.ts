@@ -1,13 +1,18 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { createListener, type Listener } from '#mcp-host/listener.ts';
+import { tell } from '#mcp-host/tell.ts';
 import type { HostFetch } from '#mcp-host/transports/http.ts';
 
 let listener: Listener | null = null;
 afterEach(() => listener?.close(0));
 
 const encoder = new TextEncoder();
-const slowly: HostFetch = async (request, _listener, _address, received) => {
+const slowly: HostFetch = async (request, _listener, _address, received, ending) => {
+  if (request.headers.has('x-told')) {
+    received?.();
+    return tell({ progress_token: 1, log_level: null }, 'tool', () => Bun.sleep(2_000).then(() => '{}'), ending);
+  }
   if (request.method === 'GET') {
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {
@@ -55,6 +60,13 @@ describe('a connection that says nothing', () => {
     const times = await Promise.all([closedAfter(port, half), closedAfter(port, whole, half)]);
     expect(Math.max(...times)).toBeLessThan(12_000);
   }, 15_000);
+
+  test('after a stream that answered a call is closed', async () => {
+    const { port } = await open();
+    const told = 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Told: 1\r\nContent-Length: 0\r\n\r\n';
+    const time = await Promise.race([closedAfter(port, told), Bun.sleep(20_000)]);
+    expect(time).toBeGreaterThan(1_900);
+  }, 30_000);
 
   test('lives while a call runs, and while a stream is quiet', async () => {
     const { url } = await open();

@@ -149,6 +149,7 @@ describe('the stateless revision', () => {
   });
 });
 
+const NESTED: unknown = JSON.parse(`${'['.repeat(8_000)}${']'.repeat(8_000)}`);
 const raw = (init: RequestInit) => fetch(host.mcp, { method: 'POST', ...init });
 
 describe('the transport', () => {
@@ -180,6 +181,16 @@ describe('the transport', () => {
     expect((await rpc(host.mcp, { id: 2, method: 'ping' })).status).toBe(200);
   });
 
+  test.each([
+    ['completion/complete', { ref: { type: 'ref/resource', uri: NESTED }, argument: { name: 'x', value: '' } }],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: NESTED }, argument: { name: 'x', value: '' } }],
+    ['tools/call', { name: NESTED, _meta: { progressToken: 1 } }],
+  ])('a name that is no text is the fault of the caller, however deep it is: %s', async (method, params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const response = await raw({ body, headers: { ...json, accept: 'application/json, text/event-stream' } });
+    expect(await response.text()).toContain('-32602');
+  });
+
   test('other methods and paths are refused', async () => {
     expect((await fetch(host.mcp, { method: 'PUT' })).status).toBe(405);
     expect((await fetch(host.mcp)).status).toBe(405);
@@ -194,6 +205,8 @@ describe('the transport', () => {
       headers: { ...json, accept: 'text/event-stream' },
     });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
+    // Else its connection would count as a stream, which never idles out.
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
     expect(await response.text()).toBe('event: message\ndata: {"jsonrpc":"2.0","id":3,"result":{}}\n\n');
   });
 

@@ -188,7 +188,9 @@ test.each([
   const host = await testHost(folder.directory, control.url, { rates, trusted_proxies });
   try {
     await until(() => control.haves.length > 0);
-    await control.deploy(snapshotOf(1, { connections: [connection], resources: [resourceOf(connection, 'shop://all', 'select 1 as one')] }));
+    await control.deploy(
+      snapshotOf(1, { connections: [connection], resources: [resourceOf(connection, 'shop://all', 'select 1 as one')] }),
+    );
     const results = [];
     for (const last of [1, 2, 2].slice(0, expected.length)) {
       const headers = { 'x-forwarded-for': `198.51.100.7, 192.0.2.${last}` };

@@ -10,10 +10,20 @@ const behind = Bun.serve({
   idleTimeout: 0,
   async fetch(request) {
     const text = await request.text();
+    if (text === 'events') return new Response(told(), { headers: { 'content-type': 'text/event-stream' } });
     await Bun.sleep(6_000);
     return new Response(text);
   },
 });
+const told = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode('data: one\n\n'));
+      await Bun.sleep(2_500);
+      controller.enqueue(new TextEncoder().encode('data: two\n\n'));
+      controller.close();
+    },
+  });
 let s: ListeningServer;
 let cookie: string;
 beforeAll(async () => {
@@ -55,6 +65,15 @@ test('a half-sent request is closed, the first of a connection and a later one; 
   const control = `GET /api/internal/hosts/stream?id=h1 HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${s.service_token}\r\n\r\n`;
   const closed = await Promise.all([half, [whole, half], live_log, control].map((texts) => isClosed(...[texts].flat())));
   expect(closed).toEqual([true, true, false, false]);
+}, 15_000);
+
+test('a connection whose stream has ended is closed, and no sooner', async () => {
+  const events = 'POST /agent-mcp/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nevents';
+  const [closed, text] = await Promise.all([
+    isClosed(events),
+    fetch(`${s.url}/agent-mcp/mcp`, { method: 'POST', body: 'events' }).then((response) => response.text()),
+  ]);
+  expect([closed, text]).toEqual([true, 'data: one\n\ndata: two\n\n']);
 }, 15_000);
 
 test('what is forwarded may take long', async () => {

@@ -96,7 +96,7 @@ test('a reader hears hello, the last 500 lines in their order, then each line as
   expect(frames[0]).toMatchObject({ type: 'hello' });
   expect(lines(frames).map(({ message }) => message)).toEqual(Array.from({ length: 500 }, (_, n) => `line ${n + 200}`));
   const numbers = lines(frames).map(({ seq }) => seq ?? 0);
-  expect(numbers.every((seq, n) => n === 0 || seq === (numbers[n - 1] ?? 0) + 1)).toBe(true);
+  expect(numbers.every((seq, n) => n === 0 || seq > (numbers[n - 1] ?? 0))).toBe(true);
   s.log.from('tls').warning('late', { domain: 'example.com' });
   await until(() => lines(frames).length === 501, 2_000);
   const { seq: _, timestamp: __, ...frame } = frames.at(-1) as Frame & { timestamp: string };

@@ -73,9 +73,7 @@ describe('the list of parameters', () => {
   });
 
   test('fields that say nothing are not sent, and the rules are told in words', () => {
-    expect(trimmed({ ...parameter({ name: 'a' }), minimum: undefined, enum: [] } as unknown as Parameter)).toEqual(
-      parameter({ name: 'a' }),
-    );
+    expect(trimmed({ ...parameter({ name: 'a' }), enum: [] })).toEqual(parameter({ name: 'a' }));
     expect(rulesInWords(parameter({ name: 'a', minimum: 1, maximum: 5, enum: [1, 2, 3, 4] }))).toBe(
       'one of 1, 2, 3 and 1 more · 1 to 5',
     );

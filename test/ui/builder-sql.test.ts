@@ -29,22 +29,9 @@ describe('parameters', () => {
   });
 
   const fragment = fc.constantFrom(
-    ...[
-      "'a :s'",
-      '"i :s"',
-      '`b`',
-      '-- c :s\n',
-      '/* :s */',
-      '/* /* */ */',
-      '$$ :s $$',
-      "E'\\''",
-      "'it''s'",
-      ':a',
-      ':b_1',
-      '::int',
-    ],
-    ...['x', 'array', 'select', ' ', '\n', ',', '(', ')', '[', ']', '[[', ']]', '1', '1.5', '1:', ':=', '?', '$1', '@v', ';'],
-    ...['# :s\n', '-', '--', 'e', '=', '<@', '->>', '$', '[n :s]', 'é', "x'ff'"],
+    ...`'a :s'|"i :s"|\`b\`|-- c :s\n|/* :s */|/* /* */ */|$$ :s $$|E'\\''|'it''s'|:a|:b_1|::int|x|array|select| |\n|,|(|)|[|]|[[|]]|1|1.5|1:|:=`
+      .split('|')
+      .concat("?|$1|@v|;|# :s\n|-|--|e|=|<@|->>|$|[n :s]|é|x'ff'".split('|')),
   );
   test.each(DIALECTS)('are those that the server finds (%s)', (dialect) => {
     fc.assert(

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
 import { createDeployment } from '#ui/src/kernel/deployment.ts';
-import { ADVICE, signature } from '#ui/src/pages/overview/advice.ts';
-import { clientExamples, restExample } from '#ui/src/pages/overview/examples.ts';
+import { ADVICE } from '#ui/src/pages/connections/words.ts';
+import { clientExamples } from '#ui/src/pages/overview/examples.ts';
 import { TestResult } from '#core/contract/connections.ts';
 
 const state = (snapshot_version: number, pending_changes: number) => ({
@@ -82,20 +82,10 @@ test('the texts to paste are valid for a shell and for the clients that read JSO
   expect(text('claude')).toBe('claude mcp add --transport http ada-s-shop http://127.0.0.1:8080/mcp');
   expect(JSON.parse(text('cursor'))).toEqual({ mcpServers: { 'ada-s-shop': { url: 'http://127.0.0.1:8080/mcp' } } });
 
-  const script = `curl() { printf '%s\\n' "$@"; }\n${text('curl')}\n${restExample('http://h', "o'neil", '/tools', { name: "it's" })}`;
+  const script = `curl() { printf '%s\\n' "$@"; }\n${text('curl')}`;
   const shell = Bun.spawn(['sh', '-c', script], { stdout: 'pipe' });
   const words = (await new Response(shell.stdout).text()).split('\n');
   expect(await shell.exited).toBe(0);
   const bodies = words.filter((word) => word.startsWith('{')).map((word) => JSON.parse(word) as Record<string, unknown>);
-  expect(bodies).toMatchObject([{ method: 'tools/list' }, { username: "o'neil" }, { name: "it's" }]);
-});
-
-test('a tool reads like a function with its optional parameters marked', () => {
-  const parameter = { description: '', required: true };
-  expect(
-    signature([
-      { ...parameter, name: 'id', type: 'integer' },
-      { ...parameter, name: 'tags', type: 'array', items: 'string', required: false },
-    ]),
-  ).toBe('id: integer, tags?: string[]');
+  expect(bodies).toMatchObject([{ method: 'tools/list' }]);
 });

@@ -15,6 +15,7 @@ import {
   toRows,
   totalsOf,
 } from '#ui/src/kernel/metrics.ts';
+import { keepSamples, type QueueMetrics, queueState } from '#ui/src/kernel/metrics-queue.ts';
 
 const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
   id: null,
@@ -85,4 +86,28 @@ test('a figure leads to the calls behind it', () => {
     '/logs?view=requests&kind=tool&name=a+b&outcome=failed&range=1h',
   );
   expect([metricsHref('24h'), metricsHref('1h', 'tool:a')]).toEqual(['/metrics?', '/metrics?period=1h&of=tool%3Aa']);
+});
+
+test('a queue is full when calls wait or every place is taken, and what it did is remembered for a while', () => {
+  const queue = (active: number, waiting: number): QueueMetrics => ({
+    name: 'shop',
+    active,
+    waiting,
+    limit: 4,
+    completed: 0,
+    rejected: 0,
+    timed_out: 0,
+    avg_wait_ms: 0,
+    p95_wait_ms: 0,
+  });
+  expect([undefined, queue(0, 0), queue(2, 0), queue(4, 0), queue(1, 1)].map(queueState)).toEqual([
+    'idle',
+    'calm',
+    'busy',
+    'full',
+    'full',
+  ]);
+  let kept: ReturnType<typeof keepSamples> = new Map([['gone', [{ active: 1, waiting: 0 }]]]);
+  for (let n = 0; n < 70; n++) kept = keepSamples(kept, { c1: queue(n, 0) });
+  expect([kept.has('gone'), kept.get('c1')?.length, kept.get('c1')?.at(-1)]).toEqual([false, 60, { active: 69, waiting: 0 }]);
 });

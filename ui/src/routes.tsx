@@ -152,7 +152,48 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/history/history.tsx')).History,
   },
   // Access
+  {
+    path: '/access',
+    title: 'MCP access',
+    audience: 'member',
+    nav: { group: 'Access', icon: 'link' },
+    load: async () => (await import('./pages/access/access.tsx')).Access,
+  },
+  {
+    path: '/agents',
+    title: 'Agent access',
+    audience: 'member',
+    nav: { group: 'Access', icon: 'bot' },
+    load: async () => (await import('./pages/agents/agents.tsx')).Agents,
+  },
   // System
+  {
+    path: '/transfer',
+    title: 'Import/Export',
+    audience: 'member',
+    nav: { group: 'System', icon: 'swap' },
+    load: async () => (await import('./pages/transfer/transfer.tsx')).Transfer,
+  },
+  {
+    path: '/settings',
+    title: 'Settings',
+    audience: 'member',
+    nav: { group: 'System', icon: 'sliders' },
+    load: async () => (await import('./pages/settings/settings.tsx')).Settings,
+  },
+  {
+    path: '/settings/:part',
+    title: 'Settings',
+    audience: 'member',
+    load: async () => (await import('./pages/settings/settings.tsx')).Settings,
+  },
+  {
+    path: '/account',
+    title: 'Account',
+    audience: 'member',
+    nav: { group: 'System', icon: 'user' },
+    load: async () => (await import('./pages/account/account.tsx')).Account,
+  },
   {
     path: '/welcome',
     title: 'First steps',

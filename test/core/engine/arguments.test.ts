@@ -94,7 +94,11 @@ describe('values that are refused, with a sentence', () => {
     [{ type: 'date' }, '2023-13-01', 'x must be a date of the form YYYY-MM-DD.'],
     [{ type: 'uuid' }, 'x', 'x must be a UUID.'],
     [{ type: 'json' }, nested(65), 'x must be nested at most 64 levels deep.'],
-    [{ type: 'array', items: 'json' }, [nested(65)], 'x has a wrong element at position 1: it must be nested at most 64 levels deep.'],
+    [
+      { type: 'array', items: 'json' },
+      [nested(65)],
+      'x has a wrong element at position 1: it must be nested at most 64 levels deep.',
+    ],
     [{ type: 'array', items: 'integer' }, 1, 'x must be an array.'],
     [{ type: 'array', items: 'integer' }, [1, 'a'], 'x has a wrong element at position 2: it must be an integer.'],
     [{ type: 'array', items: 'integer' }, [null], 'x has a wrong element at position 1: it must be an integer.'],

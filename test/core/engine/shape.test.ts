@@ -35,8 +35,18 @@ describe('structured results', () => {
     ['value', people, { value: 1 }],
     ['value', nobody, { value: null }],
     ['value', changed, { value: null, affected_rows: 3 }],
+    ['row', { ...people, truncated: true }, { row: { id: 1, name: 'Ada' } }],
   ] as const)('%s of %p is %p', (return_type, result, expected) => {
     expect(shape(result, return_type, null)).toEqual({ structured: expected, text: null, media: null, note: null });
+  });
+
+  test('a first row that does not fit is not the same as none', () => {
+    const cut = { ...nobody, truncated: true };
+    const note = expect.stringContaining('max_bytes');
+    expect(shape(cut, 'row', null)).toMatchObject({ structured: { row: null, truncated: true }, note });
+    expect(shape(cut, 'value', null)).toMatchObject({ structured: { value: null, truncated: true }, note });
+    expect(() => shape(cut, 'image', null)).toThrow('The first row is larger than a call may return.');
+    expect(() => shapeResource(cut, 'image/png', null)).toThrow('The first row is larger than a call may return.');
   });
 
   test('a row keeps only the row of a repeated column name that the driver renamed', () => {

@@ -129,7 +129,11 @@ describe.skipIf(!reachable.mysql)('MariaDB values', () => {
     const huge = sql('SELECT id FROM every_type WHERE huge = ?', ['18446744073709551615'], ['integer']);
     expect((await source.query(huge, READ)).rows).toHaveLength(1);
     const exact = '12345678901234567890.123456789';
-    const sums = sql('SELECT ? AS a, ? + 1 AS b, CAST(? AS DECIMAL(40, 9)) = ? AS same', [exact, exact, exact, exact], Array.from({ length: 4 }, () => 'number'));
+    const sums = sql(
+      'SELECT ? AS a, ? + 1 AS b, CAST(? AS DECIMAL(40, 9)) = ? AS same',
+      [exact, exact, exact, exact],
+      Array.from({ length: 4 }, () => 'number'),
+    );
     const sum = '12345678901234567891.123456789';
     expect((await source.query(sums, READ)).rows).toEqual([{ a: exact, b: sum, same: 1 }]);
     const quoted = sql('SELECT ? AS a', [`'; DROP TABLE every_type; -- \\`]);

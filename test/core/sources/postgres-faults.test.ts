@@ -113,6 +113,21 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     });
   });
 
+  test.each([FIXED, READ, WRITE])('rows that are no rows end the call, not the program (%j)', async (mode) => {
+    // The first value claims to go on far beyond its message.
+    const value = Buffer.from([0, 0, 0, 6, ...Buffer.from('marked')]);
+    const { source } = await through({
+      toClient(bytes) {
+        const at = bytes.indexOf(value);
+        if (at >= 0) bytes.writeInt32BE(0x7f_ff_ff_00, at);
+        return bytes;
+      },
+    });
+    const { code } = await refusal(source.query(sql(`select 'mark' || 'ed' as a, 1 as b`), mode));
+    expect(['database_unreachable', 'internal']).toContain(code);
+    expect(await ask(source, 'select 1 as one', mode)).toEqual({ one: 1 });
+  });
+
   test('a write whose commit was sent is not cancelled any more', async () => {
     const caller = new AbortController();
     const { source } = await through({

@@ -51,12 +51,15 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
     expect((await source.query(sql('select pg_backend_pid() as pid'), FIXED)).rows).toEqual(before.rows);
   });
 
-  test.each([FIXED, READ])('a document nested too deeply to be read comes as its text, and the next call is served (%j)', async (options) => {
-    const deep = `${'['.repeat(6_000)}1234567890123456789${']'.repeat(6_000)}`;
-    const text = `select (repeat('[', 6000) || '1234567890123456789' || repeat(']', 6000))::json as doc`;
-    expect((await source.query(sql(text), options)).rows).toEqual([{ doc: deep }]);
-    expect((await source.query(sql(`select '[1]'::json as doc`), options)).rows).toEqual([{ doc: [1] }]);
-  });
+  test.each([FIXED, READ])(
+    'a document nested too deeply to be read comes as its text, and the next call is served (%j)',
+    async (options) => {
+      const deep = `${'['.repeat(6_000)}1234567890123456789${']'.repeat(6_000)}`;
+      const text = `select (repeat('[', 6000) || '1234567890123456789' || repeat(']', 6000))::json as doc`;
+      expect((await source.query(sql(text), options)).rows).toEqual([{ doc: deep }]);
+      expect((await source.query(sql(`select '[1]'::json as doc`), options)).rows).toEqual([{ doc: [1] }]);
+    },
+  );
 
   test('the extremes of whole numbers are read as they are', async () => {
     const text = `select '-2147483648'::int as least, 2147483647 as most, (-32768)::int2 as small, 4294967295::oid as oid, 0 as zero`;

@@ -1,4 +1,5 @@
 import { sparkPath } from '#ui/src/kernel/metrics.ts';
+import './chart.css';
 
 const WIDTH = 120;
 const HEIGHT = 28;

@@ -32,6 +32,10 @@ export interface PlotOptions {
 
 const AXIS_PX = 56;
 const DAY = 86_400;
+/** A single call is a small bar. */
+const LEAST_TOP = 4;
+/** Whole numbers only: there is no half call, and less than a millisecond is nothing. */
+const VALUE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 const HOURS = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const DAYS = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
@@ -74,7 +78,7 @@ export function createPlot(options: PlotOptions): Plot {
       legend: { show: false },
       scales: {
         x: { time: true, range: (_, from, to) => [from, to + step_seconds()] },
-        y: { range: (_, _least, most) => [0, most > 0 ? most * 1.08 : 1] },
+        y: { range: (_, _least, most) => [0, Math.max(most * 1.08, LEAST_TOP)] },
       },
       cursor: {
         x: true,
@@ -85,7 +89,14 @@ export function createPlot(options: PlotOptions): Plot {
       },
       axes: [
         { ...axis, grid: { show: false }, size: 28, space: 64, values: timeTexts, incrs: TIME_STEPS },
-        { ...axis, grid, size: AXIS_PX, space: 36, values: (_, splits) => splits.map((value) => format(value)) },
+        {
+          ...axis,
+          grid,
+          size: AXIS_PX,
+          space: 36,
+          incrs: VALUE_STEPS,
+          values: (_, splits) => splits.map((value) => format(value)),
+        },
       ],
       series: [{}, ...options.series.map(toSeries)],
       hooks: {

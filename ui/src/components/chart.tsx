@@ -21,6 +21,8 @@ interface ChartProps {
   format: (value: number) => string;
   height?: number;
   sync?: string;
+  /** Said in place of a drawing in which nothing is. */
+  empty?: string;
   /** A point was pressed, or Enter on it. */
   onPick?: (index: number) => void;
 }
@@ -171,6 +173,9 @@ export function Chart(props: ChartProps) {
             </div>
           )}
         </Show>
+        <Show when={props.times.length > 0 && isBlank(props.series) ? props.empty : undefined}>
+          {(sentence) => <p class="chart-empty">{sentence()}</p>}
+        </Show>
         <span ref={(element) => (probe = element)} hidden />
       </div>
       <p id={`${id}-help`} class="visually-hidden">
@@ -219,6 +224,8 @@ function FigureTable(props: ChartProps) {
   );
 }
 
+const isBlank = (series: readonly ChartSeries[]): boolean =>
+  series.every(({ values }) => values.every((value) => value === null || value === 0));
 const toSeconds = (ms: number): number => ms / 1_000;
 const timeOf = (ms: number | undefined): string => (ms === undefined ? '' : POINT_TIME.format(ms));
 

@@ -75,7 +75,7 @@ export function writeEntry(value: unknown): string | undefined {
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object' && !String(item).includes('\n'))) {
     return value.join('\n');
   }
-  return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
+  return JSON.stringify(value, null, 2);
 }
 
 /** The arguments of a call. An entry that is left empty is not given, except a text that was entered on purpose. */

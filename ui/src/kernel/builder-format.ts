@@ -28,7 +28,7 @@ export function formatSql(sql: string, dialect: Dialect, format: Formatter): str
   const blocks = optionalBlocks(sql, scanSql(sql, dialect));
   if (sql.includes(OPEN) || sql.includes(CLOSE)) return undefined;
   let prepared = sql;
-  for (const { start, end } of [...blocks].reverse()) {
+  for (const { start, end } of blocks.toReversed()) {
     prepared = `${prepared.slice(0, start)} ${OPEN} ${prepared.slice(start + 2, end - 2)} ${CLOSE} ${prepared.slice(end)}`;
   }
   let formatted: string;

@@ -1,7 +1,7 @@
 /** A cell as text; null is told apart from the empty text by whoever shows it. */
 export const cellText = (value: unknown): string => {
   if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -11,7 +11,8 @@ export interface CallSnippets {
 export function snippetsOf(name: OperationName, origin: string, body: Readonly<Record<string, unknown>>): CallSnippets {
   const { method, path }: Operation = operations[name];
   const { id, ...rest } = body;
-  const url = `${origin}${fullPath(path).replace('{id}', String(id ?? '{id}'))}`;
+  const place = typeof id === 'string' ? id : '{id}';
+  const url = `${origin}${fullPath(path).replace('{id}', place)}`;
   const json = JSON.stringify(rest, null, 2);
   const has_body = method === 'POST' || method === 'PATCH';
   const curl = [
@@ -20,11 +21,13 @@ export function snippetsOf(name: OperationName, origin: string, body: Readonly<R
     ...(has_body ? [`  -H 'Content-Type: application/json'`, `  -d ${shellQuote(json)}`] : []),
   ].join(' \\\n');
   const typescript = [
+    `import { env } from 'node:process';`,
+    '',
     `const response = await fetch(${JSON.stringify(url)}, {`,
     `  method: '${method}',`,
     has_body
-      ? `  headers: { authorization: \`Bearer \${process.env.SLUICE_TOKEN}\`, 'content-type': 'application/json' },`
-      : `  headers: { authorization: \`Bearer \${process.env.SLUICE_TOKEN}\` },`,
+      ? `  headers: { authorization: \`Bearer \${env.SLUICE_TOKEN}\`, 'content-type': 'application/json' },`
+      : `  headers: { authorization: \`Bearer \${env.SLUICE_TOKEN}\` },`,
     ...(has_body ? [`  body: JSON.stringify(${json.replaceAll('\n', '\n  ')}),`] : []),
     `});`,
     `if (!response.ok) throw new Error((await response.json()).detail);`,

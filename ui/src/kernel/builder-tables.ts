@@ -243,7 +243,7 @@ const filteredBy = (filters: readonly TableColumn[]): string =>
 
 function singular(words: string): string {
   if (/(?:ss|us|is)$/.test(words)) return words;
-  if (/ies$/.test(words)) return words.replace(/ies$/, 'y');
+  if (words.endsWith('ies')) return `${words.slice(0, -3)}y`;
   if (/(?:ses|xes|zes|ches|shes)$/.test(words)) return words.replace(/es$/, '');
   return words.replace(/s$/, '');
 }

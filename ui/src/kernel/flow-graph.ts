@@ -128,24 +128,51 @@ export function drawFlow(layout: FlowLayout, stats: Stats | undefined, filter: F
   };
   const groups = inOrder(placed.map(({ group }) => at(group)));
   const chips = placed.flatMap(({ members }, index) => chipsOf(groups[index], members));
-  const nodes = [...connections.map(at), ...chips, at(server)];
+  const beside = connections.map(at).map((node) =>
+    centred(
+      node,
+      groups.filter(({ connection_id }) => connection_id === node.id),
+      groups,
+    ),
+  );
+  const nodes = [...beside, ...chips, centred(at(server), groups, groups)];
   return { nodes, groups, edges: toEdges(nodes, groups), ...sizeOf([...nodes, ...groups]) };
 }
 
 const ORDER: readonly Kind[] = ['tool', 'resource', 'prompt'];
 const GAP = 20;
 
-/** Groups of one connection stand below each other as tools, resources, prompts, where no other stands between them. */
+/** Groups begin at one line; those of one connection stand below each other as tools, resources, prompts. */
 function inOrder(groups: readonly FlowGroup[]): FlowGroup[] {
+  const left = Math.min(...groups.map(({ x }) => x));
   return groups.map((group) => {
     const mine = groups.filter(({ connection_id }) => connection_id === group.connection_id);
-    const top = Math.min(...mine.map(({ y }) => y));
-    const bottom = Math.max(...mine.map(({ y, height }) => y + height));
-    const between = groups.some((other) => !mine.includes(other) && other.y < bottom && other.y + other.height > top);
-    if (between) return group;
+    if (isBroken(mine, groups)) return { ...group, x: left };
     const before = mine.filter(({ kind }) => ORDER.indexOf(kind) < ORDER.indexOf(group.kind));
-    return { ...group, y: top + before.reduce((sum, { height }) => sum + height + GAP, 0) };
+    return { ...group, x: left, y: spanOf(mine).top + before.reduce((sum, { height }) => sum + height + GAP, 0) };
   });
+}
+
+const spanOf = (groups: readonly FlowGroup[]) => ({
+  top: Math.min(...groups.map(({ y }) => y)),
+  bottom: Math.max(...groups.map(({ y, height }) => y + height)),
+});
+
+/** Whether another group stands among these. */
+function isBroken(mine: readonly FlowGroup[], all: readonly FlowGroup[]): boolean {
+  const { top, bottom } = spanOf(mine);
+  return all.some((other) => !mine.includes(other) && other.y < bottom && other.y + other.height > top);
+}
+
+/** Beside the middle of its groups, where that is a place of its own. */
+function centred<N extends { readonly y: number; readonly height: number }>(
+  node: N,
+  mine: readonly FlowGroup[],
+  all: readonly FlowGroup[],
+): N {
+  if (mine.length === 0 || isBroken(mine, all)) return node;
+  const { top, bottom } = spanOf(mine);
+  return { ...node, y: Math.round((top + bottom - node.height) / 2) };
 }
 
 function toEntities(layout: FlowLayout, stats: Stats | undefined): Omit<FlowNode, 'x' | 'y'>[] {

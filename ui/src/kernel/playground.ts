@@ -105,7 +105,7 @@ export function createPlayground(options: Pick<McpClientOptions, 'fetch' | 'onSe
     loads += 1;
     const mine = loads;
     setLoading(true);
-    const lists = [];
+    const lists: Offer[] = [];
     // One after the other: a session has to be open before the second one.
     for (const { noun, method, member } of LISTS) {
       const answer = await client.list(method, member);
@@ -118,7 +118,7 @@ export function createPlayground(options: Pick<McpClientOptions, 'fetch' | 'onSe
       lists.push(...(answer.items ?? []).map((item) => toOffer(noun, item)));
     }
     setRefusal(undefined);
-    setOffers(lists);
+    setOffers((before) => lists.map((offer) => sameAs(offer, before)));
     setLoading(false);
   };
 
@@ -193,6 +193,12 @@ export function createPlayground(options: Pick<McpClientOptions, 'fetch' | 'onSe
     },
     close: () => client.close(),
   };
+}
+
+/** The object that stood for it before, when nothing changed: what a person has filled in stays. */
+function sameAs(offer: Offer, before: readonly Offer[] = []): Offer {
+  const known = before.find(({ key }) => key === offer.key);
+  return known !== undefined && JSON.stringify(known.listing) === JSON.stringify(offer.listing) ? known : offer;
 }
 
 function toOffer(noun: Noun, listing: Members): Offer {

@@ -151,6 +151,28 @@ CREATE TABLE "host_reports" (
 	"reported_at" text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "hosts" (
+	"id" text PRIMARY KEY NOT NULL,
+	"server" text NOT NULL,
+	"connection" text NOT NULL,
+	"connected_at" text NOT NULL,
+	"seen_at" double precision NOT NULL,
+	"acks" integer NOT NULL,
+	"url" text,
+	"snapshot_version" integer,
+	"checksum" text,
+	"load_ms" double precision,
+	"error" text,
+	"probe" text,
+	"probe_error" text
+);
+--> statement-breakpoint
+CREATE TABLE "leases" (
+	"name" text PRIMARY KEY NOT NULL,
+	"holder" text NOT NULL,
+	"until" double precision NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "mcp_tokens" (
 	"id" text PRIMARY KEY NOT NULL,
 	"name" text NOT NULL,

@@ -163,6 +163,28 @@ CREATE TABLE `host_reports` (
 );
 --> statement-breakpoint
 CREATE INDEX `host_reports_time` ON `host_reports` (`reported_at`);--> statement-breakpoint
+CREATE TABLE `hosts` (
+	`id` text PRIMARY KEY NOT NULL,
+	`server` text NOT NULL,
+	`connection` text NOT NULL,
+	`connected_at` text NOT NULL,
+	`seen_at` real NOT NULL,
+	`acks` integer NOT NULL,
+	`url` text,
+	`snapshot_version` integer,
+	`checksum` text,
+	`load_ms` real,
+	`error` text,
+	`probe` text,
+	`probe_error` text
+);
+--> statement-breakpoint
+CREATE TABLE `leases` (
+	`name` text PRIMARY KEY NOT NULL,
+	`holder` text NOT NULL,
+	`until` real NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `mcp_tokens` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

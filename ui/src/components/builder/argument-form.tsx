@@ -4,6 +4,7 @@ import { TextArea, TextField } from '#ui/src/components/field.tsx';
 import { Select } from '#ui/src/components/select.tsx';
 import { type Entered, writeEntry } from '#ui/src/kernel/builder-arguments.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
+import './result.css';
 
 /** A value for each parameter, in a field of its type. What is empty is not given. */
 export function ArgumentForm(props: {

@@ -1,4 +1,4 @@
-import { createSignal, type JSX, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
@@ -27,7 +27,8 @@ interface BuilderFrameProps {
   model: () => JSX.Element;
   script: () => JSX.Element;
   onRun: () => void;
-  /** Further commands for the palette, while the page is there. */
+  /** Raised when somebody wants to see what it does: below the form of a small screen it is out of sight. */
+  reveal: number;
   children: JSX.Element;
 }
 
@@ -36,6 +37,17 @@ export function BuilderFrame(props: BuilderFrameProps) {
   const { commands } = useKernel();
   const [element, setElement] = createSignal<HTMLFormElement>();
   const save = () => element()?.requestSubmit();
+  let aside: HTMLElement | undefined;
+  createEffect(
+    on(
+      () => props.reveal,
+      () => {
+        if (aside !== undefined && aside.getBoundingClientRect().top > window.innerHeight * 0.75)
+          aside.scrollIntoView({ block: 'start' });
+      },
+      { defer: true },
+    ),
+  );
 
   const press = (event: KeyboardEvent) => {
     if (event.defaultPrevented || !(event.ctrlKey || event.metaKey)) return;
@@ -48,9 +60,12 @@ export function BuilderFrame(props: BuilderFrameProps) {
     window.addEventListener('keydown', press);
     onCleanup(() => window.removeEventListener('keydown', press));
   });
+  // What the page can do does not change while it is there.
+  // oxlint-disable-next-line solid/reactivity
+  const title = props.save;
   onCleanup(
     commands.register([
-      { id: 'builder:save', title: props.save, group: 'This page', keywords: 'ctrl s', run: save },
+      { id: 'builder:save', title, group: 'This page', keywords: 'ctrl s', run: save },
       { id: 'builder:run', title: 'Run the preview', group: 'This page', keywords: 'ctrl enter', run: () => props.onRun() },
     ]),
   );
@@ -78,7 +93,13 @@ export function BuilderFrame(props: BuilderFrameProps) {
           </div>
         </div>
       </form>
-      <aside class="builder-side panel" aria-label="What it does">
+      <aside
+        ref={(element) => {
+          aside = element;
+        }}
+        class="builder-side panel"
+        aria-label="What it does"
+      >
         <Tabs
           label="What it does"
           value={props.side}

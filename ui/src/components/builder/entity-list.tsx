@@ -194,9 +194,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               id: 'tags',
               head: 'Tags',
               narrow: 'hide',
-              cell: ({ tags }) => (
+              cell: (entity) => (
                 <span class="row">
-                  <For each={tags}>{(tag) => <span class="tag">{tag}</span>}</For>
+                  <For each={entity.tags}>{(tag) => <span class="tag">{tag}</span>}</For>
                 </span>
               ),
             },
@@ -218,7 +218,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
               head: 'Changed',
               narrow: 'hide',
               sort: ({ updated_at }) => updated_at,
-              cell: ({ updated_at }) => <Ago iso={updated_at} />,
+              cell: (entity) => <Ago iso={entity.updated_at} />,
             },
           ]}
           actions={(entity) => (

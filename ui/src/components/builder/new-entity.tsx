@@ -16,7 +16,7 @@ interface NewWords {
 }
 
 /** The page of something that is not stored yet; `?from=id` begins it as a copy. */
-export function NewEntity<D, E extends { readonly id: string }>(props: {
+export function NewEntity<D>(props: {
   noun: EntityNoun;
   words: NewWords;
   /** What is copied, without its own name and address. */
@@ -26,7 +26,7 @@ export function NewEntity<D, E extends { readonly id: string }>(props: {
     readonly initial: D;
     readonly connections: readonly Connection[];
     readonly tags: readonly string[];
-    readonly onSaved: (entity: E) => void;
+    readonly onSaved: (entity: { readonly id: string }) => void;
   }) => JSX.Element;
 }) {
   const { router, toasts } = useKernel();
@@ -37,7 +37,7 @@ export function NewEntity<D, E extends { readonly id: string }>(props: {
   const from = router.query().get('from');
   const wanted = router.query().get('connection') ?? '';
   const original = useQuery(async (signal) => ({ draft: from === null ? undefined : await props.copy(from, signal) }));
-  const saved = ({ id }: E) => {
+  const saved = ({ id }: { readonly id: string }) => {
     router.navigate(`/${noun}/${id}`, { replace: true });
     toasts.show(words.created, 'good', { action: { label: words.deploy, run: () => router.navigate('/deploy') } });
   };

@@ -9,6 +9,7 @@ import { PARAMETER_TYPES, rulesInWords, withType } from '#ui/src/kernel/builder-
 import { DefaultField } from './default-field.tsx';
 import { ParameterRules } from './parameter-rules.tsx';
 import { BUILDER_WORDS as WORDS } from './words.ts';
+import './parameters.css';
 
 interface ParameterTableProps {
   label: string;

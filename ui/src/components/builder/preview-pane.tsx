@@ -12,30 +12,29 @@ const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(v
 
 /** Values, a button, and what came of it. */
 export function PreviewPane(props: { statement: Statement; ready: boolean }) {
-  const { statement } = props;
   return (
     <div class="stack">
       <form
         class="preview-form"
         onSubmit={(event) => {
           event.preventDefault();
-          void statement.run();
+          void props.statement.run();
         }}
       >
-        <Show when={statement.tried().length > 0} fallback={<p class="soft small">{WORDS.no_values}</p>}>
+        <Show when={props.statement.tried().length > 0} fallback={<p class="soft small">{WORDS.no_values}</p>}>
           <ArgumentForm
-            parameters={statement.tried()}
-            entered={statement.values()}
-            onInput={statement.setEntered}
-            error={statement.argumentError}
+            parameters={props.statement.tried()}
+            entered={props.statement.values()}
+            onInput={(name, value) => props.statement.setEntered(name, value)}
+            error={(name) => props.statement.argumentError(name)}
           />
         </Show>
         <div class="row">
-          <Button type="submit" icon="play" kind="primary" size="small" busy={statement.busy()} blocked={!props.ready}>
-            {statement.busy() ? WORDS.running : WORDS.run}
+          <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>
+            {props.statement.busy() ? WORDS.running : WORDS.run}
           </Button>
-          <Show when={statement.busy()}>
-            <Button size="small" onPress={() => statement.cancel()}>
+          <Show when={props.statement.busy()}>
+            <Button size="small" onPress={() => props.statement.cancel()}>
               {WORDS.cancel}
             </Button>
           </Show>
@@ -45,13 +44,13 @@ export function PreviewPane(props: { statement: Statement; ready: boolean }) {
               hide_label
               size="small"
               options={LIMITS}
-              value={String(statement.limit())}
-              onChange={(value: string) => statement.setLimit(Number(value))}
+              value={String(props.statement.limit())}
+              onChange={(value: string) => props.statement.setLimit(Number(value))}
             />
           </div>
         </div>
       </form>
-      <Show when={statement.problem()}>
+      <Show when={props.statement.problem()}>
         {(problem) => (
           <Notice tone="bad" live title="The statement did not run">
             <p>{problem().detail}</p>
@@ -59,16 +58,16 @@ export function PreviewPane(props: { statement: Statement; ready: boolean }) {
         )}
       </Show>
       <Show
-        when={statement.result()}
+        when={props.statement.result()}
         fallback={
-          <Show when={statement.problem() === undefined && !statement.busy()}>
+          <Show when={props.statement.problem() === undefined && !props.statement.busy()}>
             <EmptyState icon="play" title={WORDS.preview_empty}>
               {WORDS.preview_lead}
             </EmptyState>
           </Show>
         }
       >
-        {(result) => <ResultView result={result()} stale={statement.stale()} />}
+        {(result) => <ResultView result={result()} stale={props.statement.stale()} />}
       </Show>
     </div>
   );

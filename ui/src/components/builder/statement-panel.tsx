@@ -1,7 +1,7 @@
 import { type JSX, Show } from 'solid-js';
 import type { Connection } from '#core/contract/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { CodeEditor, type EditorControl } from '#ui/src/components/editor/code-editor.tsx';
+import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -18,8 +18,8 @@ interface StatementPanelProps {
   sql: string;
   onSql: (sql: string) => void;
   sql_error: string | undefined;
+  onRun: () => void;
   onSave: () => void;
-  control?: (control: EditorControl) => void;
   /** Above the editor: where the statement can come from. */
   before?: JSX.Element;
 }
@@ -46,7 +46,7 @@ export function StatementPanel(props: StatementPanelProps) {
                 icon="play"
                 blocked={props.connection_id === '' || props.sql.trim() === ''}
                 title="Ctrl Enter or ⌘ Enter"
-                onPress={() => void props.statement.run()}
+                onPress={() => props.onRun()}
               >
                 {WORDS.run}
               </Button>
@@ -91,10 +91,9 @@ export function StatementPanel(props: StatementPanelProps) {
           hint={WORDS.sql_hint}
           placeholder={WORDS.sql_placeholder}
           lines={8}
-          onRun={() => void props.statement.run()}
+          onRun={() => props.onRun()}
           onSave={() => props.onSave()}
           onFormat={() => void props.statement.format()}
-          {...(props.control === undefined ? {} : { control: props.control })}
         />
       </div>
     </Panel>

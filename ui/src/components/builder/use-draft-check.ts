@@ -32,8 +32,13 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
       if (!signal.aborted) setAsked({ sql });
     }
   });
-  createEffect(on(() => JSON.stringify(options.watch()), check.touch));
-  onCleanup(check.stop);
+  createEffect(
+    on(
+      () => JSON.stringify(options.watch()),
+      () => check.touch(),
+    ),
+  );
+  onCleanup(() => check.stop());
 
   const problem = createMemo<Problem | undefined>(() => {
     const failed = check.problem();
@@ -61,6 +66,7 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
       const message = errors().get(path);
       return message === undefined ? undefined : bare(message, path);
     },
+    approved: () => (problem() === undefined ? check.data() : undefined),
     refused: () => {
       const found = problem();
       return found === undefined ? undefined : { problem: found, sql: asked().sql };

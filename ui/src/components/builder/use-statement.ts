@@ -12,6 +12,7 @@ import { followStatement, trimmed } from '#ui/src/kernel/builder-parameters.ts';
 import { createRunner } from '#ui/src/kernel/builder-run.ts';
 import { dialectOf, scanSql, sqlFaults } from '#ui/src/kernel/builder-sql.ts';
 import { endOfWord, placeInText } from '#ui/src/kernel/builder-template.ts';
+import { bare } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
@@ -23,12 +24,14 @@ export interface StatementOptions {
   readonly setSql: (sql: string) => void;
   readonly parameters: () => readonly Parameter[];
   /** Given when the parameters follow the statement. */
-  readonly setParameters?: (parameters: Parameter[]) => void;
+  readonly setParameters?: ((parameters: Parameter[]) => void) | undefined;
   readonly template: () => string | null;
   /** What the result becomes: asks the preview for what a model would receive. */
   readonly becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'mime_type'>;
   /** The newest refusal of the whole definition, with the statement that it is about. */
   readonly refused: () => { readonly problem: Problem; readonly sql: string } | undefined;
+  /** The newest answer that found nothing wrong with the whole definition. */
+  readonly approved: () => object | undefined;
 }
 
 export type Statement = ReturnType<typeof useStatement>;
@@ -50,7 +53,7 @@ export function useStatement(options: StatementOptions) {
   const today = new Date().toISOString().slice(0, 10);
 
   const runner = createRunner((input: RawInput<'preview.execute'>, signal) => call('preview.execute', input, signal));
-  onCleanup(runner.cancel);
+  onCleanup(() => runner.cancel());
 
   const { setParameters } = options;
   if (setParameters !== undefined) {
@@ -95,13 +98,45 @@ export function useStatement(options: StatementOptions) {
     const remote = refusals().flatMap((refusal) => {
       if (refusal === undefined || refusal.sql !== sql) return [];
       const place = placeOf(refusal.problem, sql);
-      return place === undefined ? [] : [{ ...place, message: refusal.problem.detail }];
+      return place === undefined ? [] : [{ ...place, message: bare(refusal.problem.detail, 'sql_query') }];
     });
     return [...local, ...remote.filter(({ message }, index) => remote.findIndex((one) => one.message === message) === index)];
   });
 
-  const mark = () => JSON.stringify([options.sql(), options.template(), options.becomes(), options.connection_id()]);
-  const [result_of, setResultOf] = createSignal('');
+  const queried = () => JSON.stringify([options.connection_id(), options.sql()]);
+  const shaped = () => JSON.stringify([options.template(), options.becomes()]);
+  const [result_of, setResultOf] = createSignal({ queried: '', shaped: '' });
+
+  const run = async () => {
+    if (options.connection_id() === '' || options.sql().trim() === '') return;
+    setAttempted(true);
+    if (Object.keys(given().errors).length > 0) return;
+    const template = options.template();
+    setRan(options.sql());
+    setResultOf({ queried: queried(), shaped: shaped() });
+    await runner.run({
+      connection_id: options.connection_id(),
+      sql_query: options.sql(),
+      parameters: { ...given().values },
+      definitions: tried().map(trimmed),
+      limit: limit(),
+      ...(template === null || template === '' ? {} : { transform_template: template }),
+      ...options.becomes(),
+    });
+  };
+
+  // Once there are rows, another template or shape is shown by itself, as soon as it can be read.
+  createEffect(
+    on(
+      options.approved,
+      (approved) => {
+        const { queried: rows_of, shaped: shape_of } = result_of();
+        if (approved === undefined || runner.result() === undefined || runner.busy()) return;
+        if (rows_of === queried() && shape_of !== shaped()) void run();
+      },
+      { defer: true },
+    ),
+  );
 
   return {
     connection,
@@ -122,27 +157,11 @@ export function useStatement(options: StatementOptions) {
       runner.problem()?.errors.find(({ field }) => field === `parameters.${name}`)?.message,
     result: (): Preview | undefined => runner.result(),
     /** Whether the definition was changed since the result. */
-    stale: () => runner.result() !== undefined && result_of() !== mark(),
+    stale: () => runner.result() !== undefined && (result_of().queried !== queried() || result_of().shaped !== shaped()),
     problem: runner.problem,
     busy: runner.busy,
-    cancel: runner.cancel,
-    async run() {
-      if (options.connection_id() === '' || options.sql().trim() === '') return;
-      setAttempted(true);
-      if (Object.keys(given().errors).length > 0) return;
-      const template = options.template();
-      setRan(options.sql());
-      setResultOf(mark());
-      await runner.run({
-        connection_id: options.connection_id(),
-        sql_query: options.sql(),
-        parameters: { ...given().values },
-        definitions: tried().map(trimmed),
-        limit: limit(),
-        ...(template === null || template === '' ? {} : { transform_template: template }),
-        ...options.becomes(),
-      });
-    },
+    cancel: () => runner.cancel(),
+    run,
     async format() {
       formatter ??= loadFormatter();
       const formatted = formatSql(options.sql(), dialect(), await formatter);

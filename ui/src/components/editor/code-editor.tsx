@@ -7,10 +7,6 @@ import './editor.css';
 export type { Language } from './engine.ts';
 export type { Fault } from './faults.ts';
 
-export interface EditorControl {
-  focus(at?: number): void;
-}
-
 interface CodeEditorProps {
   label: string;
   value: string;
@@ -26,7 +22,6 @@ interface CodeEditorProps {
   onRun?: () => void;
   onSave?: () => void;
   onFormat?: () => void;
-  control?: (control: EditorControl) => void;
 }
 
 /**
@@ -38,22 +33,14 @@ export function CodeEditor(props: CodeEditorProps) {
   const [ready, setReady] = createSignal(false);
   let host: HTMLDivElement | undefined;
   let editor: Editor | undefined;
-  let wanted: { readonly at?: number } | undefined;
   let gone = false;
-
-  props.control?.({
-    focus(at) {
-      if (editor === undefined) wanted = at === undefined ? {} : { at };
-      else editor.focus(at);
-    },
-  });
 
   const faults = () => props.faults ?? [];
   const sentences = () => [
     ...new Set([...(props.error === undefined ? [] : [props.error]), ...faults().map(({ message }) => message)]),
   ];
 
-  onMount(async () => {
+  const load = async () => {
     const root = host?.attachShadow({ mode: 'open' });
     const { createEditor } = await import('./engine.ts');
     if (gone || root === undefined) return;
@@ -69,8 +56,8 @@ export function CodeEditor(props: CodeEditorProps) {
       onFormat: () => props.onFormat?.(),
     });
     setReady(true);
-    if (wanted !== undefined) editor.focus(wanted.at);
-  });
+  };
+  onMount(() => void load());
   onCleanup(() => {
     gone = true;
     editor?.destroy();

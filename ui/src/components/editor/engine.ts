@@ -33,7 +33,6 @@ export interface Editor {
   setFaults(list: readonly Fault[]): void;
   /** What a screen reader says of it beside its name. */
   setAttributes(attributes: Readonly<Record<string, string>>): void;
-  focus(at?: number): void;
   destroy(): void;
 }
 
@@ -97,10 +96,6 @@ export function createEditor(options: EditorOptions): Editor {
       view.dispatch({
         effects: attributes.reconfigure(EditorView.contentAttributes.of({ 'aria-label': options.label, ...given })),
       }),
-    focus(at) {
-      view.focus();
-      if (at !== undefined) view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) }, scrollIntoView: true });
-    },
     destroy: () => view.destroy(),
   };
 }

@@ -6,8 +6,9 @@ import { EditorView } from '@codemirror/view';
  */
 export const replacing = EditorView.domEventHandlers({
   beforeinput(event, view) {
-    const { from, to, empty } = view.state.selection.main;
-    if (event.inputType !== 'insertText' || event.data === null || view.composing || empty) return false;
+    if (event.inputType !== 'insertText' || event.data === null || view.composing) return false;
+    const { from, to } = selected(view);
+    if (from === to) return false;
     event.preventDefault();
     const text = event.data;
     const insert = () =>
@@ -23,3 +24,18 @@ export const replacing = EditorView.domEventHandlers({
     return true;
   },
 });
+
+/** What is selected in the page: the editor hears of a new selection only after the event. */
+function selected(view: EditorView): { readonly from: number; readonly to: number } {
+  const { root } = view;
+  // Chromium tells what is selected inside a shadow root only to the root itself.
+  const own =
+    'getSelection' in root && typeof root.getSelection === 'function' ? (root.getSelection() as Selection | null) : null;
+  const selection = own ?? document.getSelection();
+  const { anchorNode = null, focusNode = null } = selection ?? {};
+  if (selection === null || anchorNode === null || focusNode === null) return view.state.selection.main;
+  if (!view.contentDOM.contains(anchorNode) || !view.contentDOM.contains(focusNode)) return view.state.selection.main;
+  const anchor = view.posAtDOM(anchorNode, selection.anchorOffset);
+  const head = view.posAtDOM(focusNode, selection.focusOffset);
+  return { from: Math.min(anchor, head), to: Math.max(anchor, head) };
+}

@@ -1,5 +1,4 @@
 import { createMemo, createSignal, onCleanup, Show } from 'solid-js';
-import { Badge } from '#ui/src/components/badge.tsx';
 import { ClientTexts } from '#ui/src/components/client-texts.tsx';
 import { KeyValue } from '#ui/src/components/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -95,7 +94,7 @@ export function Access() {
                         <span class="row">
                           {AUTH_WORDS[auth()?.live ?? 'none']}
                           <Show when={auth()?.pending}>
-                            <Badge tone="brass">{WORDS.pending}</Badge>
+                            <span class="small access-pending">{WORDS.pending}</span>
                           </Show>
                         </span>
                       ),

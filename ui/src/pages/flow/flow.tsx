@@ -12,7 +12,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Dagre, drawFlow } from '#ui/src/kernel/flow-graph.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
-import { createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
 import { FlowList } from './flow-list.tsx';
 import { KINDS_WORDS, WORDS } from './words.ts';
 import './flow.css';
@@ -24,11 +24,14 @@ const KIND_CHOICES = ['all', ...KINDS] as const;
 export function Flow() {
   const { call, router } = useKernel();
   const params = createSearchParams(router, {
-    view: oneOf(['graph', 'list']),
+    view: choice(['graph', 'list']),
     kind: oneOf(KIND_CHOICES),
     connection: text(),
     q: text(),
   });
+  // A drawing needs room: on a phone the list is what can be read.
+  const small = window.matchMedia('(width < 40rem)').matches;
+  const view = () => params.get('view') ?? (small ? 'list' : 'graph');
   const layout = useQuery((signal) => call('flow.layout', {}, signal), { every_ms: POLL_MS });
   const stats = useQuery((signal) => call('metrics.stats', { period: '24h' }, signal), { every_ms: POLL_MS });
   const [dagre, setDagre] = createSignal<Dagre>();
@@ -57,7 +60,7 @@ export function Flow() {
       actions={
         <SegmentedControl
           label={WORDS.view}
-          value={params.get('view')}
+          value={view()}
           onChange={(view) => params.set({ view })}
           options={[
             { value: 'graph', label: WORDS.graph, icon: 'flow' },
@@ -104,7 +107,7 @@ export function Flow() {
             <EmptyState title={WORDS.nothing}>{WORDS.nothing_text}</EmptyState>
           </div>
         </Match>
-        <Match when={params.get('view') === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
+        <Match when={view() === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
         <Match when={picture()}>
           {(found) => <FlowCanvas picture={found()} words={WORDS} kinds={KINDS_WORDS} onOpen={(href) => router.navigate(href)} />}
         </Match>

@@ -30,7 +30,6 @@ export const WORDS = {
   connect: 'Connect a database',
   nothing: 'Nothing of this name',
   nothing_text: 'Change the search or show more kinds.',
-  pending: (changes: number) => `${plural(changes, 'change')} not deployed`,
   group: (kind: string, count: number) => `${kind} · ${count}`,
   no_calls: 'not called',
 } as const;

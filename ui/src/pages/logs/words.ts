@@ -46,7 +46,6 @@ export const WORDS = {
   follow: 'Follow',
   clear: 'Clear',
   copy: 'Copy',
-  copy_all: 'Copy the lines',
   copied: (lines: number) => `${plural(lines, 'line')} copied`,
   no_copy: 'The browser does not allow copying here. Select the text and copy it by hand.',
   lines: 'Log lines',

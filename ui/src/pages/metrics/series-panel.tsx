@@ -109,6 +109,7 @@ export function SeriesPanel(props: SeriesProps) {
           series={counted()}
           format={count}
           sync="metrics"
+          empty={WORDS.empty_title}
           onPick={pick}
         />
         <Chart
@@ -118,6 +119,7 @@ export function SeriesPanel(props: SeriesProps) {
           series={timed()}
           format={duration}
           sync="metrics"
+          empty={WORDS.empty_title}
           onPick={pick}
         />
       </div>

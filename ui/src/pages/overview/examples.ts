@@ -43,18 +43,4 @@ const curlToolsList = (mcp_url: string): string =>
     `-d ${LIST_TOOLS}`,
   );
 
-/** Signs in and creates something over REST. The cookie file keeps the session between the two calls. */
-export function restExample(origin: string, username: string, path: string, body: unknown): string {
-  const json = "-H 'content-type: application/json'";
-  const login = JSON.stringify({ username, password: 'YOUR PASSWORD' });
-  return [
-    lines(`curl -c sluice.cookies ${origin}/api/v1/auth/login`, json, `-d ${shellQuote(login)}`),
-    lines(
-      `curl -b sluice.cookies ${origin}/api/v1${path}`,
-      `-H ${shellQuote(`origin: ${origin}`)} ${json}`,
-      `-d ${shellQuote(JSON.stringify(body))}`,
-    ),
-  ].join('\n\n');
-}
-
 const lines = (...parts: string[]): string => parts.join(' \\\n  ');

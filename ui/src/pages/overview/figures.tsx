@@ -77,7 +77,7 @@ export function Figures(props: {
         value={known(props.rows, () => duration(total().avg_ms))}
         hint={
           <Show when={slowest()} fallback={WORDS.last(PERIOD_WORDS[props.period])}>
-            {(row) => WORDS.slowest(row().name, duration(row().p95_ms))}
+            {(row) => WORDS.slowest(duration(row().p95_ms))}
           </Show>
         }
         href={metricsHref(props.period, slowest()?.key)}

@@ -40,6 +40,7 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
           series={series()}
           format={count}
           height={180}
+          empty={WORDS.top_empty}
           onPick={pick}
         />
       </div>

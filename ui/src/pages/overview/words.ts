@@ -44,7 +44,7 @@ export const WORDS = {
   calls: 'Calls',
   errors: 'Errors',
   duration: 'Average',
-  slowest: (name: string, p95: string) => `Slowest: ${name}, p95 ${p95}`,
+  slowest: (p95: string) => `p95 up to ${p95}`,
   queue: 'Queue',
   waiting: (waiting: number) => `${waiting.toLocaleString('en')} waiting`,
   running: (active: number, limit: number) => `${active} of ${limit} places taken`,

@@ -46,8 +46,6 @@ export const WORDS = {
   one_a_line: 'One value a line',
   as_json: 'As JSON',
   unset: 'Not sent',
-  yes: 'true',
-  no: 'false',
   json_arguments: 'Arguments as JSON',
   not_object: 'The arguments must be a JSON object.',
   result: 'Result',

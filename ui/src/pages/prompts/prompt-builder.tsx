@@ -44,6 +44,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
   // oxlint-disable-next-line solid/reactivity
   let stored = props.prompt;
   const [side, setSide] = createSignal<Side>('preview');
+  const [reveal, setReveal] = createSignal(0);
   const [entered, setEntered] = createSignal<Readonly<Record<string, string | undefined>>>({});
 
   const form: Form<PromptDraft> = useForm<PromptDraft, Prompt>({
@@ -113,7 +114,11 @@ export function PromptBuilder(props: PromptBuilderProps) {
       save={props.prompt === undefined ? WORDS.create : WORDS.save}
       side={side()}
       onSide={setSide}
-      onRun={() => setSide('preview')}
+      onRun={() => {
+        setSide('preview');
+        setReveal(reveal() + 1);
+      }}
+      reveal={reveal()}
       preview={() => (
         <div class="stack">
           <Show when={parameters().length > 0}>

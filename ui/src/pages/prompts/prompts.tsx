@@ -19,7 +19,7 @@ export function Prompts() {
           head: WORDS.description,
           narrow: 'hide',
           width: '32%',
-          cell: ({ description }) => <span class="small clamp">{description}</span>,
+          cell: (prompt) => <span class="small clamp">{prompt.description}</span>,
         },
         {
           id: 'arguments',

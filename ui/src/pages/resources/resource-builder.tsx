@@ -40,6 +40,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
   // oxlint-disable-next-line solid/reactivity
   let stored = props.resource;
   const [side, setSide] = createSignal<Side>('preview');
+  const [reveal, setReveal] = createSignal(0);
   const [templated, setTemplated] = createSignal(false);
 
   const form: Form<ResourceDraft> = useForm<ResourceDraft, Resource>({
@@ -109,9 +110,11 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     template: () => form.values.transform_template,
     becomes: () => ({ mime_type: form.values.mime_type }),
     refused: check.refused,
+    approved: check.approved,
   });
   const run = () => {
     setSide('preview');
+    setReveal(reveal() + 1);
     void statement.run();
   };
   const save = () => void form.submit();
@@ -136,6 +139,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       side={side()}
       onSide={setSide}
       onRun={run}
+      reveal={reveal()}
       preview={() => (
         <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
@@ -173,6 +177,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         sql={form.values.sql_query}
         onSql={(sql) => form.set('sql_query', sql)}
         sql_error={error('sql_query')}
+        onRun={run}
         onSave={save}
       />
       <Panel title={BUILDER_WORDS.parameters} count={form.values.parameters.length}>

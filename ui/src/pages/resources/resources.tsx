@@ -25,14 +25,14 @@ export function Resources() {
           head: WORDS.uri,
           narrow: 'hide',
           sort: ({ uri_template }) => uri_template,
-          cell: ({ uri_template }) => <code class="small">{uri_template}</code>,
+          cell: (resource) => <code class="small">{resource.uri_template}</code>,
         },
         {
           id: 'mime',
           head: WORDS.mime,
           narrow: 'hide',
           sort: ({ mime_type }) => mime_type,
-          cell: ({ mime_type }) => <span class="small">{mime_type}</span>,
+          cell: (resource) => <span class="small">{resource.mime_type}</span>,
         },
         {
           id: 'connection',

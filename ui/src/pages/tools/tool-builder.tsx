@@ -39,6 +39,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
   // oxlint-disable-next-line solid/reactivity
   let stored = props.tool;
   const [side, setSide] = createSignal<Side>('preview');
+  const [reveal, setReveal] = createSignal(0);
 
   const form: Form<ToolDraft> = useForm<ToolDraft, Tool>({
     schema: ToolDraft,
@@ -96,9 +97,11 @@ export function ToolBuilder(props: ToolBuilderProps) {
     template: () => form.values.transform_template,
     becomes: () => ({ return_type: form.values.return_type }),
     refused: check.refused,
+    approved: check.approved,
   });
   const run = () => {
     setSide('preview');
+    setReveal(reveal() + 1);
     void statement.run();
   };
   const save = () => void form.submit();
@@ -125,6 +128,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
       side={side()}
       onSide={setSide}
       onRun={run}
+      reveal={reveal()}
       preview={() => (
         <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
@@ -140,6 +144,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
         sql={form.values.sql_query}
         onSql={(sql) => form.set('sql_query', sql)}
         sql_error={error('sql_query')}
+        onRun={run}
         onSave={save}
         before={props.before}
       />
@@ -155,7 +160,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
           />
         </div>
       </Panel>
-      <ResultPanel form={form} statement={statement} error={error} faults={template_faults()} onSave={save} />
+      <ResultPanel form={form} statement={statement} error={error} faults={template_faults()} onRun={run} onSave={save} />
       <AboutPanel form={form} error={error} tags={props.tags} />
       <LimitsPanel form={form} statement={statement} error={error} />
     </BuilderFrame>

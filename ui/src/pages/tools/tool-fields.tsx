@@ -66,6 +66,7 @@ export function ResultPanel(props: {
   statement: Statement;
   error: ErrorOf;
   faults: readonly Fault[];
+  onRun: () => void;
   onSave: () => void;
 }) {
   const [opened, setOpened] = createSignal(false);
@@ -98,7 +99,7 @@ export function ResultPanel(props: {
             error={error()}
             hint={BUILDER_WORDS.template_hint}
             placeholder={BUILDER_WORDS.template_placeholder}
-            onRun={() => void props.statement.run()}
+            onRun={() => props.onRun()}
             onSave={() => props.onSave()}
           />
         </Show>

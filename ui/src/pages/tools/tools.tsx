@@ -38,7 +38,7 @@ export function Tools() {
           narrow: 'hide',
           align: 'end',
           sort: ({ parameters }) => parameters.length,
-          cell: ({ parameters }) => <span class="num">{parameters.length}</span>,
+          cell: (tool) => <span class="num">{tool.parameters.length}</span>,
         },
       ]}
       badges={({ read_only, warnings }) => (

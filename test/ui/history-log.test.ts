@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import type { HistoryEntry } from '#core/contract/history.ts';
+import { blockedOf, byDay, dateOf, dayName, deedName, placeOf, whyNot } from '#ui/src/kernel/history-log.ts';
+
+const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
+  id,
+  entity_type: 'tool',
+  entity_id: `e-${id}`,
+  entity_name: `name_${id}`,
+  action: 'update',
+  actor: { type: 'admin', id: 'a', name: 'ada' },
+  ip: null,
+  changes: {},
+  snapshot: null,
+  version_before: 1,
+  version_after: 2,
+  batch_id: null,
+  created_at: '2026-11-21T12:00:00.000Z',
+  ...over,
+});
+
+test('entries stand by day, the newest first, and those of one batch together with their connection in front', () => {
+  const days = byDay([
+    entry('1'),
+    entry('2', { batch_id: 'b' }),
+    entry('3', { batch_id: 'b', entity_type: 'connection', entity_name: 'shop' }),
+    entry('4', { batch_id: 'b' }),
+    entry('5', { created_at: '2026-11-18T12:00:00.000Z' }),
+  ]);
+  expect(days.map(({ deeds }) => deeds.map(deedName))).toEqual([
+    ['tool name_1', 'connection shop and 2 others'],
+    ['tool name_5'],
+  ]);
+  const now = Date.parse('2026-11-21T12:30:00.000Z');
+  expect(dayName(dateOf('2026-11-21T12:00:00.000Z'), now)).toBe('Today');
+  expect(dayName(dateOf('2026-11-20T12:00:00.000Z'), now)).toBe('Yesterday');
+  expect(dayName('2026-11-18', now)).toBe('Wednesday, November 18, 2026');
+});
+
+test('what cannot be rolled back says why', () => {
+  expect(whyNot(entry('1'))).toBeUndefined();
+  for (const over of [
+    { action: 'blocked' },
+    { action: 'deploy', entity_type: 'snapshot' },
+    { entity_type: 'mcp_token' },
+    { secrets_unavailable: true },
+  ] as const) {
+    expect(whyNot(entry('1', over))).toMatch(/\.$/);
+  }
+});
+
+test('a record is found where it is edited, unless it is gone', () => {
+  expect(placeOf(entry('1'))).toBe('/tools/e-1');
+  expect(placeOf(entry('1', { action: 'delete' }))).toBeUndefined();
+  expect(placeOf(entry('1', { entity_type: 'server_config' }))).toBe('/settings');
+  expect(placeOf(entry('1', { entity_type: 'admin' }))).toBeUndefined();
+});
+
+test('a refused change says which control refused what, and what to do when it was meant', () => {
+  const refused = blockedOf(
+    entry('1', {
+      action: 'blocked',
+      snapshot: { code: 'prompt_injection_blocked', fields: ['description'], rules: ['override.ignore_previous'], count: 3 },
+    }),
+  );
+  expect(refused).toMatchObject({ fields: ['description'], rules: ['override.ignore_previous'], count: 3 });
+  expect([refused?.why, refused?.advice].join(' ')).toMatch(/guard/);
+  expect(blockedOf(entry('1', { action: 'blocked', snapshot: { code: 'odd' } }))).toMatchObject({ fields: [], count: 1 });
+  expect(blockedOf(entry('1'))).toBeUndefined();
+});

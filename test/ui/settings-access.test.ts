@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'bun:test';
+import * as v from 'valibot';
+import { type ServerConfig, ServerConfigPatch } from '#core/contract/config.ts';
+import { countryName, flagOf, left } from '#ui/src/kernel/access-activity.ts';
+import { agentTexts, clientTexts, isLoopback, liveValue } from '#ui/src/kernel/access-clients.ts';
+import { createAccessTest } from '#ui/src/kernel/access-test.ts';
+import { codesText, deviceOf, inFours, svgAddress } from '#ui/src/kernel/account-device.ts';
+import { changesOf, withCredential } from '#ui/src/kernel/settings-draft.ts';
+import { rowFaults, toRows, toVariables, valueOf } from '#ui/src/kernel/settings-variables.ts';
+
+describe('variables', () => {
+  test('a text is a value only when it fits its type', () => {
+    expect([valueOf('7', 'integer'), valueOf('-0.5', 'float'), valueOf('true', 'boolean'), valueOf('', 'string')]).toEqual([
+      7,
+      -0.5,
+      true,
+      '',
+    ]);
+    for (const [text, type] of [
+      ['7.5', 'integer'],
+      ['9007199254740993', 'integer'],
+      ['', 'float'],
+      ['1,5', 'float'],
+      ['Infinity', 'float'],
+      ['yes', 'boolean'],
+    ] as const) {
+      expect([text, valueOf(text, type)]).toEqual([text, undefined]);
+    }
+  });
+
+  test('every wrong row says what to change, and right ones are what the contract takes', () => {
+    const rows = [
+      { name: '1st', type: 'string', text: '' },
+      { name: 'vat', type: 'float', text: 'a' },
+      { name: 'vat', type: 'integer', text: '1' },
+    ] as const;
+    expect(Object.keys(rowFaults(rows)).toSorted()).toEqual(['rows.0.name', 'rows.1.text', 'rows.2.name']);
+    const good = toRows({ vat: { type: 'float', value: 0.19 }, top: { type: 'integer', value: 3 }, on: { type: 'boolean', value: true } });
+    expect(rowFaults(good)).toEqual({});
+    const patch = { global_variables: toVariables(good) };
+    expect(v.safeParse(ServerConfigPatch, patch).success).toBe(true);
+    const many = Array.from({ length: 101 }, (_, index) => ({ name: `v${index}`, type: 'string' as const, text: '' }));
+    expect(rowFaults(many)['rows']).toBeDefined();
+  });
+});
+
+describe('settings', () => {
+  test('only what differs is sent', () => {
+    expect(changesOf({ a: 1, list: ['x'], secret: null }, { a: 1, list: ['x', 'y'], secret: null })).toEqual({
+      list: ['x', 'y'],
+    } as never);
+  });
+
+  test('credentials that are emptied are none, so that the stored ones stay', () => {
+    const one = withCredential(null, 'api_token', 'abc');
+    expect(one).toEqual({ api_token: 'abc' });
+    expect(withCredential(one, 'api_token', '')).toBeNull();
+  });
+
+  test('what is live is what the deployed version has', () => {
+    const config = { auth_type: 'bearer', host: '0.0.0.0' } as ServerConfig;
+    const change = {
+      entity_type: 'server_config',
+      name: 'Sluice',
+      change: 'changed',
+      fields: ['auth_type'],
+      values: { auth_type: { old: 'none', new: 'bearer' } },
+      breaking: [],
+    } as const;
+    expect(liveValue(config, [{ ...change, fields: [...change.fields], breaking: [] }], 'auth_type')).toEqual({
+      live: 'none',
+      pending: true,
+    });
+    expect(liveValue(config, [], 'host')).toEqual({ live: '0.0.0.0', pending: false });
+    expect(['localhost', '127.0.0.1', '::1', '0.0.0.0', '10.0.0.1', '127.evil.example'].map(isLoopback)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('access', () => {
+  test('texts hold the address, and the token where the server asks for one', () => {
+    const url = 'https://mcp.example.com/mcp';
+    const open = clientTexts({ server_name: 'Corner shop', url, token: undefined });
+    const closed = clientTexts({ server_name: 'Corner shop', url, token: "it's" });
+    expect(open.map(({ text }) => text).join('\n')).not.toContain('Bearer');
+    expect(closed.find(({ id }) => id === 'claude-code')?.text).toBe(
+      `claude mcp add --transport http corner-shop ${url} --header 'Authorization: Bearer it'\\''s'`,
+    );
+    for (const { id, text } of closed) if (text.startsWith('{')) expect([id, JSON.parse(text)]).toEqual([id, expect.any(Object)]);
+    const cursor = new URL(closed.find(({ id }) => id === 'cursor')?.link ?? '');
+    expect(JSON.parse(atob(cursor.searchParams.get('config') ?? ''))).toEqual({ url, headers: { Authorization: "Bearer it's" } });
+    const code = closed.find(({ id }) => id === 'vscode')?.link ?? '';
+    expect(JSON.parse(decodeURIComponent(code.split('?')[1] ?? ''))).toMatchObject({ name: 'corner-shop', type: 'http', url });
+    expect(agentTexts('https://s.example.com')[0]?.text).toContain('https://s.example.com/agent-mcp/mcp');
+  });
+
+  test('the test of the connection tells the tools, or why there is no answer', async () => {
+    const good = createAccessTest({
+      fetch: async (_path, init) => {
+        const { id } = JSON.parse(String(init.body)) as { id: number };
+        return Response.json({ jsonrpc: '2.0', id, result: { tools: [{ name: 'a' }, { name: 'b' }] } }, { headers: { 'x-sluice-host': 'h1' } });
+      },
+    });
+    await good.run('');
+    expect(good.reached()).toMatchObject({ tools: ['a', 'b'], host: 'h1' });
+    const bad = createAccessTest({
+      fetch: async () => new Response('', { status: 401, headers: { 'x-sluice-host': 'h1' } }),
+    });
+    await bad.run('wrong');
+    expect([bad.reached(), bad.refusal()?.reason, bad.busy()]).toEqual([undefined, 'unauthorized', false]);
+  });
+
+  test('countries and times left are words', () => {
+    expect([flagOf('DE'), flagOf('x'), countryName('DE')]).toEqual(['🇩🇪', '', 'Germany']);
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    expect([
+      left('2026-11-21T11:00:00Z', now),
+      left('2026-11-21T12:00:10Z', now),
+      left('2026-11-21T17:00:00Z', now),
+      left('2026-11-25T12:00:00Z', now),
+    ]).toEqual(['ended', 'in 1 min', 'in 5 h', 'in 4 days']);
+  });
+});
+
+test('a session is named by its browser and system', () => {
+  expect(deviceOf('Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36')).toBe(
+    'Chrome on Linux',
+  );
+  expect(deviceOf('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit Version/18.0 Mobile Safari/604.1')).toBe(
+    'Safari on iPhone',
+  );
+  expect([deviceOf('curl/8.5'), deviceOf(null), deviceOf('odd agent')]).toEqual(['curl', 'Unknown', 'odd agent']);
+});
+
+test('recovery codes make a file, a secret is typed in fours, a picture is an address', () => {
+  expect(codesText('s.example.com', 'ada', ['a', 'b'], '2026-11-21T10:00:00Z')).toContain('\na\nb\n');
+  expect(inFours('ABCDEFGHIJ')).toBe('ABCD EFGH IJ');
+  expect(svgAddress('<svg a="#1"/>')).toBe('data:image/svg+xml,%3Csvg%20a%3D%22%231%22%2F%3E');
+});

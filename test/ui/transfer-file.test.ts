@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test';
+import type { ImportReport } from '#core/contract/transfer.ts';
+import { exportName, groupFaults, readExport, reportRows, toImport, writes } from '#ui/src/kernel/transfer-file.ts';
+
+test('a file that is no export is refused with what is wrong about it', () => {
+  const refused = (text: string) => {
+    const answer = readExport('a.json', text);
+    return answer.ok ? '' : answer.reason;
+  };
+  expect(refused('{')).toContain('no JSON');
+  expect(refused('[]')).toContain('no export');
+  expect(refused('{"a":1}')).toContain('“format” is missing');
+  expect(refused('{"format":"other/2"}')).toContain('other/2');
+  expect(refused('{"format":"sluice/1","tools":{}}')).toContain('“tools” must be a list');
+  expect(refused(' '.repeat(16 * 1024 * 1024 + 1))).toContain('16.0 MiB');
+});
+
+test('an export is counted, and sent with how it is to be taken', () => {
+  const answer = readExport('shop.json', JSON.stringify({ format: 'sluice/1', tools: [{}, {}], server_config: {} }));
+  if (!answer.ok) throw new Error(answer.reason);
+  expect(answer.file).toMatchObject({ counts: { connections: 0, tools: 2 }, has_server_config: true });
+  expect(toImport(answer.file, { mode: 'overwrite', include_server_config: true }, true)).toEqual({
+    format: 'sluice/1',
+    tools: [{}, {}],
+    server_config: {},
+    mode: 'overwrite',
+    include_server_config: true,
+    dry_run: true,
+  });
+  expect(exportName('sluice', '2026-11-21T10:00:00.000Z')).toBe('sluice-2026-11-21.json');
+});
+
+test('faults stand at their record, and only what the file concerns has a row', () => {
+  const none = { connections: 0, tools: 0, resources: 0, prompts: 0, server_config: 0 };
+  const report: ImportReport = {
+    dry_run: true,
+    created: { ...none, tools: 2 },
+    updated: { ...none, server_config: 1 },
+    skipped: { ...none, tools: 1 },
+    errors: [
+      { entity_type: 'tool', name: 'a', index: 0, field: 'sql_query', message: 'one' },
+      { entity_type: 'tool', name: 'b', index: 1, field: null, message: 'two' },
+      { entity_type: 'tool', name: 'a', index: 0, field: 'name', message: 'three' },
+    ],
+    warnings: [],
+    needs_secrets: [],
+  };
+  expect(groupFaults(report.errors).map(({ name, faults }) => [name, faults.map(({ message }) => message)])).toEqual([
+    ['a', ['one', 'three']],
+    ['b', ['two']],
+  ]);
+  expect(reportRows(report).map(({ noun }) => noun)).toEqual(['tools', 'server_config']);
+  expect(writes(report)).toBe(3);
+});

@@ -1,0 +1,96 @@
+import { createEffect, createSignal, on, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { Checkbox } from '#ui/src/components/choice.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { TextField } from '#ui/src/components/field.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
+import { WORDS } from './words.ts';
+
+const KINDS = {
+  disable: { title: WORDS.disable_title, text: WORDS.disable_text, action: WORDS.disable_action },
+  regenerate: { title: WORDS.regenerate_title, text: WORDS.regenerate_text, action: WORDS.regenerate_action },
+} as const;
+type Kind = keyof typeof KINDS;
+
+/** Password and code before the second factor is changed; new recovery codes are handed on. */
+export function ConfirmFactor(props: {
+  kind: Kind | undefined;
+  onClose: () => void;
+  onDone: (codes: readonly string[] | undefined) => void;
+}) {
+  const { call } = useKernel();
+  const [password, setPassword] = createSignal('');
+  const [code, setCode] = createSignal('');
+  const [recovery, setRecovery] = createSignal(false);
+  const change = createMutation(async (kind: Kind): Promise<{ codes: readonly string[] | undefined }> => {
+    const proof = { password: password(), code: code().trim() };
+    if (kind === 'regenerate') return { codes: (await call('two_factor.regenerate_recovery', proof)).recovery_codes };
+    await call('two_factor.disable', { ...proof, is_recovery: recovery() });
+    return { codes: undefined };
+  });
+  createEffect(
+    on(
+      () => props.kind,
+      () => {
+        setPassword('');
+        setCode('');
+        setRecovery(false);
+        change.reset();
+      },
+    ),
+  );
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (props.kind === undefined) return;
+    const answer = await change.run(props.kind);
+    if (answer !== undefined) props.onDone(answer.codes);
+  };
+
+  return (
+    <Dialog
+      open={props.kind !== undefined}
+      title={KINDS[props.kind ?? 'disable'].title}
+      lead={KINDS[props.kind ?? 'disable'].text}
+      onClose={props.onClose}
+    >
+      <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
+        <Show when={generalError(change.problem(), ['password', 'code'])}>
+          {(detail) => <Notice tone="bad" live>{detail()}</Notice>}
+        </Show>
+        <TextField
+          label={WORDS.your_password}
+          type="password"
+          autofocus
+          autocomplete="current-password"
+          value={password()}
+          onInput={setPassword}
+          error={fieldError(change.problem(), 'password')}
+        />
+        <TextField
+          label={WORDS.code}
+          mono
+          autocomplete="one-time-code"
+          value={code()}
+          onInput={setCode}
+          error={fieldError(change.problem(), 'code')}
+        />
+        <Show when={props.kind === 'disable'}>
+          <Checkbox label={WORDS.use_recovery} checked={recovery()} onChange={setRecovery} />
+        </Show>
+        <div class="row">
+          <Button
+            type="submit"
+            kind={props.kind === 'disable' ? 'danger' : 'primary'}
+            busy={change.busy()}
+            blocked={password() === '' || code().trim() === ''}
+          >
+            {KINDS[props.kind ?? 'disable'].action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,51 @@
+import { For, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { codesText } from '#ui/src/kernel/account-device.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { WORDS } from './words.ts';
+
+/** Recovery codes, shown this once. */
+export function CodesDialog(props: { codes: readonly string[] | undefined; onClose: () => void }) {
+  const { session } = useKernel();
+  const save = (codes: readonly string[]) =>
+    saveFile(
+      'recovery-codes.txt',
+      'text/plain',
+      codesText(window.location.host, session.username(), codes, new Date().toISOString()),
+    );
+  return (
+    <Dialog
+      open={props.codes !== undefined}
+      title={WORDS.codes_title}
+      lead={WORDS.codes_text}
+      onClose={props.onClose}
+      foot={
+        <Button kind="primary" onPress={props.onClose}>
+          {WORDS.kept}
+        </Button>
+      }
+    >
+      <Show when={props.codes}>
+        {(codes) => (
+          <div class="stack">
+            <ol class="recovery-codes mono" aria-label={WORDS.codes_title}>
+              <For each={codes()}>{(code) => <li>{code}</li>}</For>
+            </ol>
+            <div class="row">
+              <CopyButton text={codes().join('\n')} label={WORDS.copy} kind="plain" />
+              <Button size="small" icon="download" onPress={() => save(codes())}>
+                {WORDS.download}
+              </Button>
+              <Button size="small" icon="file" onPress={() => window.print()}>
+                {WORDS.print}
+              </Button>
+            </div>
+          </div>
+        )}
+      </Show>
+    </Dialog>
+  );
+}

@@ -1,0 +1,206 @@
+import { createMemo, createSignal, For, onCleanup, Show } from 'solid-js';
+import type { AgentActivity } from '#core/contract/agent-access.ts';
+import { operations } from '#core/contract/index.ts';
+import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { Combobox } from '#ui/src/components/combobox.tsx';
+import { DataTable } from '#ui/src/components/data-table.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { Select } from '#ui/src/components/select.tsx';
+import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { countryName, flagOf } from '#ui/src/kernel/access-activity.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createSearchParams, flag, text } from '#ui/src/kernel/search-params.ts';
+import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { usePages } from '#ui/src/pages/history/use-pages.ts';
+import { PERIODS, WORDS } from './words.ts';
+
+const TOOLS = Object.values(operations)
+  .flatMap((operation) => ('agent' in operation ? [operation.agent] : []))
+  .toSorted()
+  .map((name) => ({ value: name, label: name }));
+const BUSIEST = 5;
+
+/** What agents and scripts did: figures, then every call. */
+export function ActivityPanel() {
+  const { call, commands, router } = useKernel();
+  const filters = createSearchParams(router, { tool: text(), token: text(), done: flag() });
+  const [period, setPeriod] = createSignal<(typeof PERIODS)[number]['value']>('24h');
+  const stats = useQuery((signal) => call('agent_activity.stats', { period: period() }, signal), { watch: period });
+  const pages = usePages(
+    (skip, limit, signal) => {
+      const [tool, token, done] = [filters.get('tool'), filters.get('token'), filters.get('done')];
+      return call(
+        'agent_activity.list',
+        {
+          skip,
+          limit,
+          ...(tool === '' ? {} : { tool_name: tool }),
+          ...(token === '' ? {} : { token_prefix: token }),
+          ...(done === undefined ? {} : { success: done }),
+        },
+        signal,
+      );
+    },
+    () => [filters.get('tool'), filters.get('token'), filters.get('done')],
+  );
+  const reload = () => void Promise.all([stats.reload(), pages.reload()]);
+  onCleanup(
+    commands.register([{ id: 'reload-activity', title: 'Read the activity again', group: 'This page', key: 'r', run: reload }]),
+  );
+  const tokens = createMemo(() =>
+    (stats.data()?.tokens ?? []).map(({ token_prefix, token_name }) => ({ value: token_prefix, label: token_name, hint: token_prefix })),
+  );
+  const busiest = createMemo(() => [
+    { title: WORDS.by_token, rows: (stats.data()?.tokens ?? []).map((row) => ({ ...row, name: row.token_name })) },
+    { title: WORDS.by_tool, rows: (stats.data()?.tools ?? []).map((row) => ({ ...row, name: row.tool_name })) },
+    {
+      title: WORDS.by_country,
+      rows: (stats.data()?.countries ?? []).map((row) => ({
+        ...row,
+        name: row.country === null ? WORDS.nowhere : `${flagOf(row.country)} ${countryName(row.country)}`,
+      })),
+    },
+  ]);
+
+  return (
+    <div class="stack">
+      <div class="row">
+        <SegmentedControl label={WORDS.period} value={period()} onChange={setPeriod} options={PERIODS} />
+      </div>
+      <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={reload} />}</Show>
+      <Show when={stats.data()}>
+        {(figures) => (
+          <>
+            <StatGrid>
+              <Stat label={WORDS.calls} value={count(figures().calls)} />
+              <Stat
+                label={WORDS.errors}
+                value={count(figures().errors)}
+                {...(figures().errors > 0 ? { tone: 'bad' as const } : {})}
+                hint={percent(figures().error_rate)}
+              />
+              <Stat label={WORDS.average} value={duration(figures().avg_ms)} />
+            </StatGrid>
+            <Show when={!figures().complete}>
+              <p class="small faint">{WORDS.incomplete}</p>
+            </Show>
+            <Show when={figures().calls > 0}>
+              <div class="agents-busiest">
+                <For each={busiest()}>
+                  {(part) => (
+                    <Panel title={part.title}>
+                      <ol class="panel-body agents-bars">
+                        <For each={part.rows.slice(0, BUSIEST)}>
+                          {(row) => (
+                            <li>
+                              <span class="truncate">{row.name}</span>
+                              <span class="num soft">{count(row.calls)}</span>
+                              <meter min={0} max={Math.max(1, figures().calls)} value={row.calls} aria-label={row.name} />
+                            </li>
+                          )}
+                        </For>
+                      </ol>
+                    </Panel>
+                  )}
+                </For>
+              </div>
+            </Show>
+          </>
+        )}
+      </Show>
+      <FilterBar active={filters.active()} onClear={() => filters.clear()}>
+        <Combobox
+          label={WORDS.filter_tool}
+          hide_label
+          size="small"
+          free
+          placeholder={WORDS.filter_tool}
+          options={TOOLS}
+          value={filters.get('tool') || undefined}
+          onChange={(tool) => filters.set({ tool: tool ?? '' })}
+        />
+        <Combobox
+          label={WORDS.filter_token}
+          hide_label
+          size="small"
+          placeholder={WORDS.filter_token}
+          options={tokens()}
+          value={filters.get('token') || undefined}
+          onChange={(token) => filters.set({ token: token ?? '' })}
+        />
+        <Select
+          label={WORDS.result}
+          hide_label
+          size="small"
+          options={[
+            { value: 'all', label: WORDS.every_result },
+            { value: 'yes', label: WORDS.only_ok },
+            { value: 'no', label: WORDS.only_failed },
+          ]}
+          value={filters.get('done') === undefined ? 'all' : filters.get('done') ? 'yes' : 'no'}
+          onChange={(value) => filters.set({ done: value === 'all' ? undefined : value === 'yes' })}
+        />
+      </FilterBar>
+      <DataTable<AgentActivity>
+        label={WORDS.activity}
+        rows={pages.items()}
+        problem={pages.problem()}
+        onRetry={() => void pages.reload()}
+        key={(row) => `${row.timestamp}/${row.token_prefix}/${row.tool_name}/${row.duration_ms}`}
+        columns={[
+          { id: 'tool', head: WORDS.tool, cell: (row) => <span class="mono small">{row.tool_name}</span> },
+          { id: 'who', head: WORDS.who, cell: (row) => <span title={row.token_prefix}>{row.token_name}</span> },
+          {
+            id: 'from',
+            head: WORDS.from,
+            narrow: 'hide',
+            cell: (row) => (
+              <span class="small">
+                <Show when={row.country}>
+                  {(country) => <span title={countryName(country())}>{`${flagOf(country())} `}</span>}
+                </Show>
+                <span class="mono faint">{row.client_ip ?? ''}</span>
+              </span>
+            ),
+          },
+          {
+            id: 'result',
+            head: WORDS.result,
+            cell: (row) => (
+              <StatusDot tone={row.success ? 'good' : 'bad'} label={row.success ? WORDS.ok : (row.error ?? WORDS.errors)} />
+            ),
+          },
+          {
+            id: 'took',
+            head: WORDS.took,
+            narrow: 'hide',
+            align: 'end',
+            cell: (row) => <span class="num">{duration(row.duration_ms)}</span>,
+          },
+          { id: 'when', head: WORDS.when, narrow: 'hide', cell: (row) => <Ago iso={row.timestamp} /> },
+        ]}
+        more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
+        empty={
+          filters.active() > 0 ? (
+            <EmptyState
+              icon="search"
+              title={WORDS.no_match}
+              action={<Button onPress={() => filters.clear()}>{WORDS.clear}</Button>}
+            />
+          ) : (
+            <EmptyState icon="bot" title={WORDS.no_activity}>
+              <p>{WORDS.no_activity_text}</p>
+            </EmptyState>
+          )
+        }
+      />
+    </div>
+  );
+}

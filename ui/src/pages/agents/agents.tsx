@@ -1,0 +1,80 @@
+import { createSignal, onCleanup, Show } from 'solid-js';
+import { ClientTexts } from '#ui/src/components/client-texts.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { Tabs } from '#ui/src/components/tabs.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { agentTexts, TOKEN_PLACE } from '#ui/src/kernel/access-clients.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
+import { ActivityPanel } from './activity-panel.tsx';
+import { CredentialsPanel } from './credentials-panel.tsx';
+import { ToolsPanel } from './tools-panel.tsx';
+import { WORDS } from './words.ts';
+import './agents.css';
+
+/** Who administers this server besides people, and what they did. */
+export function Agents() {
+  const { call, commands, router } = useKernel();
+  const params = createSearchParams(router, { view: oneOf(['tokens', 'clients', 'activity', 'tools']) });
+  const [made, setMade] = createSignal<string>();
+  const [creating, setCreating] = createSignal<'token' | 'client'>();
+  const config = useQuery((signal) => call('config.get', {}, signal));
+  const create = (kind: 'token' | 'client') => {
+    params.set({ view: kind === 'token' ? 'tokens' : 'clients' });
+    setCreating(kind);
+  };
+  onCleanup(
+    commands.register([
+      { id: 'new-agent-token', title: 'New token for an agent', group: 'Create', run: () => create('token') },
+      { id: 'new-agent-client', title: 'New OAuth client for an agent', group: 'Create', run: () => create('client') },
+    ]),
+  );
+  const credentials = (kind: 'token' | 'client') => (
+    <div class="agents">
+      <CredentialsPanel
+        kind={kind}
+        creating={creating() === kind}
+        onCreating={(open) => setCreating(open ? kind : undefined)}
+        onMade={setMade}
+      />
+      <Panel title={WORDS.connect}>
+        <div class="panel-body stack">
+          <p class="small soft">{made() === undefined ? WORDS.connect_place : WORDS.connect_made}</p>
+          <ClientTexts texts={agentTexts(window.location.origin, made() ?? TOKEN_PLACE)} label={WORDS.connect} />
+        </div>
+      </Panel>
+    </div>
+  );
+
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead}>
+      <Show when={config.data()?.agent_enabled === false}>
+        <Notice
+          tone="brass"
+          title={WORDS.off_title}
+          action={
+            <LinkButton href="/settings/agent" size="small" icon="sliders">
+              {WORDS.off_action}
+            </LinkButton>
+          }
+        >
+          <p>{WORDS.off}</p>
+        </Notice>
+      </Show>
+      <Tabs
+        label={WORDS.parts}
+        value={params.get('view')}
+        onChange={(view) => router.navigate(view === 'tokens' ? '/agents' : `/agents?view=${view}`, { replace: true })}
+        tabs={[
+          { value: 'tokens', label: WORDS.tokens, panel: () => credentials('token') },
+          { value: 'clients', label: WORDS.clients, panel: () => credentials('client') },
+          { value: 'activity', label: WORDS.activity, panel: () => <ActivityPanel /> },
+          { value: 'tools', label: WORDS.tools, panel: () => <ToolsPanel /> },
+        ]}
+      />
+    </Page>
+  );
+}

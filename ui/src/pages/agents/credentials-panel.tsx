@@ -1,0 +1,202 @@
+import { createSignal, For, Show } from 'solid-js';
+import type { AgentToken, OauthClient } from '#core/contract/agent-access.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button, IconButton } from '#ui/src/components/button.tsx';
+import { DataTable } from '#ui/src/components/data-table.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { SecretOnce } from '#ui/src/components/secret-once.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { left } from '#ui/src/kernel/access-activity.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { minutesWord } from '#ui/src/pages/access/words.ts';
+import { NewCredential } from './new-credential.tsx';
+import { WORDS } from './words.ts';
+
+const MOST = 100;
+
+/** A token or a client, as the table shows both. */
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly mark: string;
+  readonly scopes: readonly string[];
+  readonly last_used_at: string | null;
+  readonly last_ip: string | null;
+  readonly revoked: boolean;
+  readonly ends: string;
+}
+
+const ofToken = (token: AgentToken): Row => ({
+  ...token,
+  mark: `${token.token_prefix}…`,
+  ends: left(token.expires_at, Date.now()),
+});
+const ofClient = (client: OauthClient): Row => ({
+  ...client,
+  mark: client.client_id,
+  ends: minutesWord(client.idle_timeout_minutes),
+});
+
+const KINDS = {
+  token: {
+    title: WORDS.tokens,
+    create: WORDS.new_token,
+    dialog: WORDS.new_token_title,
+    mark: WORDS.prefix,
+    ends: WORDS.ends,
+    none: WORDS.no_tokens,
+    none_text: WORDS.no_tokens_text,
+    revoke: WORDS.revoke_token,
+    made: WORDS.token_made,
+  },
+  client: {
+    title: WORDS.clients,
+    create: WORDS.new_client,
+    dialog: WORDS.new_client_title,
+    mark: WORDS.client_id,
+    ends: WORDS.idle,
+    none: WORDS.no_clients,
+    none_text: WORDS.no_clients_text,
+    revoke: WORDS.revoke_client,
+    made: WORDS.client_made,
+  },
+} as const;
+
+export interface Made {
+  readonly name: string;
+  readonly secrets: readonly { readonly label: string; readonly value: string }[];
+  /** What a header takes; a client has to fetch one first. */
+  readonly token: string | undefined;
+}
+
+export function CredentialsPanel(props: {
+  kind: 'token' | 'client';
+  creating: boolean;
+  onCreating: (open: boolean) => void;
+  onMade: (token: string) => void;
+}) {
+  const { call, dialogs, toasts } = useKernel();
+  const [made, setMade] = createSignal<Made>();
+  const words = () => KINDS[props.kind];
+  const list = useQuery(
+    async (signal): Promise<readonly Row[]> =>
+      props.kind === 'token'
+        ? (await call('agent_tokens.list', { limit: MOST }, signal)).items.map(ofToken)
+        : (await call('oauth_clients.list', { limit: MOST }, signal)).items.map(ofClient),
+  );
+  const over = (row: Row) => row.revoked || row.ends === 'ended';
+  const revoke = async ({ id, name }: Row) => {
+    const agreed = await dialogs.confirm({
+      title: words().revoke(name),
+      text: WORDS.revoke_text,
+      action: WORDS.revoke,
+      danger: true,
+    });
+    if (!agreed) return;
+    try {
+      await call(props.kind === 'token' ? 'agent_tokens.delete' : 'oauth_clients.delete', { id });
+      toasts.show(WORDS.was_revoked(name), 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    await list.reload();
+  };
+
+  return (
+    <Panel
+      title={words().title}
+      flush
+      actions={
+        <Button size="small" icon="plus" onPress={() => props.onCreating(true)}>
+          {words().create}
+        </Button>
+      }
+    >
+      <DataTable
+        label={words().title}
+        rows={list.data()}
+        problem={list.problem()}
+        onRetry={() => void list.reload()}
+        key={(row) => row.id}
+        muted={over}
+        columns={[
+          { id: 'name', head: WORDS.name, cell: (row) => row.name, sort: (row) => row.name },
+          {
+            id: 'mark',
+            head: words().mark,
+            narrow: 'hide',
+            cell: (row) => <span class="mono small">{row.mark}</span>,
+          },
+          {
+            id: 'scopes',
+            head: WORDS.scopes,
+            narrow: 'hide',
+            cell: (row) => (
+              <span class="row agents-scopes">
+                <For each={row.scopes}>{(scope) => <Badge tone={scope === 'deploy' ? 'brass' : 'plain'}>{scope}</Badge>}</For>
+              </span>
+            ),
+          },
+          {
+            id: 'used',
+            head: WORDS.used,
+            narrow: 'hide',
+            cell: (row) => (
+              <Show when={row.last_used_at} fallback={<span class="faint">{WORDS.never}</span>}>
+                {(iso) => (
+                  <span title={row.last_ip ?? undefined}>
+                    <Ago iso={iso()} />
+                  </span>
+                )}
+              </Show>
+            ),
+            sort: (row) => row.last_used_at,
+          },
+          { id: 'ends', head: words().ends, cell: (row) => <span class="num">{row.ends}</span> },
+        ]}
+        actions={(row) =>
+          over(row) ? (
+            <Badge>{row.revoked ? WORDS.revoked : WORDS.ended}</Badge>
+          ) : (
+            <IconButton icon="trash" size="small" label={`${WORDS.revoke} ${row.name}`} onPress={() => void revoke(row)} />
+          )
+        }
+        empty={
+          <EmptyState
+            icon="bot"
+            title={words().none}
+            action={
+              <Button icon="plus" onPress={() => props.onCreating(true)}>
+                {words().create}
+              </Button>
+            }
+          >
+            <p>{words().none_text}</p>
+          </EmptyState>
+        }
+      />
+      <Dialog open={props.creating} title={words().dialog} onClose={() => props.onCreating(false)}>
+        <NewCredential
+          kind={props.kind}
+          onCancel={() => props.onCreating(false)}
+          onDone={(answer) => {
+            props.onCreating(false);
+            setMade(answer);
+            if (answer.token !== undefined) props.onMade(answer.token);
+            void list.reload();
+          }}
+        />
+      </Dialog>
+      <SecretOnce
+        open={made() !== undefined}
+        title={words().made(made()?.name ?? '')}
+        secrets={made()?.secrets ?? []}
+        onClose={() => setMade(undefined)}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,90 @@
+import type * as v from 'valibot';
+import type { Scopes } from '#core/contract/agent-access.ts';
+import { operations } from '#core/contract/index.ts';
+import { Checkbox } from '#ui/src/components/choice.tsx';
+import { FieldNotes, TextField } from '#ui/src/components/field.tsx';
+import { FormFoot } from '#ui/src/components/form-foot.tsx';
+import { Select } from '#ui/src/components/select.tsx';
+import { createForm } from '#ui/src/kernel/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Made } from './credentials-panel.tsx';
+import { DURATIONS, IDLE, WORDS } from './words.ts';
+
+type Scope = v.InferOutput<typeof Scopes>[number];
+const SCOPES = [
+  { scope: 'read', label: WORDS.read, hint: WORDS.read_hint },
+  { scope: 'write', label: WORDS.write, hint: WORDS.write_hint },
+  { scope: 'deploy', label: WORDS.deploy, hint: WORDS.deploy_hint },
+] as const satisfies readonly { scope: Scope; label: string; hint: string }[];
+
+interface Draft extends Record<string, unknown> {
+  name: string;
+  minutes: number;
+  scopes: Scope[];
+}
+
+/** A token or a client; deploying is not given unless it is asked for. */
+export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: Made) => void; onCancel: () => void }) {
+  const { call } = useKernel();
+  // A dialog is made anew for each kind.
+  // oxlint-disable-next-line solid/reactivity
+  const token = props.kind === 'token';
+  const field = token ? 'duration_minutes' : 'idle_timeout_minutes';
+  const form = createForm<Draft & Record<string, unknown>, Made>({
+    schema: operations[token ? 'agent_tokens.create' : 'oauth_clients.create'].input,
+    initial: () => ({ name: '', [field]: token ? 480 : 60, scopes: ['read', 'write'] }) as unknown as Draft,
+    check: ({ scopes }) => (scopes.length === 0 ? { scopes: WORDS.scopes_needed } : {}),
+    async submit({ name, scopes, ...rest }) {
+      const minutes = Number(rest[field]);
+      if (token) {
+        const made = await call('agent_tokens.create', { name, scopes, duration_minutes: minutes });
+        return { name, token: made.token, secrets: [{ label: WORDS.token, value: made.token }] };
+      }
+      const made = await call('oauth_clients.create', { name, scopes, idle_timeout_minutes: minutes });
+      const secrets = [
+        { label: WORDS.client_id, value: made.client_id },
+        { label: WORDS.client_secret, value: made.client_secret },
+      ];
+      return { name, token: undefined, secrets };
+    },
+    onDone: (made) => props.onDone(made),
+  });
+  const toggle = (scope: Scope, wanted: boolean) =>
+    form.set(
+      'scopes',
+      SCOPES.map((entry) => entry.scope).filter((entry) => (entry === scope ? wanted : form.values.scopes.includes(entry))),
+    );
+
+  return (
+    <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+      <TextField label={WORDS.name} hint={WORDS.name_hint} autofocus required {...form.text('name')} />
+      <Select
+        label={token ? WORDS.duration : WORDS.idle}
+        options={token ? DURATIONS : IDLE}
+        value={String(form.values[field])}
+        onChange={(value) => form.set(field, Number(value))}
+        error={form.error(field)}
+      />
+      <fieldset class="field">
+        <legend class="field-label">{WORDS.scopes}</legend>
+        <div class="agents-choices">
+          {SCOPES.map(({ scope, label, hint }) => (
+            <Checkbox
+              label={label}
+              hint={hint}
+              checked={form.values.scopes.includes(scope)}
+              onChange={(wanted) => toggle(scope, wanted)}
+            />
+          ))}
+        </div>
+        <FieldNotes id="scopes" error={form.error('scopes')} />
+      </fieldset>
+      <FormFoot
+        form={form}
+        submit={token ? WORDS.create_token : WORDS.create_client}
+        always
+        onCancel={() => props.onCancel()}
+      />
+    </form>
+  );
+}

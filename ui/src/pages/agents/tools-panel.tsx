@@ -1,0 +1,38 @@
+import { createMemo, createSignal, For } from 'solid-js';
+import { operations } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { WORDS } from './words.ts';
+
+const TOOLS = Object.values<Operation>(operations)
+  .flatMap(({ agent, access, summary }) => (agent === undefined ? [] : [{ name: agent, access, summary }]))
+  .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+const TONE = { read: 'plain', write: 'water', deploy: 'brass' } as const;
+const toneOf = (access: string) => Object.entries(TONE).find(([scope]) => scope === access)?.[1] ?? 'plain';
+
+/** What an agent can do, from the same definitions as the endpoint. */
+export function ToolsPanel() {
+  const [wanted, setWanted] = createSignal('');
+  const shown = createMemo(() => {
+    const words = wanted().toLowerCase().split(/\s+/);
+    return TOOLS.filter(({ name, summary }) => words.every((word) => `${name} ${summary}`.toLowerCase().includes(word)));
+  });
+  return (
+    <div class="stack">
+      <p class="small soft">{WORDS.tools_lead(TOOLS.length)}</p>
+      <FilterBar search={{ label: WORDS.tools_search, value: wanted(), onInput: setWanted }} />
+      <ul class="panel agents-tools" aria-label={WORDS.tools}>
+        <For each={shown()}>
+          {(tool) => (
+            <li>
+              <span class="mono">{tool.name}</span>
+              <Badge tone={toneOf(tool.access)}>{tool.access}</Badge>
+              <span class="small soft">{tool.summary}</span>
+            </li>
+          )}
+        </For>
+      </ul>
+    </div>
+  );
+}
