@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
 import { openPostgresSocket, type SocketTls } from './postgres-socket.ts';
@@ -10,12 +11,12 @@ const ANSWER_MS = 10_000;
 /** More can only be under way when nothing comes back. */
 const MOST_AT_ONCE = 1_000;
 const CONNECTIONS = 10;
-const TLS: Readonly<Record<string, SocketTls>> = {
-  require: 'required',
-  allow: 'required',
-  prefer: 'required',
-  'verify-ca': 'verified',
-  'verify-full': 'verified',
+const MODES: Readonly<Record<string, SocketTls['mode']>> = {
+  require: 'require',
+  allow: 'require',
+  prefer: 'require',
+  'verify-ca': 'verify-ca',
+  'verify-full': 'verify-full',
 };
 
 const unavailable = (cause?: unknown): AppError =>
@@ -27,10 +28,7 @@ const unavailable = (cause?: unknown): AppError =>
 /** A pool of connections that heal by themselves. @param patient for migrations: statements may take as long as they need. */
 export function openPostgresClient(url: string, patient = false): postgres.Sql {
   const parsed = new URL(url);
-  const mode = parsed.searchParams.get('sslmode') ?? parsed.searchParams.get('ssl') ?? '';
-  parsed.searchParams.delete('sslmode');
-  parsed.searchParams.delete('ssl');
-  const tls = TLS[mode] ?? 'none';
+  const tls = takeTls(parsed.searchParams);
   const options = {
     ssl: false as const,
     max: patient ? 1 : CONNECTIONS,
@@ -47,6 +45,14 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
       openPostgresSocket(target, tls, patient ? 24 * 3_600_000 : SILENCE_MS),
   };
   return postgres(parsed.href, options as postgres.Options<Record<string, never>>);
+}
+
+/** What the URL says of TLS, which is ours to keep and not the driver's. */
+function takeTls(parameters: URLSearchParams): SocketTls | null {
+  const root = parameters.get('sslrootcert');
+  const mode = MODES[parameters.get('sslmode') ?? parameters.get('ssl') ?? ''] ?? (root === 'system' ? 'verify-full' : null);
+  for (const name of ['sslmode', 'ssl', 'sslrootcert']) parameters.delete(name);
+  return mode === null ? null : { mode, ca: root === null || root === 'system' ? null : readFileSync(root, 'utf8') };
 }
 
 type Query = ReturnType<postgres.Sql['unsafe']>;

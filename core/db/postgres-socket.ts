@@ -1,5 +1,5 @@
-import { Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { isIP, Socket } from 'node:net';
+import { checkServerIdentity, connect as connectTls } from 'node:tls';
 
 /** Where a socket goes, as the driver says it. */
 export interface SocketTarget {
@@ -8,8 +8,12 @@ export interface SocketTarget {
   readonly path?: string | false;
 }
 
-/** How `sslmode` of the URL is kept; `required` looks at no certificate, as in every PostgreSQL client. */
-export type SocketTls = 'none' | 'required' | 'verified';
+/** How `sslmode` of the URL is kept; `require` looks at no certificate, as in every PostgreSQL client. */
+export interface SocketTls {
+  readonly mode: 'require' | 'verify-ca' | 'verify-full';
+  /** PEM, in place of the authorities that the system trusts. */
+  readonly ca: string | null;
+}
 
 const CONNECT_MS = 3_000;
 /** The driver forgets a closed socket at once and fails when it writes to it after that: until then it hears errors. */
@@ -24,10 +28,10 @@ const LARGEST_MESSAGE = 2 ** 30;
  * A connection that cannot hang: it is made within 3 s, and ends when something was asked and nothing comes for `silence_ms`, or
  * when what comes is not PostgreSQL's. Never rejects: the driver is to hear of every fault as one of the socket.
  */
-export async function openPostgresSocket(target: SocketTarget, tls: SocketTls, silence_ms: number): Promise<Socket> {
+export async function openPostgresSocket(target: SocketTarget, tls: SocketTls | null, silence_ms: number): Promise<Socket> {
   try {
     const plain = await dial(target);
-    return guard(tls === 'none' ? plain : await secure(plain, target, tls), silence_ms);
+    return guard(tls === null ? plain : await secure(plain, target, tls), silence_ms);
   } catch (error) {
     const lost = guard(new Socket(), silence_ms);
     setImmediate(() => lost.destroy(error instanceof Error ? error : new Error(String(error))));
@@ -42,7 +46,7 @@ function dial({ host, port, path }: SocketTarget): Promise<Socket> {
   return until(socket, 'connect', () => true).then(() => socket);
 }
 
-async function secure(plain: Socket, { host }: SocketTarget, tls: SocketTls): Promise<Socket> {
+async function secure(plain: Socket, { host }: SocketTarget, { mode, ca }: SocketTls): Promise<Socket> {
   plain.write(SSL_REQUEST);
   const offered = await until(plain, 'data', (bytes) => Buffer.isBuffer(bytes) && bytes.length === 1 && bytes[0] === OFFERED);
   if (!offered) {
@@ -50,7 +54,15 @@ async function secure(plain: Socket, { host }: SocketTarget, tls: SocketTls): Pr
     throw new Error('The metadata database offers no TLS, and SVC_DATABASE_URL asks for it.');
   }
   plain.removeAllListeners();
-  const socket = connectTls({ socket: plain, servername: host[0] ?? '', rejectUnauthorized: tls === 'verified' });
+  const name = host[0] ?? '';
+  const socket = connectTls({
+    socket: plain,
+    // An address is no server name (RFC 6066, section 3).
+    ...(isIP(name) === 0 ? { servername: name } : {}),
+    ...(ca === null ? {} : { ca }),
+    rejectUnauthorized: mode !== 'require',
+    checkServerIdentity: (_, certificate) => (mode === 'verify-full' ? checkServerIdentity(name, certificate) : undefined),
+  });
   await until(socket, 'secureConnect', () => true);
   return socket;
 }

@@ -67,14 +67,31 @@ export function Sessions() {
         onRetry={() => void list.reload()}
         key={(row) => row.id}
         columns={[
-          { id: 'device', head: WORDS.device, cell: (row) => <span title={row.user_agent ?? ''}>{deviceOf(row.user_agent)}</span> },
+          {
+            id: 'device',
+            head: WORDS.device,
+            cell: (row) => (
+              <span class="account-device" title={row.user_agent ?? ''}>
+                {deviceOf(row.user_agent)}
+                <span class="account-seen small faint">
+                  <Ago iso={row.last_seen_at} />
+                </span>
+              </span>
+            ),
+          },
           {
             id: 'address',
             head: WORDS.address,
             narrow: 'hide',
             cell: (row) => <span class="mono small">{row.ip ?? ''}</span>,
           },
-          { id: 'seen', head: WORDS.seen, cell: (row) => <Ago iso={row.last_seen_at} />, sort: (row) => row.last_seen_at },
+          {
+            id: 'seen',
+            head: WORDS.seen,
+            narrow: 'hide',
+            cell: (row) => <Ago iso={row.last_seen_at} />,
+            sort: (row) => row.last_seen_at,
+          },
           { id: 'since', head: WORDS.since, narrow: 'hide', cell: (row) => <Ago iso={row.created_at} /> },
         ]}
         actions={(row) =>

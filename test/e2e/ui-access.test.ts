@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+const LIMIT_MS = 180_000;
+
+let programs: Programs;
+let browser: Browser;
+beforeAll(async () => {
+  programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
+  await programs.signIn();
+  browser = await openBrowser();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await programs?.stop();
+  if (programs !== undefined) removeFolder(programs);
+}, 60_000);
+
+/** A page of a signed-in administrator. */
+async function signedIn(width = 1280, scheme: 'light' | 'dark' = 'light') {
+  const opened = await openPage(browser, { width, scheme });
+  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
+  expect(answer.status()).toBe(200);
+  return opened;
+}
+
+/** A refused call that a test asked for stands in the console too. */
+const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
+  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
+  expect(unexpected).toEqual([]);
+  await context.close();
+};
+const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+
+browserTest(
+  'the deployed server is tested, asks for a token after a deploy, and a new token opens it until it is revoked',
+  async () => {
+    const opened = await signedIn();
+    const { page } = opened;
+    await page.goto(`${programs.url}/access`);
+    await page.getByRole('region', { name: 'The server' }).getByText(programs.mcp_url).waitFor();
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByText(/The server answers with \d+ tools in/).waitFor();
+
+    await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    await page.reload();
+    await page.getByText('changes with the next deploy').waitFor();
+    await programs.api('POST', '/deploy', {});
+    await page.reload();
+    await page.getByLabel('Access token for the test').fill('svc_mcp_wrong');
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByText('The server asks for a token.').waitFor();
+
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New access token' });
+    await form.getByRole('button', { name: 'Create token' }).click();
+    await form.locator('[aria-invalid=true]').waitFor();
+    await form.getByLabel('Name').fill('laptop');
+    await form.getByRole('button', { name: 'Create token' }).click();
+    const made = page.getByRole('dialog', { name: 'Token “laptop”' });
+    const token = (await made.getByRole('group', { name: 'Access token' }).textContent()) ?? '';
+    expect(token).toMatch(/^svc_mcp_/);
+    await expectAccessible(page, 'a token shown once');
+    await made.getByRole('button', { name: 'I have copied it' }).click();
+
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByText(/The server answers with \d+ tools in/).waitFor();
+    await page.getByRole('group', { name: 'the text for Claude Code' }).getByText(token).waitFor();
+    await page.getByRole('tab', { name: 'Cursor' }).click();
+    expect(await page.getByRole('link', { name: 'Open Cursor' }).getAttribute('href')).toStartWith('cursor://');
+
+    await page.getByRole('button', { name: 'Revoke laptop' }).click();
+    await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Revoke' }).click();
+    await toast(page, 'Revoked “laptop”.').waitFor();
+    await page.getByRole('table', { name: 'Access tokens' }).getByText('Revoked').waitFor();
+    await close(opened, [401]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'an agent gets a token with the scopes that were chosen, and what it did is seen',
+  async () => {
+    const opened = await signedIn();
+    const { page } = opened;
+    await page.goto(`${programs.url}/agents`);
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New agent token' });
+    await form.getByLabel('Name').fill('Claude');
+    expect(
+      await Promise.all(['Read', 'Write', 'Deploy'].map((name) => form.getByRole('checkbox', { name }).isChecked())),
+    ).toEqual([true, true, false]);
+    await expectAccessible(page, 'a new agent token');
+    await form.getByRole('button', { name: 'Create token' }).click();
+    const made = page.getByRole('dialog', { name: 'Token “Claude”' });
+    const token = (await made.getByRole('group', { name: 'Token', exact: true }).textContent()) ?? '';
+    await made.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('table', { name: 'Tokens' }).getByText('Claude').waitFor();
+
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${programs.url}/api/v1/tools`, { headers })).status).toBe(200);
+    expect((await fetch(`${programs.url}/api/v1/deploy`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
+
+    await page.getByRole('tab', { name: 'Activity' }).click();
+    const activity = page.getByRole('table', { name: 'Activity' });
+    await activity.getByText('list_tools').first().waitFor();
+    await page.getByRole('region', { name: 'By token' }).getByText('Claude').waitFor();
+    await page.goto(`${programs.url}/agents?view=activity&done=no`);
+    await activity.getByText('forbidden').or(activity.getByText(/scope/)).first().waitFor();
+    expect(await activity.getByText('list_tools').count()).toBe(0);
+
+    await page.getByRole('tab', { name: 'OAuth clients' }).click();
+    await page.getByRole('button', { name: 'New client' }).first().click();
+    const client = page.getByRole('dialog', { name: 'New OAuth client' });
+    await client.getByLabel('Name').fill('Pipeline');
+    await client.getByRole('checkbox', { name: 'Write' }).uncheck();
+    await client.getByRole('checkbox', { name: 'Read' }).uncheck();
+    await client.getByRole('button', { name: 'Create client' }).click();
+    await client.getByText('Choose at least one.').waitFor();
+    await client.getByRole('checkbox', { name: 'Read' }).check();
+    await client.getByRole('button', { name: 'Create client' }).click();
+    await page.getByRole('dialog', { name: 'Client “Pipeline”' }).getByRole('group', { name: 'Client secret' }).waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+
+    await page.getByRole('tab', { name: 'Tools', exact: true }).click();
+    await page.getByText('45 MCP tools').waitFor();
+    await page.getByLabel('Search tools').fill('rollback');
+    await page.getByRole('list', { name: 'Tools' }).getByText('rollback', { exact: true }).waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a server that asks for nothing on every network is warned about',
+  async () => {
+    await programs.api('PATCH', '/server/config', { auth_type: 'none', host: '0.0.0.0' });
+    await programs.api('POST', '/deploy', {});
+    const opened = await signedIn();
+    await opened.page.goto(`${programs.url}/access`);
+    await opened.page.getByText('Anyone who reaches this address may call every tool').waitFor();
+    await opened.page.getByRole('link', { name: 'Choose an authentication' }).click();
+    await opened.page.getByRole('radio', { name: /^Access token/ }).waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'access looks right on a phone and on a screen, in light and dark',
+  async () => {
+    const places = [
+      { path: '/access', name: 'access', ready: 'Claude Desktop' },
+      { path: '/agents', name: 'agents', ready: 'Claude Code' },
+      { path: '/agents?view=clients', name: 'agents-clients', ready: 'Pipeline' },
+      { path: '/agents?view=activity', name: 'agents-activity', ready: 'By country' },
+      { path: '/agents?view=tools', name: 'agents-tools', ready: 'create_connection' },
+    ];
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const width of [360, 1280]) {
+        const opened = await signedIn(width, scheme);
+        for (const { path, name, ready } of places) {
+          await opened.page.goto(`${programs.url}${path}`);
+          await opened.page.getByRole('main').getByText(ready).first().waitFor();
+          await look(opened.page, `${name}-${width}-${scheme}`);
+          await expectAccessible(opened.page, `${path} at ${width} in ${scheme}`);
+        }
+        await close(opened);
+      }
+    }
+  },
+  LIMIT_MS,
+);
