@@ -24,7 +24,7 @@ COPY --from=build /app/mcp-host ./mcp-host
 COPY --from=build /app/agent ./agent
 COPY --from=build /app/ui/docs ./ui/docs
 COPY --from=build /app/ui/dist ./ui/dist
-RUN mkdir -p /data && chown bun:bun /data
+RUN mkdir -p /data/databases && chown -R bun:bun /data
 ENV SVC_DATA_DIR=/data \
     SVC_GENERATED_DIR=/data/generated
 VOLUME /data

@@ -8,6 +8,7 @@ export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: (Omit<Snapshot, 'content'> & { readonly content?: SnapshotContent }) | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
+import { Stop, type StopSignal } from '#core/sources/stop.ts';
 import type { Registry, ToolEntry } from './registry.ts';
 
 /** What one run of a tool gave: the members of its result, and its figures for the log of calls. */
@@ -12,14 +13,14 @@ export interface Ran {
 /** Results of read-only tools for their `cache_ttl_seconds`. Calls with equal arguments at one moment run once. */
 export interface ResultCache {
   /** Null: this tool's results are not kept. @param values the checked arguments. */
-  through(tool: ToolEntry, registry: Registry, values: object, signal: AbortSignal, run: Run): Promise<Ran> | null;
+  through(tool: ToolEntry, registry: Registry, values: object, signal: StopSignal, run: Run): Promise<Ran> | null;
   /** From now on only results of the tools of this registry, as they are there. */
   use(registry: Registry): void;
   /** Characters held. */
   size(): number;
 }
 
-type Run = (signal: AbortSignal) => Promise<Ran>;
+type Run = (signal: StopSignal) => Promise<Ran>;
 
 interface Kept {
   readonly tool: string;
@@ -30,7 +31,7 @@ interface Kept {
 /** A run that several callers wait for; it is cancelled when the last of them has left. */
 interface Flight {
   readonly result: Promise<Ran>;
-  readonly end: AbortController;
+  readonly end: Stop;
   waiting: number;
 }
 
@@ -81,8 +82,8 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
   };
 
   const fly = (key: string, tool: string, ttl_ms: number, run: Run): Flight => {
-    const end = new AbortController();
-    const result = run(end.signal)
+    const end = new Stop();
+    const result = run(end)
       .then((ran) => {
         keep(key, { tool, ran, until: now() + ttl_ms });
         return ran;
@@ -95,7 +96,7 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     return flight;
   };
   /** Waits with the others until the result is there, or the caller leaves. */
-  const board = async (key: string, flight: Flight, signal: AbortSignal): Promise<Ran> => {
+  const board = async (key: string, flight: Flight, signal: StopSignal): Promise<Ran> => {
     const { promise, reject } = Promise.withResolvers<never>();
     const leave = () =>
       reject(signal.reason instanceof AppError ? signal.reason : new AppError('cancelled', 'The call was cancelled.'));

@@ -12,6 +12,7 @@ import type { Watch } from './watch.ts';
 import { type Fault, toFault } from './fault.ts';
 import { isLong, longMembers } from './long-result.ts';
 import { isMembers, type Members, RPC, RpcError } from './protocol.ts';
+import type { StopSignal } from '#core/sources/stop.ts';
 import { matchUri, typedValues } from '#core/engine/uri-template.ts';
 
 /** Who calls, and what a call needs of the host. */
@@ -22,7 +23,7 @@ export interface CallContext {
   readonly cache: ResultCache;
   readonly log: Log;
   readonly now: () => number;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly modern: boolean;
   readonly client: string;
   readonly token_prefix: string | null;
@@ -108,7 +109,7 @@ interface Callable {
 }
 interface Ends {
   /** Null: every call runs by itself. */
-  readonly through?: (values: object, run: (signal: AbortSignal) => Promise<Ran>) => Promise<Ran> | null;
+  readonly through?: (values: object, run: (signal: StopSignal) => Promise<Ran>) => Promise<Ran> | null;
   readonly finish: (outcome: Outcome) => string | Promise<string>;
   readonly fail: (fault: Fault) => string;
 }
@@ -144,7 +145,7 @@ async function perform(
       success: error === null,
       error,
     });
-  const run = async (values: Values, end: AbortSignal): Promise<Ran> => {
+  const run = async (values: Values, end: StopSignal): Promise<Ran> => {
     const lease = sources.lease(connection);
     try {
       const { source, queue } = report?.follow(lease, entity.timeout_ms) ?? lease;

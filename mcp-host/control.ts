@@ -15,6 +15,7 @@ export type ControlEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotEvent }
   | { readonly event: 'listen'; readonly data: ListenEvent }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -43,7 +44,7 @@ export interface Control {
   close(): void;
 }
 
-const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'stop']);
+const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'names', 'stop']);
 const POST_TIMEOUT_MS = 10_000;
 
 export function createControl(options: ControlOptions): Control {

@@ -1,4 +1,6 @@
 import type { Log } from '#core/log.ts';
+import { Stop } from '#core/sources/stop.ts';
+import { createTimeouts } from '#core/sources/timeouts.ts';
 import type { Caller } from './auth/scheme.ts';
 import type { ResultCache } from './cache.ts';
 import { CallerGone, type CallContext, callTool, readResource } from './call.ts';
@@ -40,7 +42,7 @@ export interface DispatchOptions {
   readonly log: Log;
   readonly now: () => number;
   /** Calls that run now, to be aborted when the host must end. */
-  readonly running: Set<AbortController>;
+  readonly running: Set<Pick<Stop, 'abort'>>;
 }
 
 /** One authorised HTTP exchange. */
@@ -97,33 +99,30 @@ interface Ask extends Partial<Told> {
 
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { sessions, streams, running, now } = options;
+  const timeouts = createTimeouts();
 
   const call = async (message: RpcMessage, handler: Handler, { exchange, era, session, report, left }: Ask) => {
     const watch = createWatch(message, exchange, era, session);
-    const controller = new AbortController();
-    const { signal } = exchange.request;
-    const onLeave = () => controller.abort();
-    signal.addEventListener('abort', onLeave);
+    const stop = new Stop();
+    const onLeave = () => stop.abort();
+    const hearing = timeouts.add(HEAR_MS, () => hearLeaving(exchange.request, onLeave));
     left?.addEventListener('abort', onLeave);
-    running.add(controller);
-    if (session !== null && message.id !== undefined) session.running.set(message.id, controller);
+    running.add(stop);
+    if (session !== null && message.id !== undefined) session.running.set(stop, message.id);
     try {
       const client = era.modern ? era.client : (session?.client ?? '');
       const { registry, caller } = exchange;
       const { token_prefix } = caller;
-      const { signal: ends } = controller;
-      const context = { registry, signal: ends, modern: era.modern, client, token_prefix, watch, report: report ?? null };
+      const context = { registry, signal: stop, modern: era.modern, client, token_prefix, watch, report: report ?? null };
       return await handler(message.params, { ...options, ...context });
     } catch (error) {
       watch.error = error;
       throw error;
     } finally {
       options.observe(watch);
-      signal.removeEventListener('abort', onLeave);
-      running.delete(controller);
-      // A careless client may have given its id to a second call meanwhile.
-      if (session !== null && message.id !== undefined && session.running.get(message.id) === controller)
-        session.running.delete(message.id);
+      hearing.clear();
+      running.delete(stop);
+      session?.running.delete(stop);
     }
   };
 
@@ -160,7 +159,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { id, method, params } = message;
     const { session } = ask;
     if (id === undefined) {
-      if (method === 'notifications/cancelled') session?.running.get(params['requestId'] as RpcId)?.abort();
+      if (method === 'notifications/cancelled') {
+        for (const [controller, running] of session?.running ?? []) if (running === params['requestId']) controller.abort();
+      }
       return null;
     }
     try {
@@ -270,10 +271,19 @@ function pageOf(registry: Registry, method: ListMethod, cursor: unknown): string
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or the server was deployed since. Begin with the first page.');
 }
 
+/** Only a call that runs for so long asks to hear when its caller leaves: the signal of a request costs as much as its parsing. */
+const HEAR_MS = 25;
+
+function hearLeaving({ signal }: Request, onLeave: () => void): void {
+  if (signal.aborted) onLeave();
+  else signal.addEventListener('abort', onLeave, { once: true });
+}
+
 const JSON_HEADERS = { 'content-type': 'application/json' };
+const JSON_OK = { status: 200, headers: JSON_HEADERS };
 /** An answer of the MCP endpoint. */
-export const reply = (text: string, status = 200, headers: Readonly<Record<string, string>> = {}): Response =>
-  new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
+export const reply = (text: string, status = 200, headers?: Readonly<Record<string, string>>): Response =>
+  new Response(text, status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } });
 
 const accepted = () => new Response(null, { status: 202 });
 const notAllowed = () =>

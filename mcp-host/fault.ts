@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import type { StopSignal } from '#core/sources/stop.ts';
 
 /** A failed call in words for the caller, and the code that the log of calls keeps. */
 export interface Fault {
@@ -30,7 +31,7 @@ const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
 const INTERNAL = 'The call failed for a reason inside the server. The log of the host says why.';
 
 /** Translates what a call threw; what the caller may not read goes to the log. */
-export function toFault(error: unknown, signal: AbortSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {
+export function toFault(error: unknown, signal: StopSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {
   if (signal.aborted && signal.reason instanceof AppError)
     return { code: signal.reason.code, text: signal.reason.detail, in_arguments: false };
   if (!(error instanceof AppError)) {

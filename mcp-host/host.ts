@@ -5,6 +5,7 @@ import { LOG_LEVELS } from '#core/log.ts';
 import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/security/places.ts';
 import type { Shares } from '#core/kv/shares.ts';
+import type { Stop } from '#core/sources/stop.ts';
 import type { SnapshotFile } from '#snapshots/file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
@@ -13,6 +14,7 @@ import { createResultCache } from './cache.ts';
 import { type ControlEvent, createControl, type ListenEvent, type SnapshotEvent } from './control.ts';
 import { createDispatch } from './dispatch.ts';
 import { type HostHealth, healthOf } from './health.ts';
+import { createHostNames } from './host-names.ts';
 import { createLines } from './lines.ts';
 import { type Address, createListener, type Listener, NO_LISTENER } from './listener.ts';
 import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './registry.ts';
@@ -43,6 +45,8 @@ export interface HostOptions {
   /** Origin under which the server reaches this host; that of the listener when absent. */
   readonly url?: string;
   readonly allowed_hosts: readonly string[];
+  /** Where the domains that the server told are kept; absent: nowhere. */
+  readonly names_path?: string;
   /** Proxies in front of the host, whose word on the caller's address counts. */
   readonly trusted_proxies?: readonly Network[];
   /** False: it listens nowhere, and serves only who is connected to it. */
@@ -90,7 +94,7 @@ const ENDING = 'The host is ending. Try again in a moment.';
 export function createHost(options: HostOptions): Host {
   const { log, file, boot_id, shares = null, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
   const started_at = now();
-  const running = new Set<AbortController>();
+  const running = new Set<Pick<Stop, 'abort'>>();
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
   const sessions = createSessions({
     now,
@@ -116,6 +120,7 @@ export function createHost(options: HostOptions): Host {
     have: () => (held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`),
     onEvent,
   });
+  const names = createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log });
   const lines = createLines();
   log.tap((line) => lines.add(line));
   const auth = createAuth({
@@ -159,7 +164,7 @@ export function createHost(options: HostOptions): Host {
   const fetch = createHttp({
     dispatch,
     auth,
-    allowed_hosts: new Set(options.allowed_hosts.map((name) => name.toLowerCase())),
+    allowed_hosts: names.accepted,
     service_token: options.service_token,
     trusted_proxies: options.trusted_proxies ?? [],
     sse: createSse({ dispatch, serving, streams, log }),
@@ -301,6 +306,7 @@ export function createHost(options: HostOptions): Host {
   function onEvent(event: ControlEvent): Promise<void> {
     if (event.event === 'snapshot') return onSnapshot(event.data);
     if (event.event === 'tokens') return onTokens(event.data.tokens);
+    if (event.event === 'names') return names.use(event.data.names);
     return event.event === 'listen' ? onListen(event.data) : onStop();
   }
 
@@ -332,7 +338,7 @@ export function createHost(options: HostOptions): Host {
 
   return {
     async start() {
-      await auth.load();
+      await Promise.all([auth.load(), names.load()]);
       const { snapshot, stopped, fault } = await file.read();
       file_fault = fault;
       if (fault !== null) log.error('snapshot_file_damaged', { detail: fault });

@@ -1,6 +1,8 @@
 import { AppError } from '#core/errors.ts';
 import type { QueueGauge } from '#core/contract/monitoring.ts';
 import type { Slot } from '#core/engine/query.ts';
+import type { StopSignal } from '#core/sources/stop.ts';
+import { createTimeouts } from '#core/sources/timeouts.ts';
 import { createWaits } from './waits.ts';
 
 export interface QueueLimits {
@@ -43,6 +45,7 @@ interface Waiter {
 export function createQueue(initial: QueueLimits, now: () => number = Date.now): Queue {
   let limits = initial;
   const waiters = new Set<Waiter>();
+  const timeouts = createTimeouts();
   let active = 0;
   let completed = 0;
   let rejected = 0;
@@ -65,7 +68,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       waiter.admit();
     }
   };
-  const wait = (signal: AbortSignal | undefined): Promise<void> => {
+  const wait = (signal: StopSignal | undefined): Promise<void> => {
     waits++;
     const began = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -75,12 +78,12 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       reject(error);
     };
     const onAbort = () => leave(new AppError('cancelled', 'The call was cancelled while it waited.'));
-    const timer = setTimeout(() => {
+    const timeout = timeouts.add(limits.queue_timeout_ms, () => {
       timed_out++;
       leave(new AppError('timeout', waitedTooLong(limits)));
-    }, limits.queue_timeout_ms);
+    });
     const settle = () => {
-      clearTimeout(timer);
+      timeout.clear();
       signal?.removeEventListener('abort', onAbort);
       waited.add(performance.now() - began);
     };

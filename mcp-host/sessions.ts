@@ -1,3 +1,4 @@
+import type { Stop } from '#core/sources/stop.ts';
 import type { ListKind } from './registry.ts';
 import type { RpcId } from './protocol.ts';
 import type { McpLogLevel } from './report.ts';
@@ -20,7 +21,8 @@ export interface Session {
   readonly missed_uris: Set<string>;
   /** Log messages of its calls that it wants to hear; null until it says so. */
   log_level: McpLogLevel | null;
-  readonly running: Map<RpcId, AbortController>;
+  /** Its calls that run, with their ids: a careless client gives one id to several. */
+  readonly running: Map<Pick<Stop, 'abort'>, RpcId>;
 }
 
 export interface Sessions {
@@ -64,7 +66,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
       onEnd?.(session);
     }
-    for (const controller of session.running.values()) controller.abort();
+    for (const controller of session.running.keys()) controller.abort();
   };
   const makeRoom = (): boolean => {
     if (sessions.size < limit) return true;

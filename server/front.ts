@@ -5,6 +5,7 @@ import { hostName } from '#core/security/origins.ts';
 import { CERTIFICATE_CHANNEL, challengeKey } from '#core/services/certificates.ts';
 import { readSettings } from '#core/services/config.ts';
 import { activeSnapshot, contentOf, readDeployment } from '#core/services/deployment.ts';
+import { signal } from '#core/services/signals.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { spokenScheme } from './session.ts';
@@ -72,6 +73,8 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
     await next();
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || c.res.status >= 400) return;
     changed = true;
+    // The domains may be others now: an undone change and an import have other paths than the configuration.
+    app.background(signal(app, 'names').catch(() => undefined));
     // Who looks after the certificate looks again.
     if (c.req.path === '/api/v1/server/config') await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
   });
@@ -126,7 +129,11 @@ const isForMcp = (path: string): boolean =>
 function toHttps({ env }: App, c: Context<ServerEnv>, name: string): Response {
   const port = env.SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${env.SVC_EXTERNAL_HTTPS_PORT}`;
   const { pathname, search } = new URL(c.req.url);
-  return c.redirect(`https://${name}${port}${pathname}${search}`, 308);
+  const target = new URL(`https://${name}${port}`);
+  // The target of a CONNECT is no path, and would go on with the name.
+  target.pathname = pathname;
+  target.search = search;
+  return c.redirect(target.href, 308);
 }
 
 /** RFC 8555, section 8.3: what the certificate authority asks for. */

@@ -7,6 +7,7 @@ import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/host-board.ts';
 import { toInvalid } from '#core/issues.ts';
 import { eventForHost } from '#core/services/deployment.ts';
+import { namesEvent } from '#core/services/host-names.ts';
 import { tokensEvent } from '#core/services/mcp-tokens.ts';
 import { storeUsage } from '#core/services/usage.ts';
 import { readJson } from './body.ts';
@@ -101,6 +102,7 @@ async function openStream(app: App, id: string, have: string | null, signal: Abo
           send(await tokensEvent(app));
           queued = queued.filter(({ event }) => event !== 'tokens');
         });
+        send(await namesEvent(app));
         // Its answer may reach another server, which is to know it.
         await app.hosts.settled();
         send(await eventForHost(app, have));

@@ -10,6 +10,7 @@ import { createAdmin } from '#core/services/auth.ts';
 import { importFile } from '#core/services/import-file.ts';
 import { requireSecrets, rewrapActiveSnapshot } from '#core/services/keys.ts';
 import { followDeployments } from '#core/services/deployment-follow.ts';
+import { followNames } from '#core/services/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/services/mcp-tokens.ts';
 import { shareHosts } from '#core/services/shared-hosts.ts';
 import { keepForgetting } from '#core/services/monitoring-retention.ts';
@@ -65,6 +66,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followTokens(app),
     tellTokenUses(app),
     followDeployments(app),
+    followNames(app),
     keepCertificate(app, certificates),
   ];
   return {

@@ -28,6 +28,8 @@ export interface Store {
 }
 
 const BUSY_TIMEOUT_MS = 5_000;
+/** What was asked has been answered by then; only lost connections are waited for. */
+const CLOSE_SECONDS = 2;
 /** Keys of advisory locks: two numbers of ours. */
 const MIGRATION_LOCK = '7318349394477056';
 const DEPLOY_LOCK = '7318349394477057';
@@ -95,7 +97,7 @@ async function openPostgresStore(url: string): Promise<Store> {
         db.transaction((tx) => work(tx as unknown as Db), { isolationLevel: 'repeatable read', accessMode: 'read only' }),
       ),
     exclusive: (work) => translate(() => inTurn(sql, work)),
-    close: () => sql.end({ timeout: 5 }),
+    close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
 }
 

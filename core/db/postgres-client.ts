@@ -80,45 +80,48 @@ export function answering(sql: postgres.Sql): postgres.Sql {
       clearTimeout(timer);
     }
   };
-  const lazy = (query: Query) => ({
-    then: (...settle: Parameters<Query['then']>) => inTime(() => query).then(...settle),
-    values: () => inTime(() => query.values()),
-  });
+  /** Asked a moment later: until then the library says whether it wants values or records. */
+  const lazy = (query: Query) => {
+    const answer = inTime(() => Promise.resolve().then(() => query));
+    return Object.assign(answer, { values: () => (query.values(), answer) });
+  };
   const unsafe = (of: Pick<postgres.Sql, 'unsafe'>) =>
     ((...asked: Parameters<postgres.Sql['unsafe']>) => lazy(of.unsafe(...asked))) as unknown as postgres.Sql['unsafe'];
-  const begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => {
+  /** A transaction may take as long as its statements do, of which each is answered in time. */
+  const begin = async <T>(work: (tx: postgres.TransactionSql) => Promise<T>): Promise<T> => {
+    const begun = Promise.withResolvers<void>();
     let late = false;
     let lost = false;
-    const refused = () => Promise.reject(unavailable());
-    const refusing = { then: (...settle: Parameters<Promise<never>['then']>) => refused().then(...settle), values: refused };
-    return inTime(
-      () => {
-        const done = sql.begin(async (tx) => {
-          const ask = (...asked: Parameters<typeof tx.unsafe>) => (late || lost ? refusing : lazy(tx.unsafe(...asked)));
-          // The driver ends a transaction with a statement of its own: not where there is no connection any more.
-          return new Promise<T>((resolve, reject) => {
-            const settle = (how: () => void) => {
-              if (late) reject(unavailable());
-              else if (!lost) how();
-            };
-            const asked = late
-              ? refused()
-              : work(Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe }));
-            asked.then(
-              (value) => settle(() => resolve(value)),
-              (error: unknown) => settle(() => reject(error as Error)),
-            );
-          });
-        }) as Promise<T>;
-        done.catch(() => {
-          lost = true;
-        });
-        return done;
-      },
+    const refusing = () => {
+      const refused = Promise.reject(unavailable());
+      return Object.assign(refused, { values: () => refused });
+    };
+    const done = sql.begin(async (tx) => {
+      if (late) throw unavailable();
+      begun.resolve();
+      const ask = (...asked: Parameters<typeof tx.unsafe>) => (lost ? refusing() : lazy(tx.unsafe(...asked)));
+      const guarded = Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe });
+      // The driver ends a transaction with a statement of its own: not where there is no connection any more.
+      return new Promise<T>((resolve, reject) => {
+        work(guarded).then(
+          (value) => lost || resolve(value),
+          (error: Error) => lost || reject(error),
+        );
+      });
+    }) as Promise<T>;
+    done.catch((error: unknown) => {
+      lost = true;
+      begun.reject(error);
+    });
+    await inTime(
+      () => begun.promise,
       () => {
         late = true;
       },
     );
+    return done.catch((error: unknown) => {
+      throw toAnswer(error);
+    });
   };
   return Object.assign(Object.create(sql) as postgres.Sql, { unsafe: unsafe(sql), begin });
 }

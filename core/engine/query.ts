@@ -1,5 +1,6 @@
 import type { FrozenQuery } from '#snapshots/format.ts';
 import type { Json, QueryResult, Source } from '#core/sources/source.ts';
+import type { StopSignal } from '#core/sources/stop.ts';
 import { AppError } from '#core/errors.ts';
 import type { Transformed } from './shape.ts';
 import { compileArguments } from './arguments.ts';
@@ -20,7 +21,7 @@ export interface QueryPlan {
 
 /** A place among the calls that a connection runs at once. `enter` answers nothing when there is one right now. */
 export interface Slot {
-  enter(signal?: AbortSignal): Promise<void> | undefined;
+  enter(signal?: StopSignal): Promise<void> | undefined;
   leave(): void;
 }
 
@@ -28,7 +29,7 @@ export interface Run {
   readonly source: () => Promise<Source> | Source;
   /** Absent: no queue. */
   readonly slot?: Slot;
-  readonly signal?: AbortSignal;
+  readonly signal?: StopSignal;
   /** Global variables, for the template. */
   readonly vars: Readonly<Record<string, Json>>;
   /** Filled while it runs, so that a run which fails is told of as well. */

@@ -7,8 +7,8 @@ const LOOPBACK = /^(?:.+\.)?localhost\.?$/;
 
 /** Name of a Host header without port, in lower case; brackets of IPv6 stay. Null when it is none. */
 export function hostName(header: string): string | null {
-  const match = /^(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::\d{1,5})?$/i.exec(header.trim());
-  return match?.[1]?.toLowerCase() ?? null;
+  const [, name, port = '0'] = /^(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::(\d{1,5}))?$/i.exec(header.trim()) ?? [];
+  return name === undefined || Number(port) > 65_535 ? null : name.toLowerCase();
 }
 
 /** Loopback names, IP literals and the allowed names: a name that an attacker points here by DNS is none of them. */

@@ -6,6 +6,7 @@ import {
   CERTIFICATE_CHANNEL,
   type CertificateRow,
   domainsOf,
+  isCurrent,
   isValid,
   missingForOrder,
   orderKey,
@@ -80,6 +81,8 @@ function statusOf(app: App, settings: Settings, row: CertificateRow): SslStatus[
     return failureOf(app, settings, row) === null ? 'none' : 'error';
   }
   if (!isValid(app, row)) return 'expired';
+  // It is not for the names that are wanted now, and none could be had for them.
+  if (failureOf(app, settings, row) !== null && !isCurrent(app, settings, row)) return 'error';
   const [from, until] = [Date.parse(row.valid_from), Date.parse(row.valid_until)];
   return until - app.clock().getTime() < (until - from) * LAST_PART ? 'expiring_soon' : 'issued';
 }

@@ -1,24 +1,44 @@
 import { AppError } from '#core/errors.ts';
+import { Stop, type StopSignal } from './stop.ts';
+import type { Timeouts } from './timeouts.ts';
 
-export interface Deadline {
+export interface Deadline<Signal extends StopSignal = AbortSignal> {
   /** Aborted with the AppError to reject with: `timeout` when time is up, `cancelled` when the caller went away. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   clear(): void;
 }
 
+const gone = () => new AppError('cancelled', 'The caller went away, so the statement was cancelled.');
+const late = (timeout_ms: number) =>
+  new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);
+
 /** One signal for both ends of a call: its time limit (milliseconds) and the caller's own signal. */
-export function openDeadline(timeout_ms: number, caller?: AbortSignal): Deadline {
+export function openDeadline(timeout_ms: number, caller?: StopSignal): Deadline {
   const controller = new AbortController();
-  const cancel = () => controller.abort(new AppError('cancelled', 'The caller went away, so the statement was cancelled.'));
-  const expire = () =>
-    controller.abort(new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`));
+  const cancel = () => controller.abort(gone());
   if (caller?.aborted) cancel();
-  const timer = setTimeout(expire, timeout_ms);
+  const timer = setTimeout(() => controller.abort(late(timeout_ms)), timeout_ms);
   caller?.addEventListener('abort', cancel, { once: true });
   return {
     signal: controller.signal,
     clear() {
       clearTimeout(timer);
+      caller?.removeEventListener('abort', cancel);
+    },
+  };
+}
+
+/** The same without a timer and an AbortSignal of its own, for thousands of calls a second. */
+export function openLightDeadline(timeouts: Timeouts, timeout_ms: number, caller?: StopSignal): Deadline<Stop> {
+  const signal = new Stop();
+  const cancel = () => signal.abort(gone());
+  if (caller?.aborted) cancel();
+  const timeout = timeouts.add(timeout_ms, () => signal.abort(late(timeout_ms)));
+  caller?.addEventListener('abort', cancel, { once: true });
+  return {
+    signal,
+    clear() {
+      timeout.clear();
       caller?.removeEventListener('abort', cancel);
     },
   };

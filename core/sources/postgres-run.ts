@@ -5,12 +5,13 @@ import type { Fetched, Memory, SourceColumns } from './postgres-plan.ts';
 import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './postgres-session.ts';
 import { declaredOid } from './postgres-types.ts';
 import type { BoundStatement, RunOptions } from './source.ts';
+import type { StopSignal } from './stop.ts';
 
 export interface Call {
   readonly database: string;
   readonly memory: Memory;
   /** Its reason is the AppError to reject with. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }
 
 type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes'>;
@@ -129,7 +130,7 @@ async function leave(session: PostgresSession, ...texts: readonly string[]): Pro
 }
 
 /** Cancels in the database when the signal is aborted, and then rejects with its reason, whatever the database answers. */
-async function stoppable<Result>(session: PostgresSession, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+async function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   let stopped: Promise<void> | undefined;
   const stop = () => void (stopped = session.stop());

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { openDeadline } from './deadline.ts';
+import { openLightDeadline } from './deadline.ts';
 import { createDescribedMemory } from './described.ts';
 import {
   columnsQuestion,
@@ -37,6 +37,8 @@ import type {
   SessionMode,
   Source,
 } from './source.ts';
+import { type StopSignal, toAbortSignal } from './stop.ts';
+import { createTimeouts } from './timeouts.ts';
 import { verifiesCertificate } from './tls.ts';
 
 const IDLE_MS = 60_000;
@@ -50,13 +52,14 @@ const SETTING_REFUSED = ['08P01', '42704', '22023'];
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
   const memory: Memory = { types: new Map(), plans: new WeakMap(), large: new Set() };
   const seen = { encrypted: true, plain: false };
-  const pool = createSessionPool<SessionMode, PostgresSession>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
+  const timeouts = createTimeouts();
+  const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
 
-  async function open(mode: SessionMode, signal: AbortSignal): Promise<PostgresSession> {
+  async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
     const start = { mode, timeout_ms: OWN_TIMEOUT, plain: seen.plain };
     let session: PostgresSession;
     try {
-      session = await openPostgresSession(settings, policy, start, signal);
+      session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
     } catch (error) {
       if (seen.plain || !isSettingRefused(error)) throw error;
       seen.plain = true;
@@ -70,10 +73,10 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   async function using<Result>(
     mode: SessionMode,
-    options: { readonly timeout_ms: number; readonly signal?: AbortSignal },
+    options: { readonly timeout_ms: number; readonly signal?: StopSignal },
     work: (session: PostgresSession, call: Call) => Promise<Result>,
   ): Promise<Result> {
-    const deadline = openDeadline(options.timeout_ms, options.signal);
+    const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
     const call: Call = { database: settings.database, memory, signal: deadline.signal };
     let reused = false;
     const attempt = () =>

@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import type { StopSignal } from './stop.ts';
 
 export interface PooledSession {
   /** False once it is closed or in an unknown state: the pool forgets it instead of handing it out again. */
@@ -6,24 +7,24 @@ export interface PooledSession {
   close(): Promise<void>;
 }
 
-export interface SessionPool<Kind extends string, Session extends PooledSession> {
+export interface SessionPool<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal> {
   /** Runs `work` with a session of its own. `signal` ends the waiting and the opening, with its reason as the error. */
-  use<Result>(kind: Kind, signal: AbortSignal, work: (session: Session) => Promise<Result>): Promise<Result>;
+  use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Sessions open now, those being opened or closed included. */
   sessions(): number;
   /** Serves whoever already waits, then closes every session. */
   close(): Promise<void>;
 }
 
-export interface SessionPoolOptions<Kind extends string, Session extends PooledSession> {
+export interface SessionPoolOptions<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal> {
   readonly limit: number;
   readonly idle_ms: number;
-  readonly open: (kind: Kind, signal: AbortSignal) => Promise<Session>;
+  readonly open: (kind: Kind, signal: Signal) => Promise<Session>;
 }
 
-interface Waiter<Kind, Session> {
+interface Waiter<Kind, Session, Signal> {
   readonly kind: Kind;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   readonly take: (session: Session) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -32,17 +33,17 @@ interface Waiter<Kind, Session> {
  * Sessions opened on demand, first come first served, at most `limit` of all kinds together. A session never changes its
  * kind: when the limit is reached and only another kind is idle, that one is closed first.
  */
-export function createSessionPool<Kind extends string, Session extends PooledSession>(
-  options: SessionPoolOptions<Kind, Session>,
-): SessionPool<Kind, Session> {
+export function createSessionPool<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal>(
+  options: SessionPoolOptions<Kind, Session, Signal>,
+): SessionPool<Kind, Session, Signal> {
   const idle: { kind: Kind; session: Session; since: number }[] = [];
-  const waiting: Waiter<Kind, Session>[] = [];
+  const waiting: Waiter<Kind, Session, Signal>[] = [];
   let open = 0;
   let closing = 0;
   let sweeper: ReturnType<typeof setTimeout> | undefined;
   let ended: PromiseWithResolvers<void> | undefined;
 
-  async function use<Result>(kind: Kind, signal: AbortSignal, work: (session: Session) => Promise<Result>) {
+  async function use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>) {
     if (ended) throw new AppError('unavailable', 'This connection is being closed; call again.');
     signal.throwIfAborted();
     const session = (waiting.length === 0 ? takeIdle(kind) : undefined) ?? (await wait(kind, signal));
@@ -53,7 +54,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     }
   }
 
-  function wait(kind: Kind, signal: AbortSignal): Promise<Session> {
+  function wait(kind: Kind, signal: Signal): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         const place = waiting.indexOf(waiter);
@@ -61,7 +62,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
         reject(signal.reason);
       };
       const settled = () => signal.removeEventListener('abort', leave);
-      const waiter: Waiter<Kind, Session> = {
+      const waiter: Waiter<Kind, Session, Signal> = {
         kind,
         signal,
         take(session) {
@@ -109,7 +110,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     return undefined;
   }
 
-  async function openFor(waiter: Waiter<Kind, Session>): Promise<void> {
+  async function openFor(waiter: Waiter<Kind, Session, Signal>): Promise<void> {
     open++;
     try {
       const session = await options.open(waiter.kind, waiter.signal);

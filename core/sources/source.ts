@@ -2,6 +2,7 @@ import type { DbType, SslMode } from '#core/contract/connections.ts';
 import type { ScalarType } from '#core/contract/parameters.ts';
 import type { Table, TableColumn } from '#core/contract/schema.ts';
 import type { AppError } from '#core/errors.ts';
+import type { StopSignal } from './stop.ts';
 
 /** A connection with its secrets opened: all that a driver needs to dial. */
 export interface ConnectionSettings {
@@ -75,7 +76,7 @@ export interface RunOptions {
   readonly max_rows: number;
   readonly max_bytes: number;
   /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: StopSignal;
 }
 
 export interface QueryResult {

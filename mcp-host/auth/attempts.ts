@@ -1,34 +1,83 @@
 import ipaddr from 'ipaddr.js';
 import { createExpiring } from './expiring.ts';
+import type { Refusal } from './scheme.ts';
 
 /** Failed attempts of each address within a minute, in memory. */
 export interface Attempts {
   /** Seconds until the address may try again; 0: now. */
   blocked(address: string): number;
+  /** One failed. */
   note(address: string): void;
-  /** Takes a noted attempt back: it was none of guessing. */
-  forgive(address: string): void;
+  /**
+   * Takes a place for an attempt that costs something: of one address no more are under way than may still fail, and the
+   * others wait for their turn. Null: `leave` is called when the attempt is over, after `note`.
+   */
+  enter(address: string): Promise<Refusal | null>;
+  leave(address: string): void;
+}
+
+/** Attempts of one address that are under way, and those that wait, the first first. */
+interface Line {
+  checking: number;
+  readonly waiting: ((refusal: Refusal | null) => void)[];
 }
 
 const WINDOW_MS = 60_000;
 const ADDRESSES = 10_000;
+/** Of one address. */
+const WAITING = 1_000;
+
+const FULL: Refusal = {
+  status: 503,
+  message: 'Too many access tokens of this address are being checked. Try again in a moment.',
+  retry_after: 1,
+};
+export const tooMany = (seconds: number): Refusal => ({
+  status: 429,
+  message: 'Too many failed attempts came from this address. Try again later.',
+  retry_after: seconds,
+});
 
 export function createAttempts(now: () => number, limit = 60): Attempts {
   const windows = createExpiring<{ count: number; readonly ends: number }>(now, ADDRESSES);
+  const lines = new Map<string, Line>();
+
+  const failed = (network: string): number => windows.get(network)?.count ?? 0;
+  const refusal = (network: string): Refusal | null => {
+    const window = windows.get(network);
+    if (window === undefined || window.count < limit) return null;
+    return tooMany(Math.max(1, Math.ceil((window.ends - now()) / 1_000)));
+  };
   return {
-    blocked(address) {
-      const window = windows.get(networkOf(address));
-      return window === undefined || window.count < limit ? 0 : Math.max(1, Math.ceil((window.ends - now()) / 1_000));
-    },
+    blocked: (address) => refusal(networkOf(address))?.retry_after ?? 0,
     note(address) {
       const network = networkOf(address);
       const window = windows.get(network);
       if (window !== undefined) window.count++;
       else windows.set(network, { count: 1, ends: now() + WINDOW_MS }, now() + WINDOW_MS);
     },
-    forgive(address) {
-      const window = windows.get(networkOf(address));
-      if (window !== undefined) window.count--;
+    async enter(address) {
+      const network = networkOf(address);
+      const refused = refusal(network);
+      if (refused !== null) return refused;
+      const line = lines.get(network) ?? { checking: 0, waiting: [] };
+      if (line.waiting.length >= WAITING) return FULL;
+      if (line.checking + failed(network) >= limit) return new Promise((resolve) => void line.waiting.push(resolve));
+      line.checking++;
+      lines.set(network, line);
+      return null;
+    },
+    leave(address) {
+      const network = networkOf(address);
+      const line = lines.get(network);
+      if (line === undefined) return;
+      line.checking--;
+      const refused = refusal(network);
+      while (line.waiting.length > 0 && (refused !== null || line.checking + failed(network) < limit)) {
+        if (refused === null) line.checking++;
+        line.waiting.shift()?.(refused);
+      }
+      if (line.checking === 0) lines.delete(network);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { LiveToken } from '#core/host-board.ts';
 import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createAccessTokens, SCOPE } from './access-tokens.ts';
-import { createAttempts } from './attempts.ts';
+import { createAttempts, tooMany } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
@@ -51,11 +51,6 @@ export interface Auth {
 
 const NOBODY: Caller = { owner: '', token_prefix: null };
 const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server accepts no calls without a valid access token.' };
-const tooMany = (seconds: number): Refusal => ({
-  status: 429,
-  message: 'Too many failed attempts came from this address. Try again later.',
-  retry_after: seconds,
-});
 
 /** Paths that `answer` knows, beside those of the metadata. */
 const TOKEN_PATHS: ReadonlySet<string> = new Set(['/oauth/token', '/mcp/oauth/token']);
@@ -90,14 +85,17 @@ export function createAuth(options: AuthOptions): Auth {
     return verdict;
   };
   const attempt = async (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
-    const blocked = attempts.blocked(address);
-    if (scheme.costly && blocked > 0) return tooMany(blocked);
-    // Counted before the answer is there: a flood does not wait for it.
-    attempts.note(address);
-    const verdict = await scheme.check(credential, server);
-    if (isCaller(verdict) || verdict.status !== 401) attempts.forgive(address);
-    else if (blocked > 0) return tooMany(blocked);
-    return verdict;
+    const refused = scheme.costly ? await attempts.enter(address) : null;
+    if (refused !== null) return refused;
+    try {
+      const verdict = await scheme.check(credential, server);
+      if (isCaller(verdict) || verdict.status !== 401) return verdict;
+      const blocked = scheme.costly ? 0 : attempts.blocked(address);
+      attempts.note(address);
+      return blocked > 0 ? tooMany(blocked) : verdict;
+    } finally {
+      if (scheme.costly) attempts.leave(address);
+    }
   };
 
   const toResponse = ({ status, message, retry_after }: Refusal, is_missing: boolean, server: FrozenServer): Response => {

@@ -36,7 +36,8 @@ export function tokenFile(path: string): TokenFile {
   };
 }
 
-async function replace(path: string, text: string): Promise<void> {
+/** A crash leaves the old text or the new one. */
+export async function replace(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.new`;
   const file = await open(draft, 'w', 0o600);
   try {

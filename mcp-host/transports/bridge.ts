@@ -35,7 +35,7 @@ const REOPEN_MS = 250;
 
 export function createBridge({ dispatch, serving, caller, address = '', listener, send }: BridgeOptions): Bridge {
   const end = new AbortController();
-  const running = new Map<RpcId, AbortController>();
+  const running = new Map<AbortController, RpcId>();
   let session: string | null = null;
 
   const exchange = async (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal: AbortSignal, body?: unknown) => {
@@ -90,15 +90,14 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
   return {
     async take(message) {
       if (isMembers(message) && message['method'] === 'notifications/cancelled' && isMembers(message['params'])) {
-        running.get(message['params']['requestId'] as RpcId)?.abort();
+        const cancelled = message['params']['requestId'];
+        for (const [controller, id] of running) if (id === cancelled) controller.abort();
       }
       const id = idOf(message);
       const controller = new AbortController();
       const signal = AbortSignal.any([end.signal, controller.signal]);
-      if (id !== null) running.set(id, controller);
-      const done = () => {
-        if (id !== null && running.get(id) === controller) running.delete(id);
-      };
+      if (id !== null) running.set(controller, id);
+      const done = () => void running.delete(controller);
       const { stream } = await answer(message, signal).catch((error: unknown) => {
         done();
         throw error;

@@ -23,7 +23,7 @@ export interface HttpOptions {
   readonly trusted_proxies: readonly Network[];
   readonly sse: Sse;
   /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
-  readonly allowed_hosts: ReadonlySet<string>;
+  readonly allowed_hosts: () => ReadonlySet<string>;
   /** What is served now, or why nothing is. */
   readonly serving: () => Serving;
   readonly health: () => HostHealth;
@@ -57,7 +57,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (!is_mcp && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
     const host = request.headers.get('host') ?? new URL(request.url).host;
     // Our own front port reaches us by a name that only it may know, such as that of a container.
-    if (!isHostAllowed(host, allowed_hosts) && !isOurs(request, options.service_token))
+    if (!isHostAllowed(host, allowed_hosts()) && !isOurs(request, options.service_token))
       return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
     const cors_origins = 'idle' in now ? now.cors_origins : now.server.cors_origins;

@@ -81,16 +81,23 @@ export function createHttps(app: App): Https {
     }
   };
 
+  const closePlain = async (grace: Promise<unknown>): Promise<void> => {
+    const closing = plain;
+    plain = null;
+    await Promise.race([closing?.drain(), grace]);
+    await closing?.stop();
+  };
+
   const look = async (options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> => {
     const { settings } = await readSettings(app);
     if (!settings.ssl_enabled) {
       domains = null;
-      const open_still = plain;
-      plain = null;
-      await open_still?.stop();
+      const grace = () => Promise.race([Bun.sleep(GRACE_MS), stopping.promise]);
+      // Who turned it off may have come this way, and is answered.
+      if (plain !== null) app.background(closePlain(grace()));
       if (terminator !== null) {
         log.info('HTTPS is turned off');
-        app.background(closeTls(Promise.race([Bun.sleep(GRACE_MS), stopping.promise])));
+        app.background(closeTls(grace()));
       }
       return;
     }
@@ -134,7 +141,7 @@ export function createHttps(app: App): Https {
       stopping.resolve();
       await looking;
       domains = null;
-      await Promise.all([closeTls(stopping.promise), plain?.stop()]);
+      await Promise.all([closeTls(stopping.promise), closePlain(stopping.promise)]);
     },
   };
 }

@@ -33,7 +33,7 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     await store.close();
     await proxy.close();
     await database.drop();
-  });
+  }, 20_000);
 
   test.each(AWAY.map((fault) => [fault]))(
     'that is %s in the middle of everything: each caller is told in time, and it heals by itself',

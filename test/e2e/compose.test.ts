@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compose, healthy, imageCommand, type Service, type Stage, startService, writeSecrets } from '#test/support/compose.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
@@ -40,6 +41,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
     });
     stage = {
       secrets,
+      volumes: mkdtempSync(join(tmpdir(), 'sluice-volumes-')),
       addresses: {
         '//server:3000': `//127.0.0.1:${ports.server}`,
         '//agent:8090': `//127.0.0.1:${ports.agent}`,
@@ -66,7 +68,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
       await services[name]?.stop();
       if (services[name]) rmSync(services[name].directory, { recursive: true, force: true });
     }
-    rmSync(stage.secrets, { recursive: true, force: true });
+    for (const folder of [stage.secrets, stage.volumes]) rmSync(folder, { recursive: true, force: true });
     await metadata.drop();
     await shop.drop();
   }, 30_000);
@@ -86,6 +88,16 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
     }
   });
 
+  test('serve the sample shop, a file that the server makes and the hosts open', async () => {
+    const { id: connection_id } = await api<{ id: string }>('POST', '/connections/sample', {});
+    const sql_query = 'select name from products order by id limit 1';
+    await api('POST', '/tools', { connection_id, name: 'first_product', description: 'The first.', sql_query });
+    await api('POST', '/deploy', {});
+    const client = await connectClient('v2', `http://127.0.0.1:${ports.mcp}/mcp`);
+    expect((await client.call('first_product', {})).structuredContent).toMatchObject({ rows: [{ name: 'Atlas' }] });
+    await client.close();
+  });
+
   test('let an agent in through the front port', async () => {
     const { token } = await api<{ token: string }>('POST', '/agent-tokens', { name: 'compose', duration_minutes: 15 });
     const client = await connectClient('v2', `${url}/agent-mcp/mcp`, { authorization: `Bearer ${token}` });
@@ -99,11 +111,11 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
     services['mcp'] = startService('mcp', { ...stage, again: services['mcp']! });
     await healthy(services['mcp'], 'mcp');
     const client = await connectClient('v2', `http://127.0.0.1:${ports.mcp}/mcp`);
-    expect(await client.tools()).toEqual(['items']);
+    expect(await client.tools()).toEqual(['first_product', 'items']);
     await client.close();
     services['server'] = startService('server', { ...stage, again: services['server']! });
     await healthy(services['server'], 'server');
-    expect(await api<{ status: string }>('GET', '/deploy/status')).toMatchObject({ snapshot_version: 1 });
+    expect(await api<{ status: string }>('GET', '/deploy/status')).toMatchObject({ snapshot_version: 2 });
   }, 60_000);
 
   test('print no secret', () => {

@@ -68,7 +68,7 @@ function copy(words: string[], stages: ReadonlyMap<string, string>, work: string
 
 async function run(script: string, cwd: string): Promise<void> {
   // There is no user of the image here.
-  const local = script.replace(/ && chown bun:bun \S+/, '');
+  const local = script.replace(/ && chown -R bun:bun \S+/, '');
   const child = Bun.spawn(['sh', '-ec', local], {
     cwd,
     env: { ...process.env, PATH: `${tools}:/usr/bin:/bin` },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 const ACCOUNT = { username: 'ada', password: 'correct horse' };
 const LIMIT_MS = 180_000;
@@ -51,7 +51,7 @@ browserTest(
     await page.getByText('changes with the next deploy').waitFor();
     await programs.api('POST', '/deploy', {});
     await page.reload();
-    await page.getByLabel('Access token for the test').fill('svc_mcp_wrong');
+    await page.getByRole('textbox', { name: 'Access token for the test' }).fill('svc_mcp_wrong');
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await page.getByText('The server asks for a token.').waitFor();
 
@@ -102,16 +102,17 @@ browserTest(
     await page.getByRole('table', { name: 'Tokens' }).getByText('Claude').waitFor();
 
     const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${programs.url}/api/v1/tools`, { headers })).status).toBe(200);
+    expect((await fetch(`${programs.url}/api/v1/connections`, { headers })).status).toBe(200);
     expect((await fetch(`${programs.url}/api/v1/deploy`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
 
+    await until(async () => (await programs.api<{ total: number }>('GET', '/agent-activity')).total >= 2, 20_000);
     await page.getByRole('tab', { name: 'Activity' }).click();
     const activity = page.getByRole('table', { name: 'Activity' });
-    await activity.getByText('list_tools').first().waitFor();
+    await activity.getByText('list_connections').first().waitFor();
     await page.getByRole('region', { name: 'By token' }).getByText('Claude').waitFor();
     await page.goto(`${programs.url}/agents?view=activity&done=no`);
     await activity.getByText('forbidden').or(activity.getByText(/scope/)).first().waitFor();
-    expect(await activity.getByText('list_tools').count()).toBe(0);
+    expect(await activity.getByText('list_connections').count()).toBe(0);
 
     await page.getByRole('tab', { name: 'OAuth clients' }).click();
     await page.getByRole('button', { name: 'New client' }).first().click();
@@ -153,11 +154,12 @@ browserTest(
 browserTest(
   'access looks right on a phone and on a screen, in light and dark',
   async () => {
+    await programs.api('POST', '/oauth-clients', { name: 'Nightly', idle_timeout_minutes: 60, scopes: ['read'] });
     const places = [
       { path: '/access', name: 'access', ready: 'Claude Desktop' },
       { path: '/agents', name: 'agents', ready: 'Claude Code' },
-      { path: '/agents?view=clients', name: 'agents-clients', ready: 'Pipeline' },
-      { path: '/agents?view=activity', name: 'agents-activity', ready: 'By country' },
+      { path: '/agents?view=clients', name: 'agents-clients', ready: 'Nightly' },
+      { path: '/agents?view=activity', name: 'agents-activity', ready: 'Error' },
       { path: '/agents?view=tools', name: 'agents-tools', ready: 'create_connection' },
     ];
     for (const scheme of ['light', 'dark'] as const) {

@@ -77,7 +77,10 @@ browserTest(
     await page.getByRole('button', { name: 'Deploy anyway' }).click();
     const receipt = page.getByRole('region', { name: 'Deploy receipt' });
     await receipt.getByText('Version 2 is live').waitFor();
-    await receipt.getByRole('list', { name: 'Hosts' }).getByText(/swapped in/).waitFor();
+    await receipt
+      .getByRole('list', { name: 'Hosts' })
+      .getByText(/swapped in/)
+      .waitFor();
     await page.getByText('Nothing to deploy').waitFor();
     await page.getByRole('region', { name: 'Live' }).getByText('serves version 2').waitFor();
 
@@ -113,7 +116,10 @@ browserTest(
     await page.getByRole('button', { name: 'Stop serving' }).click();
     await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Stop serving' }).click();
     await toast(page, 'The server no longer serves.').waitFor();
-    await page.getByRole('button', { name: /^Deploy/ }).last().click();
+    await page
+      .getByRole('button', { name: /^Deploy/ })
+      .last()
+      .click();
     await page.getByText(/Version 3 is live|Version 2 is live/).waitFor();
     await close(opened);
   },
@@ -148,7 +154,11 @@ browserTest(
     await page.getByRole('button', { name: 'Clear filters' }).first().click();
     await page.getByLabel('Search by name').fill('search_products');
     await page.getByRole('button', { name: 'search_products', exact: true }).first().click();
-    await drawer.getByRole('group', { name: /Changes of Description/ }).or(drawer.getByText('Something else altogether.')).first().waitFor();
+    await drawer
+      .getByRole('group', { name: /Changes of Description/ })
+      .or(drawer.getByText('Something else altogether.'))
+      .first()
+      .waitFor();
     await drawer.getByRole('button', { name: 'Roll back…' }).click();
     const preview = page.getByRole('dialog', { name: /Restore “search_products”/ });
     await preview.getByText(tool.description).waitFor();
@@ -187,7 +197,10 @@ browserTest(
 
     const copy = { ...data.tools[0], name: 'copied' };
     await give({ ...data, tools: [...data.tools, { ...copy, sql_query: 'selec 1' }] });
-    await page.getByText(/fault.* in the file/).first().waitFor();
+    await page
+      .getByText(/fault.* in the file/)
+      .first()
+      .waitFor();
     await page.getByRole('region', { name: 'What the import will do' }).getByText('copied').first().waitFor();
     await expectAccessible(page, 'faults of an import');
     await page.getByRole('button', { name: 'Choose another file' }).click();

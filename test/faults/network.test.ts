@@ -32,7 +32,7 @@ for (const { db_type, kind, up } of KINDS) {
       database = await testDatabase(kind);
       await database.run('create table items (id int primary key, name varchar(20))');
       await database.run("insert into items values (1, 'Atlas')");
-      proxy = await openFaultProxy({ host: database.settings.host, port: database.settings.port });
+      proxy = await openFaultProxy({ host: database.settings.host ?? '', port: database.settings.port ?? 0 });
       programs = await startPrograms({ env: { SVC_DEMO: 'false' } });
       await programs.signIn();
       const { id: connection_id } = await programs.api<{ id: string }>('POST', '/connections', {

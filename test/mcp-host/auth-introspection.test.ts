@@ -191,6 +191,23 @@ test.each([0, 60])(
   },
 );
 
+test('many people of one address come in at once: only tokens that fail count against it', async () => {
+  answer = (token) => ({ active: token.startsWith('good') });
+  const first = await Promise.all(Array.from({ length: 150 }, (_, n) => statusWith(`good${n}`)));
+  expect(first.filter((status) => status !== 200)).toEqual([]);
+  for (let n = 0; n < 59; n++) expect(await statusWith(`bad${n}`)).toBe(401);
+  const later = await Promise.all(Array.from({ length: 20 }, (_, n) => statusWith(`good${150 + n}`)));
+  expect(later.filter((status) => status !== 200)).toEqual([]);
+  expect([await statusWith('bad59'), await statusWith('bad60'), await statusWith('good170')]).toEqual([401, 429, 429]);
+});
+
+test('of a flood at once no more is passed on than may fail', async () => {
+  const statuses = await Promise.all(Array.from({ length: 150 }, (_, n) => statusWith(`bad${n}`)));
+  expect(asked.length).toBe(60);
+  expect(statuses.filter((status) => status === 401).length).toBe(60);
+  expect(statuses.filter((status) => status === 429).length).toBe(90);
+});
+
 test('a deploy with other settings forgets every answer', async () => {
   expect(await statusWith('good')).toBe(200);
   answer = () => ({ active: false });

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { StopSignal } from '#core/sources/stop.ts';
 import { createResultCache, type Ran } from '#mcp-host/cache.ts';
 import { loadRegistry } from '#mcp-host/registry.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
@@ -154,8 +155,8 @@ describe('the store', () => {
     const cache = createResultCache(() => now);
     cache.use(registry);
     const { promise, resolve } = Promise.withResolvers<Ran>();
-    const ends: AbortSignal[] = [];
-    const run = (end: AbortSignal) => {
+    const ends: StopSignal[] = [];
+    const run = (end: StopSignal) => {
       ends.push(end);
       return promise;
     };

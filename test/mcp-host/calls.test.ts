@@ -21,6 +21,7 @@ let control: ControlServer;
 let host: TestHost;
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const connection = connectionOf({ name: 'narrow', max_concurrency: 1, queue_limit: 1, queue_timeout_ms: 200 });
+const wide = connectionOf({ name: 'wide', max_concurrency: 4 });
 const absent = connectionOf({ name: 'absent', database: 'absent.sqlite' });
 const outside = connectionOf({ name: 'outside', database: '/etc/passwd' });
 const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.x.AAAA' } });
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await until(() => host.host.health().control.connected);
   const ack = await control.deploy(
     snapshotOf(1, {
-      connections: [connection, absent, outside, sealed],
+      connections: [connection, wide, absent, outside, sealed],
       tools: [
         toolOf(connection, 'endless', ENDLESS),
         toolOf(connection, 'short', ENDLESS, { timeout_ms: 50 }),
@@ -41,6 +42,7 @@ beforeAll(async () => {
           mode: 'write',
           parameters: [parameterOf('name', 'string'), parameterOf('id', 'integer')],
         }),
+        toolOf(wide, 'endless_twice', ENDLESS.replace('select 1 ', 'select :n '), { parameters: [parameterOf('n', 'integer')] }),
         toolOf(absent, 'absent', 'select 1'),
         toolOf(outside, 'outside', 'select 1'),
         toolOf(sealed, 'sealed', 'select 1'),
@@ -58,7 +60,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-const queue = () => host.host.health().connections.find(({ name }) => name === 'narrow')?.queue;
+const queue = (of = 'narrow') => host.host.health().connections.find(({ name }) => name === of)?.queue;
 const call = (name: string, args: Record<string, unknown> = {}) => modern(host.mcp, 'tools/call', { name, arguments: args });
 const textOf = (answer: { body: { result?: unknown } }) =>
   (answer.body.result as { content: { text: string }[] }).content.map(({ text }) => text).join('\n');
@@ -94,6 +96,20 @@ describe('a call', () => {
     expect((await rpc(host.mcp, { method: 'notifications/cancelled', params: { requestId: 77 } }, session)).status).toBe(202);
     expect(await running).toMatchObject({ status: 202, body: {} });
     expect(queue()).toMatchObject({ active: 0, waiting: 0 });
+  });
+
+  test.each(['notifications/cancelled', 'DELETE'])('is reached by %s though another one has its id', async (way) => {
+    const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' };
+    const two = [1, 2].map((n) => {
+      const params = { name: 'endless_twice', arguments: { n } };
+      return rpc(host.mcp, { id: 77, method: 'tools/call', params }, session);
+    });
+    await until(() => queue('wide')?.active === 2);
+    if (way === 'DELETE') await fetch(host.mcp, { method: way, headers: session });
+    else await rpc(host.mcp, { method: way, params: { requestId: 77 } }, session);
+    for (const answer of await Promise.all(two)) expect(answer).toMatchObject({ status: 202, body: {} });
+    expect(queue('wide')).toMatchObject({ active: 0, waiting: 0 });
   });
 
   test('that runs too long is ended, and says so', async () => {
@@ -162,6 +178,7 @@ test('/health shows the queues and the line to the server to who has the service
     control: { connected: true },
     connections: [
       { name: 'narrow', queue: { active: 0, waiting: 0 } },
+      { name: 'wide' },
       { name: 'absent' },
       { name: 'outside' },
       { name: 'sealed' },

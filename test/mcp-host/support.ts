@@ -296,6 +296,7 @@ export async function testHost(directory: string, control_url: string, more: Par
     service_token: TOKEN,
     address: { host: '127.0.0.1', port: 0 },
     allowed_hosts: ['mcp.example.com'],
+    names_path: join(directory, 'names.json'),
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, place) => keyring.open(sealed, place),
     file: snapshotFile(join(directory, 'host.json')),

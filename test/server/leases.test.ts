@@ -26,8 +26,9 @@ async function twoServers(): Promise<{ one: TestApp; other: TestApp; url: string
 
 describe('embedded', () => {
   test('a lease is of one holder, is kept by it, and ends with its time or when it is given back', async () => {
-    const { app, close } = await testApp();
-    ends.push(close);
+    const t = await testApp();
+    ends.push(() => t.close());
+    const { app } = t;
     expect(await takeLease(app, 'work', 'a', 1)).toBe(true);
     expect(await takeLease(app, 'work', 'b', 1)).toBe(false);
     expect(await takeLease(app, 'other work', 'b', 1)).toBe(true);

@@ -95,7 +95,10 @@ test('a comparison shows statements as they are written and no secret', async ()
   });
   const { body } = await t.request('GET', '/api/v1/deploy/diff');
   expect(body['changes']).toMatchObject([
-    { entity_type: 'connection', values: { extra_params: { old: { api_token: '[redacted]' }, new: { api_token: '[redacted]' } } } },
+    {
+      entity_type: 'connection',
+      values: { extra_params: { old: { api_token: '[redacted]' }, new: { api_token: '[redacted]' } } },
+    },
     { entity_type: 'tool', values: { sql_query: { new: 'select 2 as two where 1 IN (:ids) [[and 2 = :two]]' } } },
   ]);
   expect(JSON.stringify(body)).not.toMatch(/canary|sealed/);

@@ -103,7 +103,7 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
       const agent_port = freePort();
       const agent = spawn('agent/main.ts', { SVC_AGENT_MCP_PORT: String(agent_port) });
       const agent_url = `http://127.0.0.1:${agent_port}`;
-      await until(async () => (await fetch(`${agent_url}/livez`)).ok, 20_000, agent.output);
+      await until(async () => (await fetch(`${agent_url}/livez`)).ok, 20_000, () => agent.output());
       return { ...agent, url: agent_url };
     },
     async stop() {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ const Service = v.object({
   image: v.optional(v.string()),
   environment: v.optional(v.record(v.string(), v.string()), {}),
   secrets: v.optional(v.array(v.string()), []),
+  volumes: v.optional(v.array(v.string()), []),
   command: v.optional(v.array(v.string())),
   healthcheck: v.optional(v.object({ test: v.array(v.string()) })),
   user: v.optional(v.string()),
@@ -43,6 +44,8 @@ export interface Stage {
   readonly addresses: Readonly<Record<string, string>>;
   /** Folder of the files that the secrets name. */
   readonly secrets: string;
+  /** Folder of the volumes that have a name. */
+  readonly volumes: string;
   /** Set besides, as a person would in a shell: free ports, chiefly. */
   readonly env: Readonly<Record<string, string>>;
   readonly again?: Service;
@@ -61,6 +64,7 @@ export function startService(name: string, stage: Stage): Service {
     return result.replaceAll('/run/secrets/', `${stage.secrets}/`).replaceAll('$$', '$');
   };
   const directory = stage.again?.directory ?? mkdtempSync(join(tmpdir(), 'sluice-compose-'));
+  for (const volume of service.volumes) mount(volume, directory, stage.volumes);
   const env = {
     PATH: process.env['PATH'] ?? '',
     SVC_DATA_DIR: directory,
@@ -93,6 +97,14 @@ export function startService(name: string, stage: Stage): Service {
       await child.exited;
     },
   };
+}
+
+/** A named volume below `/data` is a folder that services share. */
+function mount(volume: string, directory: string, volumes: string): void {
+  const [, name, path] = /^([\w-]+):\/data\/(.+)$/.exec(volume) ?? [];
+  if (name === undefined || path === undefined || existsSync(join(directory, path))) return;
+  mkdirSync(join(volumes, name), { recursive: true });
+  symlinkSync(join(volumes, name), join(directory, path));
 }
 
 /** Waits for the health check, as `depends_on` does. */

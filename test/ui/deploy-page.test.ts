@@ -74,7 +74,7 @@ test('an archive is one that other programs open', async () => {
       for (const { path, content } of files) expect(await readFile(join(folder, path), 'utf8')).toBe(content);
     }
     const bytes = await Bun.file(join(folder, 'all.zip')).bytes();
-    expect([...bytes.slice(0, 4)]).toEqual([0x50, 0x4b, 3, 4]);
+    expect(Array.from(bytes.slice(0, 4))).toEqual([0x50, 0x4b, 3, 4]);
     expect(zip(files)).toEqual(bytes);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -87,7 +87,8 @@ test('a note goes with the deploy, a dry run says that it is one, a version is s
   const call = createApi({
     onSessionEnd: () => {},
     fetch: async (url, init) => {
-      if (init.method === 'POST') sent.push({ path: url, body: JSON.parse(String(init.body)) as unknown });
+      if (init.method === 'POST')
+        sent.push({ path: url, body: typeof init.body === 'string' ? (JSON.parse(init.body) as unknown) : null });
       return Response.json(url.endsWith('/status') ? { status: 'running', hosts: [], pending_changes: 0 } : receipt);
     },
   });

@@ -35,7 +35,11 @@ describe('variables', () => {
       { name: 'vat', type: 'integer', text: '1' },
     ] as const;
     expect(Object.keys(rowFaults(rows)).toSorted()).toEqual(['rows.0.name', 'rows.1.text', 'rows.2.name']);
-    const good = toRows({ vat: { type: 'float', value: 0.19 }, top: { type: 'integer', value: 3 }, on: { type: 'boolean', value: true } });
+    const good = toRows({
+      vat: { type: 'float', value: 0.19 },
+      top: { type: 'integer', value: 3 },
+      on: { type: 'boolean', value: true },
+    });
     expect(rowFaults(good)).toEqual({});
     const patch = { global_variables: toVariables(good) };
     expect(v.safeParse(ServerConfigPatch, patch).success).toBe(true);
@@ -103,8 +107,11 @@ describe('access', () => {
   test('the test of the connection tells the tools, or why there is no answer', async () => {
     const good = createAccessTest({
       fetch: async (_path, init) => {
-        const { id } = JSON.parse(String(init.body)) as { id: number };
-        return Response.json({ jsonrpc: '2.0', id, result: { tools: [{ name: 'a' }, { name: 'b' }] } }, { headers: { 'x-sluice-host': 'h1' } });
+        const { id } = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as { id: number };
+        return Response.json(
+          { jsonrpc: '2.0', id, result: { tools: [{ name: 'a' }, { name: 'b' }] } },
+          { headers: { 'x-sluice-host': 'h1' } },
+        );
       },
     });
     await good.run('');

@@ -9,6 +9,7 @@ describe('the Host header', () => {
     'localhost:8080',
     'app.localhost',
     'LOCALHOST:1',
+    'localhost:65535',
     '127.0.0.1:8080',
     '10.1.2.3',
     '[::1]:8080',
@@ -27,6 +28,8 @@ describe('the Host header', () => {
     '',
     'a b',
     'x@localhost',
+    'localhost:65536',
+    '127.0.0.1:99999',
     '[::1',
   ])('%p is refused', (host) => {
     expect(isHostAllowed(host, allowed)).toBe(false);

@@ -186,7 +186,8 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     await patch({ ui_domain: 'wrong.example.com' });
     await until(async () => (await status())['last_error'] !== null, 60_000);
     const { last_error, status: now } = await status();
-    expect(now).toBe('issued');
+    expect(now).toBe('error');
+    expect((await client.shown('mcp.example.com')).names).toContain('DNS:ui.example.com');
     expect(last_error).toContain('could not check wrong.example.com');
     expect(last_error).toContain('port 80');
     await patch({ ui_domain: 'ui.example.com', mcp_domain: 'ui.example.com' });

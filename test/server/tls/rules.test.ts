@@ -44,6 +44,31 @@ describe('with a certificate the front port', () => {
     expect([sent.status, sent.headers.get('location')]).toEqual([308, 'https://ui.example.com:8443/a?b=c']);
   });
 
+  test('sends to no other name, whatever the request line says', async () => {
+    const server = listen({ app: t.app, http: createHttp(t.app, https), hostname: '127.0.0.1', port: 0, idle_seconds: 30 });
+    const sentTo = (line: string) =>
+      new Promise<string | undefined>((resolve, reject) => {
+        const socket = net.connect(server.port, '127.0.0.1', () => {
+          socket.write(`${line} HTTP/1.1\r\nHost: ${DOMAIN}\r\nConnection: close\r\n\r\n`);
+        });
+        let heard = '';
+        socket.on('data', (bytes) => (heard += bytes.toString('latin1')));
+        socket.on('error', reject);
+        socket.on('close', () => resolve(/^location: (.*)$/im.exec(heard)?.[1]));
+      });
+    const lines = [
+      'GET http://other.example.net/a',
+      'GET //other.example.net/a',
+      'CONNECT x:.other.example.net/a',
+      'CONNECT other.example.net:443',
+    ];
+    for (const line of lines) {
+      const location = (await sentTo(line)) ?? '';
+      expect({ line, host: URL.canParse(location) ? new URL(location).host : location }).toEqual({ line, host: `${DOMAIN}:8443` });
+    }
+    await server.stop();
+  });
+
   test('sends nobody who came over HTTPS to a trusted proxy', async () => {
     expect((await ask('/api/v1/auth/status', { 'x-forwarded-proto': 'https' })).status).toBe(200);
     expect((await ask('/api/v1/auth/status', { 'x-forwarded-proto': 'http' })).status).toBe(308);
@@ -192,6 +217,15 @@ test('with the usual port of HTTPS also port 80 is had, or what to do instead is
     async () => (told('Let port 80 lead to port') && told('HTTPS cannot listen on port 443')) || (await redirected()),
     20_000,
   );
+  if (!told('Let port 80 lead to port')) {
+    // Who turns it off over this very port hears the answer.
+    const headers = { cookie: await s.signIn(), 'content-type': 'application/json' };
+    const body = JSON.stringify({ ssl_enabled: false });
+    const answer = await fetch(`http://${bind}/api/v1/server/config`, { method: 'PATCH', headers, body });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { ssl_enabled: false }]);
+    const listens = () => fetch(`http://${bind}/livez`).then(Boolean, () => false);
+    await until(async () => !(await listens()), 20_000);
+  }
   await s.stop();
   await authority.remove();
 }, 60_000);

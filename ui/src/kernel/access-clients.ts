@@ -117,25 +117,21 @@ export function agentTexts(origin: string, token = TOKEN_PLACE): readonly Client
       id: 'oauth',
       label: 'OAuth client',
       about: 'A client gets short tokens for its id and secret (client_credentials), and new ones with its refresh token.',
-      text: [
-        `curl ${origin}/agent-mcp/oauth/token`,
-        `-u 'CLIENT_ID:CLIENT_SECRET'`,
-        `-d 'grant_type=client_credentials'`,
-      ].join(' \\\n  '),
+      text: [`curl ${origin}/agent-mcp/oauth/token`, `-u 'CLIENT_ID:CLIENT_SECRET'`, `-d 'grant_type=client_credentials'`].join(
+        ' \\\n  ',
+      ),
     },
   ];
 }
 
 /** What is live, where the working copy says something else already. */
-export function liveValue<K extends keyof ServerConfig & string>(
+export function liveValue<K extends keyof ServerConfig>(
   config: ServerConfig,
   changes: readonly Change[],
   field: K,
 ): { readonly live: ServerConfig[K]; readonly pending: boolean } {
   const change = changes.find(({ entity_type }) => entity_type === 'server_config')?.values[field];
-  return change === undefined
-    ? { live: config[field], pending: false }
-    : { live: change.old as ServerConfig[K], pending: true };
+  return change === undefined ? { live: config[field], pending: false } : { live: change.old as ServerConfig[K], pending: true };
 }
 
 /** Whether an address is of this machine alone. */

@@ -30,8 +30,7 @@ export function summary(changes: readonly Change[]): string {
     .join(', ');
 }
 
-export const breakingCount = (changes: readonly Change[]): number =>
-  changes.filter(({ breaking }) => breaking.length > 0).length;
+export const breakingCount = (changes: readonly Change[]): number => changes.filter(({ breaking }) => breaking.length > 0).length;
 
 /** One line for each change, for a confirmation. */
 export function changeLines(changes: readonly Change[], most = 8): string[] {

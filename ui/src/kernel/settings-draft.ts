@@ -48,7 +48,11 @@ export const tlsDraft = (config: ServerConfig) => ({
 });
 
 const noCredentials = (): Partial<Record<CredentialName, string>> | null => null;
-export type CredentialName = keyof (DnsCredentials & { api_token: string }) | 'access_key_id' | 'secret_access_key' | 'hosted_zone_id';
+export type CredentialName =
+  | keyof (DnsCredentials & { api_token: string })
+  | 'access_key_id'
+  | 'secret_access_key'
+  | 'hosted_zone_id';
 
 /** Which credentials a DNS provider wants. */
 export const CREDENTIALS = {
@@ -82,8 +86,10 @@ export const guardDraft = ({ prompt_guard_enabled, prompt_guard_threshold, promp
 export const agentDraft = ({ agent_enabled, agent_rate_limit }: ServerConfig) => ({ agent_enabled, agent_rate_limit });
 
 /** Only what differs from what is stored is sent. */
-export const changesOf = (stored: Readonly<Record<string, unknown>>, values: Readonly<Record<string, unknown>>): ServerConfigPatch =>
-  Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, stored[name])));
+export const changesOf = (
+  stored: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
+): ServerConfigPatch => Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, stored[name])));
 
 /** What the deployed version has where the working copy says something else. */
 export const pendingOf = (changes: readonly Change[]): Change['values'] =>

@@ -37,7 +37,8 @@ export function rowFaults(rows: readonly VariableRow[]): Record<string, string> 
   const faults: Record<string, string> = {};
   const seen = new Set<string>();
   for (const [index, { name, type, text }] of rows.entries()) {
-    if (!NAME.test(name)) faults[`rows.${index}.name`] = 'Begin with a letter or underscore; letters, digits and underscores, at most 64.';
+    if (!NAME.test(name))
+      faults[`rows.${index}.name`] = 'Begin with a letter or underscore; letters, digits and underscores, at most 64.';
     else if (seen.has(name)) faults[`rows.${index}.name`] = 'This name is taken.';
     seen.add(name);
     if (valueOf(text, type) === undefined) faults[`rows.${index}.text`] = WANTED[type];

@@ -32,7 +32,7 @@ export function readExport(name: string, text: string): Read {
     return refuse(
       found['format'] === undefined
         ? `This is JSON, but no export: the field “format” is missing. It must be ${FORMAT}.`
-        : `This file has the format “${String(found['format']).slice(0, 40)}”; this server reads ${FORMAT}.`,
+        : `This file has the format ${JSON.stringify(found['format']).slice(0, 40)}; this server reads ${FORMAT}.`,
     );
   for (const noun of NOUNS) {
     if (found[noun] !== undefined && !Array.isArray(found[noun])) return refuse(`The field “${noun}” must be a list.`);

@@ -104,9 +104,7 @@ export function Access() {
                 />
               )}
             </Show>
-            <Show when={auth()}>
-              {(kind) => <TestPanel wants_token={wantsToken(kind().live)} token={made() ?? ''} />}
-            </Show>
+            <Show when={auth()}>{(kind) => <TestPanel wants_token={wantsToken(kind().live)} token={made() ?? ''} />}</Show>
           </div>
         </Panel>
         <Panel title={WORDS.clients}>

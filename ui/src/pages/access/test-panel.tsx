@@ -15,7 +15,12 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
   const { call } = useKernel();
   const [token, setToken] = createSignal('');
   const test = createAccessTest({ onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
-  createEffect(on(() => props.token, (made) => void (made !== '' && setToken(made))));
+  createEffect(
+    on(
+      () => props.token,
+      (made) => void (made !== '' && setToken(made)),
+    ),
+  );
 
   return (
     <div class="stack">

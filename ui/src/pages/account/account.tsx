@@ -9,7 +9,7 @@ import './account.css';
 export function Account() {
   return (
     <Page title={WORDS.title} lead={WORDS.lead}>
-      <div class="stack account">
+      <div class="stack account-page">
         <Credentials />
         <SecondFactor />
         <Sessions />

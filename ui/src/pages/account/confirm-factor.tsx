@@ -6,7 +6,8 @@ import { TextField } from '#ui/src/components/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
+import { generalError } from '#ui/src/kernel/problem.ts';
+import { sentenceFor } from '#ui/src/kernel/account-device.ts';
 import { WORDS } from './words.ts';
 
 const KINDS = {
@@ -58,7 +59,11 @@ export function ConfirmFactor(props: {
     >
       <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
         <Show when={generalError(change.problem(), ['password', 'code'])}>
-          {(detail) => <Notice tone="bad" live>{detail()}</Notice>}
+          {(detail) => (
+            <Notice tone="bad" live>
+              {detail()}
+            </Notice>
+          )}
         </Show>
         <TextField
           label={WORDS.your_password}
@@ -67,7 +72,7 @@ export function ConfirmFactor(props: {
           autocomplete="current-password"
           value={password()}
           onInput={setPassword}
-          error={fieldError(change.problem(), 'password')}
+          error={sentenceFor(change.problem(), 'password')}
         />
         <TextField
           label={WORDS.code}
@@ -75,7 +80,7 @@ export function ConfirmFactor(props: {
           autocomplete="one-time-code"
           value={code()}
           onInput={setCode}
-          error={fieldError(change.problem(), 'code')}
+          error={sentenceFor(change.problem(), 'code')}
         />
         <Show when={props.kind === 'disable'}>
           <Checkbox label={WORDS.use_recovery} checked={recovery()} onChange={setRecovery} />

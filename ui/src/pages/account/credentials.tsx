@@ -58,7 +58,15 @@ export function Credentials() {
       </Section>
       <Section title={WORDS.password} lead={WORDS.password_lead}>
         <form class="stack" novalidate onSubmit={(event) => void password.submit(event)}>
-          <input type="text" class="visually-hidden" autocomplete="username" value={session.username()} aria-hidden="true" tabindex="-1" readonly />
+          <input
+            type="text"
+            class="visually-hidden"
+            autocomplete="username"
+            value={session.username()}
+            aria-hidden="true"
+            tabindex="-1"
+            readonly
+          />
           <TextField
             label={WORDS.current}
             type="password"

@@ -9,10 +9,10 @@ import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { inFours, svgAddress } from '#ui/src/kernel/account-device.ts';
+import { inFours, sentenceFor, svgAddress } from '#ui/src/kernel/account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
+import { generalError } from '#ui/src/kernel/problem.ts';
 import { ConfirmFactor } from './confirm-factor.tsx';
 import { CodesDialog } from './recovery-codes.tsx';
 import { WORDS } from './words.ts';
@@ -121,7 +121,13 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
           </div>
         </div>
       </div>
-      <Show when={generalError(verify.problem(), ['code'])}>{(detail) => <Notice tone="bad" live>{detail()}</Notice>}</Show>
+      <Show when={generalError(verify.problem(), ['code'])}>
+        {(detail) => (
+          <Notice tone="bad" live>
+            {detail()}
+          </Notice>
+        )}
+      </Show>
       <TextField
         label={WORDS.code}
         hint={WORDS.code_hint}
@@ -131,7 +137,7 @@ function Enable(props: { setup: Output<'two_factor.setup'>; onDone: () => void }
         autocomplete="one-time-code"
         value={code()}
         onInput={setCode}
-        error={fieldError(verify.problem(), 'code')}
+        error={sentenceFor(verify.problem(), 'code')}
       />
       <div class="row">
         <Button type="submit" kind="primary" busy={verify.busy()} blocked={code().trim() === ''}>

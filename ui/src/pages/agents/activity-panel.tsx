@@ -55,7 +55,11 @@ export function ActivityPanel() {
     commands.register([{ id: 'reload-activity', title: 'Read the activity again', group: 'This page', key: 'r', run: reload }]),
   );
   const tokens = createMemo(() =>
-    (stats.data()?.tokens ?? []).map(({ token_prefix, token_name }) => ({ value: token_prefix, label: token_name, hint: token_prefix })),
+    (stats.data()?.tokens ?? []).map(({ token_prefix, token_name }) => ({
+      value: token_prefix,
+      label: token_name,
+      hint: token_prefix,
+    })),
   );
   const busiest = createMemo(() => [
     { title: WORDS.by_token, rows: (stats.data()?.tokens ?? []).map((row) => ({ ...row, name: row.token_name })) },

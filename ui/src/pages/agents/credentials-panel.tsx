@@ -82,11 +82,10 @@ export function CredentialsPanel(props: {
   const { call, dialogs, toasts } = useKernel();
   const [made, setMade] = createSignal<Made>();
   const words = () => KINDS[props.kind];
-  const list = useQuery(
-    async (signal): Promise<readonly Row[]> =>
-      props.kind === 'token'
-        ? (await call('agent_tokens.list', { limit: MOST }, signal)).items.map(ofToken)
-        : (await call('oauth_clients.list', { limit: MOST }, signal)).items.map(ofClient),
+  const list = useQuery(async (signal): Promise<readonly Row[]> =>
+    props.kind === 'token'
+      ? (await call('agent_tokens.list', { limit: MOST }, signal)).items.map(ofToken)
+      : (await call('oauth_clients.list', { limit: MOST }, signal)).items.map(ofClient),
   );
   const over = (row: Row) => row.revoked || row.ends === 'ended';
   const revoke = async ({ id, name }: Row) => {

@@ -1,3 +1,4 @@
+import { For } from 'solid-js';
 import type * as v from 'valibot';
 import type { Scopes } from '#core/contract/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
@@ -68,23 +69,20 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
       <fieldset class="field">
         <legend class="field-label">{WORDS.scopes}</legend>
         <div class="agents-choices">
-          {SCOPES.map(({ scope, label, hint }) => (
-            <Checkbox
-              label={label}
-              hint={hint}
-              checked={form.values.scopes.includes(scope)}
-              onChange={(wanted) => toggle(scope, wanted)}
-            />
-          ))}
+          <For each={SCOPES}>
+            {({ scope, label, hint }) => (
+              <Checkbox
+                label={label}
+                hint={hint}
+                checked={form.values.scopes.includes(scope)}
+                onChange={(wanted) => toggle(scope, wanted)}
+              />
+            )}
+          </For>
         </div>
         <FieldNotes id="scopes" error={form.error('scopes')} />
       </fieldset>
-      <FormFoot
-        form={form}
-        submit={token ? WORDS.create_token : WORDS.create_client}
-        always
-        onCancel={() => props.onCancel()}
-      />
+      <FormFoot form={form} submit={token ? WORDS.create_token : WORDS.create_client} always onCancel={() => props.onCancel()} />
     </form>
   );
 }

@@ -34,8 +34,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     const current = file();
     return current === undefined ? [] : tokensOf(current);
   });
-  const saveAll = () =>
-    saveFile(`sluice-v${code.data()?.snapshot_version ?? 0}.zip`, 'application/zip', zip(files()));
+  const saveAll = () => saveFile(`sluice-v${code.data()?.snapshot_version ?? 0}.zip`, 'application/zip', zip(files()));
 
   return (
     <Switch>
@@ -46,9 +45,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
           </EmptyState>
         </div>
       </Match>
-      <Match when={code.problem()}>
-        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}
-      </Match>
+      <Match when={code.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Match>
       <Match when={code.data() === undefined}>
         <SkeletonList rows={5} label="Reading the code" />
       </Match>

@@ -2,6 +2,7 @@ import { createEffect, on, onCleanup, onMount, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
+import { breakingCount } from '#ui/src/kernel/deploy-changes.ts';
 import { createDeployment } from '#ui/src/kernel/deployment.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createPoll } from '#ui/src/kernel/query.ts';
@@ -59,15 +60,27 @@ export function Deploy() {
     if (agreed && (await deployment.stop())) toasts.show(WORDS.stopped);
   };
   const show = (view: 'changes' | 'versions' | 'code') => params.set({ view });
+  /** By a key or the palette: what may break a client is looked at first, and deployed by its button. */
+  const deploy = async () => {
+    show('changes');
+    await deployment.diff.reload();
+    const breaking = breakingCount(deployment.diff.data()?.changes ?? []);
+    if (breaking > 0) toasts.show(WORDS.breaking(breaking));
+    else await deployment.run();
+  };
+  const rehearse = async () => {
+    show('changes');
+    await deployment.rehearse();
+  };
   onCleanup(
     commands.register([
-      { id: 'deploy', title: 'Deploy', group: 'Server', key: 'd', run: () => void (show('changes'), deployment.run()) },
+      { id: 'deploy', title: 'Deploy', group: 'Server', key: 'd', run: () => void deploy() },
       {
         id: 'deploy-dry',
         title: 'Try the deploy without deploying',
         group: 'Server',
         keywords: 'dry run rehearse',
-        run: () => void (show('changes'), deployment.rehearse()),
+        run: () => void rehearse(),
       },
       { id: 'deploy-stop', title: 'Stop serving MCP clients', group: 'Server', run: () => void stop() },
       { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },

@@ -50,7 +50,13 @@ export function SnapshotsPanel(props: {
 
   return (
     <div class="stack">
-      <Show when={props.deployment.problem()}>{(problem) => <Notice tone="bad" live>{problem().detail}</Notice>}</Show>
+      <Show when={props.deployment.problem()}>
+        {(problem) => (
+          <Notice tone="bad" live>
+            {problem().detail}
+          </Notice>
+        )}
+      </Show>
       <Show when={props.deployment.rehearsed() ? undefined : props.deployment.receipt()}>
         {(receipt) => <ReceiptPanel receipt={receipt()} rehearsed={false} onDismiss={props.deployment.dismiss} />}
       </Show>

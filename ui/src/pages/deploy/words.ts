@@ -17,7 +17,8 @@ export const WORDS = {
   empty: 'Connect a database and make a tool; then a deploy offers it to clients.',
   empty_action: 'Connect a database',
   breaking: (count: number) => `${plural(count, 'change')} may break clients that know the live version`,
-  breaking_text: 'Clients that read the list again are fine; those that keep what they know may send arguments that no longer fit.',
+  breaking_text:
+    'Clients that read the list again are fine; those that keep what they know may send arguments that no longer fit.',
   note: 'Note',
   note_hint: 'Stands with the version, for whoever looks for it later.',
   deploy: 'Deploy',
@@ -50,7 +51,8 @@ export const WORDS = {
   checksum: 'Checksum',
   warnings: (count: number) => plural(count, 'warning'),
   late: 'has not answered yet; it takes the version when it is back',
-  acked: (time: string, load: string | null) => (load === null ? `swapped in ${time}` : `swapped in ${time}, ${load} of it loading`),
+  acked: (time: string, load: string | null) =>
+    load === null ? `swapped in ${time}` : `swapped in ${time}, ${load} of it loading`,
   would: 'A deploy would succeed',
   would_not: 'A deploy would change nothing',
   would_text: 'Everything was checked: statements against their databases, templates, names and limits. Nothing was changed.',

@@ -28,7 +28,14 @@ export function EntryDrawer(props: {
       foot={
         <Show when={props.deed}>
           {(deed) => (
-            <Show when={whyNot(deed().main)} fallback={<Button icon="history" onPress={() => props.onRollback(deed())}>{WORDS.undo}</Button>}>
+            <Show
+              when={whyNot(deed().main)}
+              fallback={
+                <Button icon="history" onPress={() => props.onRollback(deed())}>
+                  {WORDS.undo}
+                </Button>
+              }
+            >
               {(reason) => <p class="small soft">{reason()}</p>}
             </Show>
           )}

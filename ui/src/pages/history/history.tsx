@@ -109,7 +109,12 @@ export function History() {
   return (
     <Page title={WORDS.title} lead={WORDS.lead}>
       <FilterBar
-        search={{ label: WORDS.search, value: filters.get('q'), onInput: (q) => filters.set({ q }), ref: (own) => (search = own) }}
+        search={{
+          label: WORDS.search,
+          value: filters.get('q'),
+          onInput: (q) => filters.set({ q }),
+          ref: (own) => (search = own),
+        }}
         active={filtered()}
         onClear={clear}
       >

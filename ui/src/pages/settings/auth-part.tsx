@@ -106,12 +106,7 @@ function Clients(props: { form: AuthForm }) {
       <Index each={rows()}>
         {(row, index) => (
           <div class="settings-client">
-            <TextField
-              label={AUTH.client_id}
-              mono
-              autocomplete="off"
-              {...props.form.text(`oauth_clients.${index}.client_id`)}
-            />
+            <TextField label={AUTH.client_id} mono autocomplete="off" {...props.form.text(`oauth_clients.${index}.client_id`)} />
             <TextField
               label={AUTH.client_secret}
               mono
@@ -123,21 +118,20 @@ function Clients(props: { form: AuthForm }) {
               error={props.form.error(`oauth_clients.${index}.client_secret`)}
             />
             <div class="row settings-client-ways">
-              <Button
-                size="small"
-                icon="key"
-                onPress={() => props.form.set(`oauth_clients.${index}.client_secret`, secret())}
-              >
+              <Button size="small" icon="key" onPress={() => props.form.set(`oauth_clients.${index}.client_secret`, secret())}>
                 {AUTH.generate}
               </Button>
-              <Show when={row().client_secret}>
-                {(text) => <CopyButton text={text()} label={AUTH.client_secret} />}
-              </Show>
+              <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label={AUTH.client_secret} />}</Show>
               <IconButton
                 icon="trash"
                 size="small"
                 label={`${AUTH.remove_client} ${row().client_id}`}
-                onPress={() => props.form.set('oauth_clients', rows().filter((_, place) => place !== index))}
+                onPress={() =>
+                  props.form.set(
+                    'oauth_clients',
+                    rows().filter((_, place) => place !== index),
+                  )
+                }
               />
             </div>
           </div>

@@ -40,11 +40,7 @@ export function GuardPart(props: PartProps) {
     <div class="stack">
       <form class="stack settings-form" novalidate onSubmit={(event) => void form.submit(event)}>
         <Section title={GUARD.title} lead={GUARD.lead}>
-          <Switch
-            label={GUARD.enabled}
-            {...form.flag('prompt_guard_enabled')}
-            error={form.error('prompt_guard_enabled')}
-          />
+          <Switch label={GUARD.enabled} {...form.flag('prompt_guard_enabled')} error={form.error('prompt_guard_enabled')} />
           <RadioCards
             label={GUARD.threshold}
             options={GUARD.thresholds}
@@ -118,7 +114,13 @@ function TryText() {
           <Notice
             tone={answer().blocked ? 'bad' : 'good'}
             live
-            title={answer().blocked ? GUARD.refused : answer().findings.length === 0 ? GUARD.clean : GUARD.found(answer().findings.length)}
+            title={
+              answer().blocked
+                ? GUARD.refused
+                : answer().findings.length === 0
+                  ? GUARD.clean
+                  : GUARD.found(answer().findings.length)
+            }
           >
             <Findings findings={answer().findings} />
           </Notice>

@@ -69,9 +69,10 @@ export function hint(pending: Change['values'], field: string, text?: JSX.Elemen
 }
 
 const shown = (value: unknown): string => {
+  if (typeof value === 'string' && value !== '') return value;
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
-  return typeof value === 'object' ? plural(Object.keys(value).length, 'entry', 'entries') : String(value);
+  return typeof value === 'object' ? plural(Object.keys(value).length, 'entry', 'entries') : JSON.stringify(value);
 };
 
 /** Save and discard, below every part. */

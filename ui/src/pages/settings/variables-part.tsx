@@ -86,7 +86,12 @@ export function VariablesPart(props: PartProps) {
                 <IconButton
                   icon="trash"
                   label={VARIABLES.remove(row().name)}
-                  onPress={() => form.set('rows', rows().filter((_, place) => place !== index))}
+                  onPress={() =>
+                    form.set(
+                      'rows',
+                      rows().filter((_, place) => place !== index),
+                    )
+                  }
                 />
               </li>
             )}

@@ -47,7 +47,11 @@ export const GENERAL = {
 export const TRANSPORTS = [
   { value: 'http', label: 'Streamable HTTP', hint: 'What clients of today speak.' },
   { value: 'sse', label: 'HTTP and SSE', hint: 'Also /sse and /messages for clients of 2024.' },
-  { value: 'stdio', label: 'Standard input and output', hint: 'Only for clients that start the server; the network answers 404.' },
+  {
+    value: 'stdio',
+    label: 'Standard input and output',
+    hint: 'Only for clients that start the server; the network answers 404.',
+  },
 ] as const;
 export const LEVELS = [
   { value: 'DEBUG', label: 'Debug' },
@@ -76,7 +80,8 @@ export const AUTH = {
   no_clients: 'No client yet, so nobody gets a token.',
   ttl: 'A token lasts',
   introspection: 'Introspection',
-  introspection_lead: 'Your authorization server says whether a token is active (RFC 7662). While it does not answer, nobody new comes in.',
+  introspection_lead:
+    'Your authorization server says whether a token is active (RFC 7662). While it does not answer, nobody new comes in.',
   url: 'Address',
   introspection_client: 'Client id',
   secret: 'Client secret',

@@ -5,7 +5,8 @@ export const WORDS = {
   title: 'Import and export',
   lead: 'The whole configuration as one readable file: to keep, to compare, to move to another installation.',
   export_title: 'Export',
-  export_text: 'Connections, tools, resources, prompts and settings in a sorted JSON file that diffs well. Passwords and other secrets are left out.',
+  export_text:
+    'Connections, tools, resources, prompts and settings in a sorted JSON file that diffs well. Passwords and other secrets are left out.',
   export_action: 'Download the configuration',
   exported: (name: string) => `Saved ${name}.`,
   import_title: 'Import',
