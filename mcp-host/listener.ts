@@ -61,6 +61,8 @@ export function createListener(options: ListenerOptions): Listener {
         idleTimeout: idle_seconds,
         // A fault of ours is no page with its stack.
         development: false,
+        // Bun takes that for a wish to share the port: a second host would get every other request.
+        reusePort: false,
         error(fault) {
           options.log?.error('request_failed', { error: fault.stack ?? fault.message });
           return reply(errorText(null, new RpcError(RPC.internal, 'The server failed. Its log says why.')), 500);

@@ -34,6 +34,8 @@ export function listen({ app, http, hostname, port, idle_seconds, tunnels }: Lis
     websocket: socketHandler,
     // Bun's own page of a fault shows the source; what Hono could not answer is told like any other fault.
     development: false,
+    // Bun takes that for a wish to share the port: a second server would get every other request.
+    reusePort: false,
     error: (error) => faultOutside(app, error),
     async fetch(request, listener) {
       let is_socket = false;

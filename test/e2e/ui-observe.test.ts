@@ -93,7 +93,7 @@ browserTest(
 
     const { items } = await programs.api<{ items: { id: string; description: string }[] }>('GET', '/tools?search=get_customer');
     await programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
-    const waiting = page.getByRole('region', { name: 'Changes that wait for a deploy' });
+    const waiting = page.getByRole('region', { name: 'Waiting for a deploy' });
     await waiting.getByText('get_customer').waitFor();
     await waiting.getByRole('button', { name: 'See them all' }).click();
     await page.getByRole('dialog').getByText('get_customer', { exact: true }).waitFor();

@@ -120,6 +120,19 @@ describe('an address that was prepared in the place of the current one', () => {
   const listenerOf = (in_place_ms: number) =>
     createListener({ fetch: () => new Response('here'), endStreams: () => undefined, in_place_ms });
 
+  test('is not shared with another host', async () => {
+    const address = { host: '127.0.0.1', port: await freePort() };
+    const [one, other] = [listenerOf(200), listenerOf(200)];
+    await one.use(address);
+    await expect(other.prepare(address)).rejects.toThrow('another program uses it');
+    await expect(other.use(address)).rejects.toThrow('another program uses it');
+    expect(await answers('127.0.0.1', address.port)).toBe(true);
+    await one.close(0);
+    await other.use(address);
+    expect(await answers('127.0.0.1', address.port)).toBe(true);
+    await other.close(0);
+  });
+
   test('makes room again when no snapshot follows', async () => {
     const port = await freePort();
     const listener = listenerOf(200);

@@ -146,7 +146,7 @@ describe('the session table', () => {
     const [idle, streaming, calling] = [1, 2, 3].map(() => sessions.open('', '2025-11-25', ''));
     if (!idle || !streaming || !calling) throw new Error('no session');
     streaming.streaming = true;
-    calling.running.set(1, new AbortController());
+    calling.running.set(new AbortController(), 1);
     now = 2_000;
     sessions.sweep();
     expect([...sessions.all()]).toEqual([streaming, calling]);

@@ -45,9 +45,8 @@ test('they hear of a change that is rolled back', async () => {
 });
 
 test('they hear of a change that is imported', async () => {
-  const file = (await t.request('GET', '/api/v1/export-import/export')).body;
-  const body = { ...file, server_config: { ...(file['server_config'] as object), mcp_domain: 'mcp.example.org' } };
-  const imported = await t.request('POST', '/api/v1/export-import/import', { body });
+  const body = { format: 'sluice/1', server_config: { mcp_domain: 'mcp.example.org' } };
+  const imported = await t.request('POST', '/api/v1/export-import/import?mode=overwrite&include_server_config=true', { body });
   expect([imported.status, imported.body['errors']]).toEqual([200, []]);
   await last('mcp.example.org');
 });

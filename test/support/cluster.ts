@@ -103,7 +103,11 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
       const agent_port = freePort();
       const agent = spawn('agent/main.ts', { SVC_AGENT_MCP_PORT: String(agent_port) });
       const agent_url = `http://127.0.0.1:${agent_port}`;
-      await until(async () => (await fetch(`${agent_url}/livez`)).ok, 20_000, () => agent.output());
+      await until(
+        async () => (await fetch(`${agent_url}/livez`)).ok,
+        20_000,
+        () => agent.output(),
+      );
       return { ...agent, url: agent_url };
     },
     async stop() {
@@ -124,7 +128,8 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
 
 /** A plain balancer: each request to the next server, or to another one when that cannot be reached. */
 function openBalancer(targets: () => readonly Programs[]): { readonly url: string; stop(): Promise<void> } {
-  let turn = 0;
+  /** By path, so that streams are divided among the servers whatever else is asked meanwhile. */
+  const turns = new Map<string, number>();
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -135,7 +140,8 @@ function openBalancer(targets: () => readonly Programs[]): { readonly url: strin
       const body = request.body === null ? null : await request.arrayBuffer();
       for (const _ of targets()) {
         const now = targets();
-        turn += 1;
+        const turn = (turns.get(pathname) ?? 0) + 1;
+        turns.set(pathname, turn);
         const target = now[turn % now.length];
         if (target === undefined) break;
         try {

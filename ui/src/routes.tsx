@@ -191,7 +191,6 @@ const entries: readonly RouteEntry[] = [
     path: '/account',
     title: 'Account',
     audience: 'member',
-    nav: { group: 'System', icon: 'user' },
     load: async () => (await import('./pages/account/account.tsx')).Account,
   },
   {

@@ -13,7 +13,9 @@ const HEX = /(?:0x|\\x)?[0-9a-fA-F]{2}(?:(?:[ :,]|\\x|0x){0,2}[0-9a-fA-F]{2}){7,
 const PERCENT = /(?:%[0-9a-fA-F]{2}|[\w.+-]){8,65536}/g;
 const ENTITIES =
   /&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|lt|gt|amp|quot|apos|nbsp|lowbar|colon|excl|period|comma|sol|lbrack|rbrack|vert);?/g;
-const ESCAPES = /\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-3][0-7]{2}))/g;
+/** `\x` before many digits is no escape of a letter: it begins binary data, as PostgreSQL writes them. */
+const ESCAPES =
+  /\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x(?![0-9a-fA-F]{8})([0-9a-fA-F]{2})|([0-3][0-7]{2}))/g;
 const NAMED: Readonly<Record<string, string>> = {
   lt: '<',
   gt: '>',

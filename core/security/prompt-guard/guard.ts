@@ -73,7 +73,8 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
   /** All readings of a text: as written, look-alikes and digits as letters, spaced and joined words, and what it encodes. */
   function read(text: string, names: ReadonlySet<string>, found: Set<string>, steps: { count: number }, depth = 0): void {
     const seen = normalise(text);
-    for (const id of seen.hidden) found.add(id);
+    // Written as an escape, a control character hides nothing: statements search for such characters.
+    for (const id of seen.hidden) if (depth === 0 || id !== 'invisible.control_characters') found.add(id);
     const readings = readingsOf(seen, segment);
     for (const reading of readings) {
       match(reading, names, found, steps);

@@ -1,7 +1,7 @@
 import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Theme } from '#ui/src/kernel/theme.ts';
-import { Button, IconButton } from './button.tsx';
+import { IconButton } from './button.tsx';
 import { FirstRunStrip } from './first-run.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Link } from './link.tsx';
@@ -85,7 +85,10 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
   return (
     <div class="side-inner">
       <div class="side-top">
-        <Brand onFollow={() => props.onFollow?.()} />
+        <div class="side-brand">
+          <Brand onFollow={() => props.onFollow?.()} />
+          <Show when={session.version()}>{(version) => <span class="faint small num">{version()}</span>}</Show>
+        </div>
         <button type="button" class="palette-button" onClick={then('commands')}>
           <Icon name="search" size={14} />
           <span class="grow">Find or do…</span>
@@ -109,7 +112,7 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
             </NavSection>
           )}
         </For>
-        <NavSection name="Reference">
+        <NavSection>
           <For each={REFERENCE}>
             {(entry) => (
               <li>
@@ -122,31 +125,30 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
           </For>
         </NavSection>
       </nav>
-      <div class="account">
+      <div class="side-foot">
         <FirstRunStrip onFollow={() => props.onFollow?.()} />
-        <div class="account-name" title={session.username()}>
-          {session.username()}
-          <Show when={session.version()}>
-            <span class="faint small num"> · Sluice {session.version()}</span>
-          </Show>
-        </div>
-        <div class="row">
+        <div class="side-account">
+          <Link href="/account" class="side-name" current={current('/account')} onFollow={() => props.onFollow?.()}>
+            <Icon name="user" />
+            <span class="truncate" title={session.username()}>
+              {session.username()}
+            </span>
+            <span class="visually-hidden">, account</span>
+          </Link>
           <IconButton
             icon={THEME_ICON[theme.theme()]}
             label={`Theme: ${THEME_WORD[theme.theme()]}`}
             onPress={() => commands.run('theme')}
           />
           <IconButton icon="keyboard" label="Commands and shortcuts" onPress={then('shortcuts')} />
-          <Button kind="quiet" icon="leave" onPress={then('logout')}>
-            Log out
-          </Button>
+          <IconButton icon="leave" label="Log out" onPress={then('logout')} />
         </div>
       </div>
     </div>
   );
 }
 
-function NavSection(props: { name: string; children: JSX.Element }) {
+function NavSection(props: { name?: string; children: JSX.Element }) {
   return (
     <section class="nav-section">
       <Show when={props.name}>

@@ -49,7 +49,7 @@ export function ConnectionPage() {
                   label="More for this connection"
                   items={[
                     { label: 'Tools on it', icon: 'tool', href: `/tools?connection=${id}` },
-                    { label: 'History', icon: 'history', href: `/history?entity_type=connection&entity_id=${id}` },
+                    { label: 'History', icon: 'history', href: `/history?type=connection&id=${id}` },
                     'line',
                     {
                       label: 'Delete…',

@@ -42,6 +42,7 @@ export function Figures(props: {
   );
   const hostsHint = () => {
     if ((props.status?.hosts.length ?? 0) === 0) return WORDS.no_host;
+    if (props.status?.snapshot_version === null) return WORDS.none_serves;
     return behind().length > 0 ? WORDS.behind(behind().length) : WORDS.all_current;
   };
   const databasesHint = () => {
@@ -74,7 +75,7 @@ export function Figures(props: {
       />
       <Stat
         label={WORDS.duration}
-        value={known(props.rows, () => duration(total().avg_ms))}
+        value={known(props.rows, () => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
         hint={
           <Show when={slowest()} fallback={WORDS.last(PERIOD_WORDS[props.period])}>
             {(row) => WORDS.slowest(duration(row().p95_ms))}

@@ -145,7 +145,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
             {(entry) => (
               <li data-action={entry.action}>
                 <Link
-                  href={`/history?${new URLSearchParams({ entity_type: entry.entity_type, entity_id: entry.entity_id })}`}
+                  href={`/history?${new URLSearchParams({ type: entry.entity_type, id: entry.entity_id })}`}
                   class="dash-sentence"
                 >
                   <b>{entry.actor.name}</b> {ACTION_WORDS[entry.action]} {ENTITY_WORDS[entry.entity_type]}{' '}
