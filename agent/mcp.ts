@@ -1,9 +1,9 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { operations, pathVariables } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { createMarks, type Mark } from './marks.ts';
+import { refuse, sentence } from './refusals.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
 import { type AgentTool, agentTools, toInput } from './tools.ts';
@@ -80,7 +80,7 @@ async function callTool(
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
       return { failed: 'The call failed inside the agent endpoint. Its log says why.' };
     }
-    return { failed: sentence(error) };
+    return { failed: sentence(tool, error) };
   }
 }
 
@@ -102,20 +102,3 @@ async function toResult(outcome: Outcome, marksOf: (answer: unknown) => Promise<
 }
 
 const textOf = (text: string) => ({ type: 'text' as const, text });
-
-type Given = Readonly<Record<string, unknown>>;
-
-/** What cannot be asked of the server, because its address would be another one. */
-function refuse(tool: AgentTool, given: Given, input: Given): { code: 'invalid' | 'not_found'; text: string } | null {
-  const missing = tool.listing.inputSchema.required.find((field) => given[field] === undefined);
-  if (missing !== undefined) return { code: 'invalid', text: `${missing} is required.` };
-  const { path } = operations[tool.operation];
-  const dotted = pathVariables(path).some((field) => input[field] === '.' || input[field] === '..');
-  return dotted ? { code: 'not_found', text: 'There is no record with this name.' } : null;
-}
-
-/** The server's own sentence, and each field that it does not name. */
-function sentence({ detail, errors }: AppError): string {
-  const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
-  return [detail, ...further].join('\n');
-}

@@ -66,7 +66,7 @@ export const CONFIGURE = {
     title: 'Create a tool',
     effect: 'adds',
     description:
-      'Defines a tool of the MCP server: one SQL statement whose values are :name parameters. Try it with preview_sql first; call deploy_server afterwards. Write the description for the model that will call it. [[ … :name … ]] is kept only when its parameters are given. The database is asked whether the statement prepares. Example: {"connection_id":"shop","name":"find_orders","description":"Orders of one customer, newest first","sql_query":"select id, total from orders where customer_id = :customer order by id desc","parameters":[{"name":"customer","type":"integer","description":"Customer number"}]}.',
+      'Defines a tool of the MCP server: one SQL statement whose values are :name parameters. Try it with preview_sql first; call deploy_server afterwards. Write the description for the model that will call it. [[ … :name … ]] is kept only when its parameters are given. The database is asked whether the statement prepares. rate_limit_per_minute limits the calls of all callers together. Example: {"connection_id":"shop","name":"find_orders","description":"Orders of one customer, newest first","sql_query":"select id, total from orders where customer_id = :customer order by id desc","parameters":[{"name":"customer","type":"integer","description":"Customer number"}]}.',
   },
   create_tools_batch: {
     title: 'Create several tools',

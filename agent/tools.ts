@@ -10,6 +10,8 @@ export interface AgentTool {
   readonly operation: OperationName;
   /** The argument that is the operation's `id`; null when the operation has none. */
   readonly id_argument: string | null;
+  /** The names of all its arguments. */
+  readonly arguments: readonly string[];
   readonly listing: {
     readonly name: string;
     readonly title: string;
@@ -58,6 +60,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   return {
     operation,
     id_argument,
+    arguments: Object.keys(renamed),
     listing: {
       name,
       title: text.title,

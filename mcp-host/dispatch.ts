@@ -271,7 +271,7 @@ function pageOf(registry: Registry, method: ListMethod, cursor: unknown): string
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or the server was deployed since. Begin with the first page.');
 }
 
-/** Only a call that runs for so long asks to hear when its caller leaves: the signal of a request costs as much as its parsing. */
+/** Only a call that runs for so long asks to hear when its caller leaves: the signal of a request costs more than a microsecond. */
 const HEAR_MS = 25;
 
 function hearLeaving({ signal }: Request, onLeave: () => void): void {

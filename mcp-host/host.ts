@@ -164,7 +164,7 @@ export function createHost(options: HostOptions): Host {
   const fetch = createHttp({
     dispatch,
     auth,
-    allowed_hosts: names.accepted,
+    allowed_hosts: () => names.accepted(),
     service_token: options.service_token,
     trusted_proxies: options.trusted_proxies ?? [],
     sse: createSse({ dispatch, serving, streams, log }),

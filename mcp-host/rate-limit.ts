@@ -8,13 +8,20 @@ export interface RateSettings {
   readonly caller_per_minute: number;
 }
 
+/** A tool with a limit of its own, or one that the general limit is for. */
+export interface RateSubject {
+  readonly id: string;
+  readonly name: string;
+  readonly rate_limit_per_minute?: number;
+}
+
 /** How often tools and resources may be called: each of them, and by each caller. */
 export interface RateLimits {
   /**
    * Counts a call. Nothing is answered when it may go on at once; a promise when the hosts share the limit and this one's
    * part is used up. Throws, or rejects with, `rate_limited`.
    */
-  take(subject: { readonly id: string; readonly name: string }, caller: () => string): Promise<void> | undefined;
+  take(subject: RateSubject, caller: () => string): Promise<void> | undefined;
   /** Calls that were refused. */
   refused(): { readonly tool: number; readonly caller: number };
 }
@@ -28,6 +35,7 @@ export interface RateLimitOptions extends RateSettings {
 
 /** What is known of one tool or caller in its present minute. */
 interface Window {
+  limit: number;
   ends: number;
   /** Calls that went on. */
   used: number;
@@ -45,26 +53,25 @@ const KEPT = 20_000;
 const LARGEST_BLOCK = 50;
 const blockOf = (limit: number): number => Math.min(LARGEST_BLOCK, Math.max(1, Math.ceil(limit / 20)));
 
-/** Null when there is no limit at all, so that a call pays nothing. */
-export function createRateLimits(options: RateLimitOptions): RateLimits | null {
+/** The limit of a tool counts instead of the general one. */
+export function createRateLimits(options: RateLimitOptions): RateLimits {
   const { tool_per_minute, caller_per_minute, shares = null, clock = () => performance.now() } = options;
-  if (tool_per_minute === 0 && caller_per_minute === 0) return null;
-  const by_tool = createWindows('tool', tool_per_minute, shares, clock);
-  const by_caller = createWindows('caller', caller_per_minute, shares, clock);
+  const by_tool = createWindows('tool', shares, clock);
+  const by_caller = createWindows('caller', shares, clock);
   const refused = { tool: 0, caller: 0 };
 
-  const takeTool = ({ id, name }: { id: string; name: string }): Promise<void> | undefined => {
-    if (tool_per_minute === 0) return undefined;
-    return by_tool.take(id, (seconds) => {
+  const takeTool = ({ id, name, rate_limit_per_minute: limit = tool_per_minute }: RateSubject): Promise<void> | undefined => {
+    if (limit === 0) return undefined;
+    return by_tool.take(id, limit, (seconds) => {
       refused.tool++;
-      return tooOften(`${name} may be called ${times(tool_per_minute)}, by all callers together`, seconds);
+      return tooOften(`${name} may be called ${times(limit)}, by all callers together`, seconds);
     });
   };
   return {
     take(subject, caller) {
       if (caller_per_minute === 0) return takeTool(subject);
       // The caller first: who calls too often uses up nothing of what others share.
-      const turn = by_caller.take(caller(), (seconds) => {
+      const turn = by_caller.take(caller(), caller_per_minute, (seconds) => {
         refused.caller++;
         return tooOften(`A caller of this server may make ${times(caller_per_minute, 'call')}`, seconds);
       });
@@ -89,14 +96,24 @@ export function callerKey(owner: string, address: () => string): string {
   return `address:${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
 }
 
-function createWindows(kind: string, limit: number, shares: Shares | null, clock: () => number) {
-  const windows = new Map<string, Window>();
-  const block = blockOf(limit);
+type Refuse = (seconds: number) => AppError;
 
-  const windowOf = (key: string, now: number): Window => {
+/** A deploy in the middle of a minute: what was used stays used, what is left is asked for anew. */
+function changeLimit(window: Window, limit: number): void {
+  window.limit = limit;
+  window.permits = 0;
+  window.closed = false;
+}
+
+function createWindows(kind: string, shares: Shares | null, clock: () => number) {
+  const windows = new Map<string, Window>();
+  const windowOf = (key: string, limit: number, now: number): Window => {
     const found = windows.get(key);
-    if (found !== undefined && now < found.ends) return found;
-    const fresh: Window = { ends: now + WINDOW_MS, used: 0, permits: 0, closed: false, asking: null };
+    if (found !== undefined && now < found.ends) {
+      if (found.limit !== limit) changeLimit(found, limit);
+      return found;
+    }
+    const fresh: Window = { limit, ends: now + WINDOW_MS, used: 0, permits: 0, closed: false, asking: null };
     windows.delete(key);
     windows.set(key, fresh);
     // In the order of their beginning.
@@ -106,12 +123,14 @@ function createWindows(kind: string, limit: number, shares: Shares | null, clock
     }
     return fresh;
   };
-  const ask = (key: string, window: Window, shared: Shares): Promise<void> =>
-    (window.asking ??= shared
+  const ask = (key: string, window: Window, shared: Shares): Promise<void> => {
+    const { limit } = window;
+    const block = blockOf(limit);
+    return (window.asking ??= shared
       .permits(`${kind}:${key}`, block, limit, WINDOW_MS)
       .then(({ granted, resets_in_ms }) => {
         window.permits += granted;
-        window.closed = granted < block;
+        window.closed = granted < block && window.limit === limit;
         window.ends = clock() + resets_in_ms;
       })
       // The shares say by themselves that they are away; from then on this host counts alone.
@@ -119,9 +138,10 @@ function createWindows(kind: string, limit: number, shares: Shares | null, clock
       .finally(() => {
         window.asking = null;
       }));
+  };
 
-  const alone = (window: Window, now: number, refuse: (seconds: number) => AppError): void => {
-    if (window.used >= limit) throw refuse(secondsUntil(window.ends, now));
+  const alone = (window: Window, now: number, refuse: Refuse): void => {
+    if (window.used >= window.limit) throw refuse(secondsUntil(window.ends, now));
     window.used++;
   };
   /** Whether one of the permits at hand was used. */
@@ -129,31 +149,31 @@ function createWindows(kind: string, limit: number, shares: Shares | null, clock
     if (window.permits === 0) return false;
     window.permits--;
     window.used++;
-    if (window.permits <= block >> 2 && !window.closed) void ask(key, window, shared);
+    if (window.permits <= blockOf(window.limit) >> 2 && !window.closed) void ask(key, window, shared);
     return true;
   };
-  const waitFor = async (key: string, shared: Shares, refuse: (seconds: number) => AppError): Promise<void> => {
+  const waitFor = async (key: string, limit: number, shared: Shares, refuse: Refuse): Promise<void> => {
     // Others may take what was granted: everybody asks again until there is nothing left.
     while (shared.up()) {
-      const window = windowOf(key, clock());
+      const window = windowOf(key, limit, clock());
       if (use(key, window, shared)) return;
       if (window.closed) throw refuse(secondsUntil(window.ends, clock()));
       await ask(key, window, shared);
     }
-    alone(windowOf(key, clock()), clock(), refuse);
+    alone(windowOf(key, limit, clock()), clock(), refuse);
   };
 
   return {
-    take(key: string, refuse: (seconds: number) => AppError): Promise<void> | undefined {
+    take(key: string, limit: number, refuse: Refuse): Promise<void> | undefined {
       const now = clock();
-      const window = windowOf(key, now);
+      const window = windowOf(key, limit, now);
       if (shares === null || !shares.up()) {
         alone(window, now, refuse);
         return undefined;
       }
       if (use(key, window, shares)) return undefined;
       if (window.closed) throw refuse(secondsUntil(window.ends, now));
-      return waitFor(key, shares, refuse);
+      return waitFor(key, limit, shares, refuse);
     },
   };
 }

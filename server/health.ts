@@ -31,7 +31,11 @@ async function look(app: App): Promise<Readiness> {
   return {
     blocking: database ? [] : ['The metadata database does not answer.'],
     degraded: [
-      ...(kv ? [] : ['Redis does not answer: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.']),
+      ...(kv
+        ? []
+        : [
+            'Redis does not answer: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.',
+          ]),
       ...(hosts > 0 ? [] : ['No MCP host is connected.']),
     ],
   };

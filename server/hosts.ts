@@ -43,6 +43,8 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
     const ack = v.safeParse(Ack, await readJson(c.req.raw, 64 * 1024));
     if (!ack.success) throw toInvalid(ack.issues, Object.keys(Ack.entries));
     app.hosts.acknowledge(c.req.param('id'), ack.output);
+    // The host says the next thing, to whichever server, only after this one is known to all.
+    await app.hosts.settled();
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/usage', async (c) => {

@@ -69,6 +69,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     max_rows: tool.max_rows ?? connection.max_rows,
     return_type: tool.return_type,
     cache_ttl_seconds: tool.cache_ttl_seconds,
+    ...(tool.rate_limit_per_minute === null ? {} : { rate_limit_per_minute: tool.rate_limit_per_minute }),
     tags: tool.tags,
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
     listing: toolListing(tool, compiled),

@@ -70,6 +70,8 @@ export interface FrozenTool extends FrozenQuery {
   readonly name: string;
   readonly return_type: ReturnType;
   readonly cache_ttl_seconds: number;
+  /** Absent: the limit of the host's environment. */
+  readonly rate_limit_per_minute?: number;
   readonly tags: readonly string[];
   /** The whole statement is a parameter; absent otherwise. */
   readonly passthrough?: true;

@@ -48,6 +48,8 @@ const draft = {
   timeout_ms: v.optional(v.nullable(integerBetween(1, 600_000)), null),
   max_rows: v.optional(v.nullable(integerBetween(1, 1_000_000)), null),
   cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
+  /** Calls by all callers together; null: SVC_TOOL_RATE_LIMIT. */
+  rate_limit_per_minute: v.optional(v.nullable(integerBetween(1, 100_000)), null),
 };
 
 export const ToolDraft = v.strictObject(draft);

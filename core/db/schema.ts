@@ -113,6 +113,7 @@ function define(k: Kit) {
       timeout_ms: k.int(),
       max_rows: k.int(),
       cache_ttl_seconds: k.int().notNull(),
+      rate_limit_per_minute: k.int(),
     },
     (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],
   );

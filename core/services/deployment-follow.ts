@@ -13,11 +13,11 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
   const look = async (): Promise<void> => {
     const { desired, active_version } = await readDeployment(app);
     const now = `${desired}:${active_version}`;
-    const changed = known !== null && known !== now;
-    known = now;
-    if (!changed) return;
+    if (known === now) return;
+    // The first time too: hosts may have come before, and who has it is told no more than that.
     const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
     app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
+    known = now;
   };
   return repeat(app, every_ms, 'reading the deployment', look, false, 'deployment');
 }

@@ -17,7 +17,14 @@ type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
 export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
   'preview.tool': (context, input) =>
     told(async (judge) => {
-      const draft = { ...input, enabled: true, timeout_ms: null, max_rows: null, cache_ttl_seconds: 0 };
+      const draft = {
+        ...input,
+        enabled: true,
+        timeout_ms: null,
+        max_rows: null,
+        cache_ttl_seconds: 0,
+        rate_limit_per_minute: null,
+      };
       const { values, compiled } = await prepareTool(context, draft, judge);
       const { read_only, reason } = compiled.classification;
       return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings] };

@@ -9,7 +9,7 @@ export interface StopSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Controller and signal in one plain object: an AbortController that outlives a turn of the event loop costs ten times as much. */
+/** Controller and signal in one plain object, for what every call needs and hardly any call uses. */
 export class Stop implements StopSignal {
   aborted = false;
   reason: unknown = undefined;

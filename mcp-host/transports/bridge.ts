@@ -97,7 +97,9 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
       const controller = new AbortController();
       const signal = AbortSignal.any([end.signal, controller.signal]);
       if (id !== null) running.set(controller, id);
-      const done = () => void running.delete(controller);
+      const done = (): void => {
+        running.delete(controller);
+      };
       const { stream } = await answer(message, signal).catch((error: unknown) => {
         done();
         throw error;

@@ -165,4 +165,20 @@ describe('REST and agent', () => {
       expect([answer.isError, answer.content[0]?.text]).toEqual([true, expect.stringContaining('There is no')]);
     }
   });
+
+  test('speak of their own arguments, and of names where a name will do', async () => {
+    const said = async (name: string, args: Record<string, unknown>) => (await client.call(name, args)).content[0]?.text;
+    for (const noun of ['connection', 'tool', 'resource', 'prompt']) {
+      expect(await said(`get_${noun}`, { [`${noun}_id`]: 'nowhere' })).toBe(`There is no ${noun} with this id or name.`);
+    }
+    expect(await said('get_tool', { tool_id: 'x', tool_ids: 'y' })).toBe('tool_ids is not a known field; did you mean tool_id?');
+    expect(await said('get_tool', { tool_id: 'x', id: 'y' })).toBe('id is not a known field; did you mean tool_id?');
+    expect(await said('get_tool', { id: 'x' })).toBe('tool_id is required. id is not a known field; did you mean tool_id?');
+    expect(await said('update_tool', { tool_id: 'x', descripton: '' })).toBe(
+      'descripton is not a known field; did you mean description?',
+    );
+    expect(await said('get_tool', { tool_id: '' })).not.toMatch(/(^| )id /);
+    expect(await said('rollback', { history_id: 'nowhere' })).toBe('There is no history entry with this id or name.');
+    expect(await said('get_server_health', { verbose: true })).toBe('verbose is not a known field.');
+  });
 });

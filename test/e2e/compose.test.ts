@@ -7,6 +7,8 @@ import { reachable, testDatabase, type TestDatabase } from '#test/support/databa
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort } from '#test/support/programs.ts';
 
+const ROOT = join(import.meta.dir, '../..');
+
 /** The services of compose.yaml as processes: their commands, environment, secrets and health checks, without containers. */
 describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
   const ports = { server: freePort(), mcp: freePort(), agent: freePort(), redis: freePort() };
@@ -130,6 +132,22 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
 
 describe('compose.yaml', () => {
   const ours = Object.entries(compose.services).filter(([, service]) => service.image?.startsWith('sluice') === true);
+
+  test('has its secrets in a folder that neither git nor the image takes up', () => {
+    for (const file of ['.gitignore', '.dockerignore']) {
+      const ignored = readFileSync(join(ROOT, file), 'utf8').split('\n');
+      expect({ file, ignored: ignored.some((line) => /^secrets\/?$/.test(line)) }).toEqual({ file, ignored: true });
+    }
+  });
+
+  test('lets everything be set that the guide to HTTPS names', () => {
+    const [, guide = ''] = /\n## HTTPS\n(.*?)\n## /s.exec(readFileSync(join(ROOT, 'OPERATIONS.md'), 'utf8')) ?? [];
+    const named = [...new Set(guide.match(/\bSVC_[A-Z_]+\b/g))];
+    expect(named).toContain('SVC_SSL_STAGING');
+    const { environment = {}, ports = [] } = compose.services['server'] ?? {};
+    const settable = (name: string) => name in environment || `${name}_FILE` in environment || ports.join().includes(`{${name}:`);
+    expect(named.filter((name) => !settable(name))).toEqual([]);
+  });
 
   test('runs our programs as nobody special, on a read-only disk, with every secret in a file', () => {
     expect(ours.map(([name]) => name)).toEqual(['server', 'mcp', 'agent']);

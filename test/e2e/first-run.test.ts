@@ -31,6 +31,7 @@ async function startApp(): Promise<Running> {
       SVC_FASTMCP_PORT: String(freePort()),
       SVC_AGENT_MCP_PORT: String(freePort()),
       SVC_DATA_DIR: data,
+      SVC_GENERATED_DIR: join(data, 'generated'),
     },
     stdout: 'pipe',
     stderr: 'pipe',

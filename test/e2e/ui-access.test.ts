@@ -1,55 +1,25 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width = 1280, scheme: 'light' | 'dark' = 'light') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-/** A refused call that a test asked for stands in the console too. */
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
-  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
-  expect(unexpected).toEqual([]);
-  await context.close();
-};
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const ui = startUi();
 
 browserTest(
   'the deployed server is tested, asks for a token after a deploy, and a new token opens it until it is revoked',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/access`);
-    await page.getByRole('region', { name: 'The server' }).getByText(programs.mcp_url).waitFor();
+    await page.goto(`${ui.programs.url}/access`);
+    await page.getByRole('region', { name: 'The server' }).getByText(ui.programs.mcp_url).waitFor();
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await page.getByText(/The server answers with \d+ tools in/).waitFor();
 
-    await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     await page.reload();
     await page.getByText('changes with the next deploy').waitFor();
-    await programs.api('POST', '/deploy', {});
+    await ui.programs.api('POST', '/deploy', {});
     await page.reload();
     await page.getByRole('textbox', { name: 'Access token for the test' }).fill('svc_mcp_wrong');
     await page.getByRole('button', { name: 'Test the connection' }).click();
@@ -85,9 +55,9 @@ browserTest(
 browserTest(
   'an agent gets a token with the scopes that were chosen, and what it did is seen',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/agents`);
+    await page.goto(`${ui.programs.url}/agents`);
     await page.getByRole('button', { name: 'New token' }).first().click();
     const form = page.getByRole('dialog', { name: 'New agent token' });
     await form.getByLabel('Name').fill('Claude');
@@ -102,15 +72,15 @@ browserTest(
     await page.getByRole('table', { name: 'Tokens' }).getByText('Claude').waitFor();
 
     const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${programs.url}/api/v1/connections`, { headers })).status).toBe(200);
-    expect((await fetch(`${programs.url}/api/v1/deploy`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
+    expect((await fetch(`${ui.programs.url}/api/v1/connections`, { headers })).status).toBe(200);
+    expect((await fetch(`${ui.programs.url}/api/v1/deploy`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
 
-    await until(async () => (await programs.api<{ total: number }>('GET', '/agent-activity')).total >= 2, 20_000);
+    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/agent-activity')).total >= 2, 20_000);
     await page.getByRole('tab', { name: 'Activity' }).click();
     const activity = page.getByRole('table', { name: 'Activity' });
     await activity.getByText('list_connections').first().waitFor();
     await page.getByRole('region', { name: 'By token' }).getByText('Claude').waitFor();
-    await page.goto(`${programs.url}/agents?view=activity&done=no`);
+    await page.goto(`${ui.programs.url}/agents?view=activity&done=no`);
     await activity.getByText('forbidden').or(activity.getByText(/scope/)).first().waitFor();
     expect(await activity.getByText('list_connections').count()).toBe(0);
 
@@ -139,10 +109,10 @@ browserTest(
 browserTest(
   'a server that asks for nothing on every network is warned about',
   async () => {
-    await programs.api('PATCH', '/server/config', { auth_type: 'none', host: '0.0.0.0' });
-    await programs.api('POST', '/deploy', {});
-    const opened = await signedIn();
-    await opened.page.goto(`${programs.url}/access`);
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'none', host: '0.0.0.0' });
+    await ui.programs.api('POST', '/deploy', {});
+    const opened = await ui.signedIn();
+    await opened.page.goto(`${ui.programs.url}/access`);
     await opened.page.getByText('Anyone who reaches this address may call every tool').waitFor();
     await opened.page.getByRole('link', { name: 'Choose an authentication' }).click();
     await opened.page.getByRole('radio', { name: /^Access token/ }).waitFor();
@@ -154,26 +124,14 @@ browserTest(
 browserTest(
   'access looks right on a phone and on a screen, in light and dark',
   async () => {
-    await programs.api('POST', '/oauth-clients', { name: 'Nightly', idle_timeout_minutes: 60, scopes: ['read'] });
-    const places = [
+    await ui.programs.api('POST', '/oauth-clients', { name: 'Nightly', idle_timeout_minutes: 60, scopes: ['read'] });
+    await inspectAll(ui, [
       { path: '/access', name: 'access', ready: 'Claude Desktop' },
       { path: '/agents', name: 'agents', ready: 'Claude Code' },
       { path: '/agents?view=clients', name: 'agents-clients', ready: 'Nightly' },
       { path: '/agents?view=activity', name: 'agents-activity', ready: 'Error' },
       { path: '/agents?view=tools', name: 'agents-tools', ready: 'create_connection' },
-    ];
-    for (const scheme of ['light', 'dark'] as const) {
-      for (const width of [360, 1280]) {
-        const opened = await signedIn(width, scheme);
-        for (const { path, name, ready } of places) {
-          await opened.page.goto(`${programs.url}${path}`);
-          await opened.page.getByRole('main').getByText(ready).first().waitFor();
-          await look(opened.page, `${name}-${width}-${scheme}`);
-          await expectAccessible(opened.page, `${path} at ${width} in ${scheme}`);
-        }
-        await close(opened);
-      }
-    }
+    ]);
   },
   LIMIT_MS,
 );

@@ -1,51 +1,21 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width: number, scheme: 'light' | 'dark') {
-  const opened = await openPage(browser, { width, scheme });
-  await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: programs.url });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-/** A refused call that a test asked for stands in the console too. */
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
-  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
-  expect(unexpected).toEqual([]);
-  await context.close();
-};
+const ui = startUi({ role: 'server' });
 
 const editor = (page: Page, name = 'SQL') => page.getByRole('textbox', { name, exact: true });
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
 const side = (page: Page) => page.getByRole('complementary', { name: 'What it does' });
 
 browserTest(
   'a tool is written with completions, tried, shown as a model sees it, and saved by the keyboard',
   async () => {
-    const opened = await signedIn(1280, 'light');
+    const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    await page.goto(`${programs.url}/tools/new`);
+    await page.goto(`${ui.programs.url}/tools/new`);
     await editor(page).click();
     await page.keyboard.type('select id, name, price from prod');
     await page.getByRole('option', { name: /^products/ }).click();
@@ -100,7 +70,7 @@ browserTest(
     await toast(page, 'Tool created.').waitFor();
     expect(new URL(page.url()).pathname).toMatch(/^\/tools\/[\w-]{36}$/);
 
-    const { items } = await programs.api<{ items: Record<string, unknown>[] }>('GET', '/tools?search=cheap_products');
+    const { items } = await ui.programs.api<{ items: Record<string, unknown>[] }>('GET', '/tools?search=cheap_products');
     expect(items[0]).toMatchObject({
       sql_query: 'select id, name, price from products where price <= :max_price [[ and category = :category ]] order by id',
       parameters: [
@@ -117,11 +87,11 @@ browserTest(
 browserTest(
   'faults stand at their place, formatting keeps the text, nothing unsaved is lost, and a conflict is a choice',
   async () => {
-    const opened = await signedIn(1280, 'dark');
+    const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
-    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/tools?search=sales_by_category');
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=sales_by_category');
     const path = `/tools/${items[0]?.id}`;
-    await page.goto(`${programs.url}${path}`);
+    await page.goto(`${ui.programs.url}${path}`);
     const before = String(await editor(page).textContent());
     await page.getByRole('button', { name: 'Format' }).click();
     await page.locator('.cm-line', { hasText: /^ {2}order_items i$/ }).waitFor();
@@ -155,7 +125,7 @@ browserTest(
       .getByText(/^\d categories$/)
       .waitFor();
 
-    await programs.api('PATCH', path, { description: 'Changed by somebody else.' });
+    await ui.programs.api('PATCH', path, { description: 'Changed by somebody else.' });
     await page.getByLabel('Description', { exact: true }).fill('Pieces of every category.');
     await page.getByRole('button', { name: /^Save tool/ }).click();
     const conflict = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
@@ -163,7 +133,7 @@ browserTest(
     await expectAccessible(page, 'a conflict');
     await conflict.getByRole('button', { name: 'Save merged' }).click();
     await toast(page, 'Saved.').waitFor();
-    const stored = await programs.api('GET', path);
+    const stored = await ui.programs.api('GET', path);
     expect(stored).toMatchObject({ version: 3, description: 'Pieces of every category.', read_only: true });
     expect(stored['transform_template']).toBe('{{ rows | length }} categories');
     await close(opened, [409]);
@@ -174,10 +144,10 @@ browserTest(
 browserTest(
   'a tool begins from a table, and its recipes are written anew on request',
   async () => {
-    const opened = await signedIn(1280, 'light');
+    const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/connections');
-    await page.goto(`${programs.url}/tools/new?connection=${items[0]?.id}&table=customers`);
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections');
+    await page.goto(`${ui.programs.url}/tools/new?connection=${items[0]?.id}&table=customers`);
     await page.getByText('From the table customers').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('get_customer');
     await page.getByText('Search', { exact: true }).click();
@@ -227,27 +197,20 @@ browserTest(
 browserTest(
   'the builder fits every width and theme, and leaves the keyboard free',
   async () => {
-    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
-    for (const [width, scheme] of [
-      [360, 'light'],
-      [360, 'dark'],
-      [1280, 'light'],
-      [1280, 'dark'],
-    ] as const) {
-      const opened = await signedIn(width, scheme);
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
+    for (const one of LOOKS) {
+      const opened = await ui.signedIn(one.width, one.scheme);
       const { page } = opened;
-      await page.goto(`${programs.url}/tools/${items[0]?.id}`);
+      await page.goto(`${ui.programs.url}/tools/${items[0]?.id}`);
       await editor(page).waitFor();
       await page.getByRole('button', { name: 'Run' }).first().click();
       await side(page).getByRole('gridcell').first().waitFor();
-      await expectAccessible(page, `a tool at ${width} px, ${scheme}`);
-      await look(page, `tool-${width}-${scheme}`);
+      await inspect(page, 'tool', one);
       await page.getByRole('tab', { name: 'What the model sees' }).click();
       await side(page).getByText('Reads only').waitFor();
       await page.getByText('Limits and hints').click();
       await page.getByRole('button', { name: 'Rules of limit' }).click();
-      await expectAccessible(page, `all of a tool at ${width} px, ${scheme}`);
-      await look(page, `tool-model-${width}-${scheme}`);
+      await inspect(page, 'tool-model', one);
 
       await editor(page).click();
       await page.keyboard.press('Escape');

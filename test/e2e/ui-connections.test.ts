@@ -1,56 +1,34 @@
-import { afterAll, beforeAll, describe, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { describe, expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
+import { browserTest, look } from '#test/support/browser.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { close, inspect, LIMIT_MS, type Look, LOOKS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
 let database: TestDatabase;
-let browser: Browser;
-beforeAll(async () => {
-  if (!reachable.postgres) return;
-  database = await testDatabase('postgresql');
-  await database.run(`create table customers (id int primary key, name text not null, country text default 'DE');
-    comment on table customers is 'Everybody who ever ordered';
-    create table orders (id int primary key, customer_id int not null references customers, total numeric);
-    create schema stock; create view stock.shelves as select 1 as id;`);
-  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'false' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-  await database?.drop();
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width: number, scheme: 'light' | 'dark') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }) => {
-  expect(faults).toEqual([]);
-  await context.close();
-};
-
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const ui = startUi({
+  role: 'server',
+  env: { SVC_DEMO: 'false' },
+  needed: reachable.postgres,
+  async prepare() {
+    database = await testDatabase('postgresql');
+    await database.run(`create table customers (id int primary key, name text not null, country text default 'DE');
+      comment on table customers is 'Everybody who ever ordered';
+      create table orders (id int primary key, customer_id int not null references customers, total numeric);
+      create schema stock; create view stock.shelves as select 1 as id;`);
+  },
+  async cleanup() {
+    if (reachable.postgres) await database.drop();
+  },
+});
 
 describe.skipIf(!reachable.postgres)('connections', () => {
   browserTest(
     'a database is connected from its address, tried, explored, switched off, deleted and brought back',
     async () => {
-      const opened = await signedIn(1280, 'light');
+      const opened = await ui.signedIn(1280, 'light');
       const { page } = opened;
-      await page.goto(`${programs.url}/connections`);
+      await page.goto(`${ui.programs.url}/connections`);
       await page.getByText('No database is connected').waitFor();
       await page.getByRole('main').getByRole('link', { name: 'Connect a database' }).first().click();
       await page.getByRole('radio', { name: 'PostgreSQL' }).waitFor({ state: 'attached' });
@@ -111,10 +89,10 @@ describe.skipIf(!reachable.postgres)('connections', () => {
   browserTest(
     'what somebody else saved meanwhile is a choice, and unsaved changes are not lost by leaving',
     async () => {
-      const { id } = await programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'both' });
-      const opened = await signedIn(1280, 'dark');
+      const { id } = await ui.programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'both' });
+      const opened = await ui.signedIn(1280, 'dark');
       const { page } = opened;
-      await page.goto(`${programs.url}/connections`);
+      await page.goto(`${ui.programs.url}/connections`);
       await page.getByRole('link', { name: 'both', exact: true }).click();
       const name = page.getByLabel('Name', { exact: true });
       await name.fill('mine');
@@ -128,7 +106,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await leaving.waitFor({ state: 'detached' });
       expect([new URL(page.url()).pathname, await name.inputValue()]).toEqual([`/connections/${id}`, 'mine']);
 
-      await programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
+      await ui.programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       const choice = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
       await choice.getByText('1 field only they changed: Read-only.').waitFor();
@@ -138,10 +116,9 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await choice.getByText('Mine', { exact: true }).click();
       await choice.getByRole('button', { name: 'Save merged' }).click();
       await toast(page, 'Saved “mine”.').waitFor();
-      expect(await programs.api('GET', `/connections/${id}`)).toMatchObject({ name: 'mine', read_only: true, version: 3 });
+      expect(await ui.programs.api('GET', `/connections/${id}`)).toMatchObject({ name: 'mine', read_only: true, version: 3 });
       // The refused save is the 409 that the choice came from.
-      opened.faults.splice(0, opened.faults.length, ...opened.faults.filter((fault) => !fault.includes('409')));
-      await close(opened);
+      await close(opened, [409]);
     },
     LIMIT_MS,
   );
@@ -149,13 +126,11 @@ describe.skipIf(!reachable.postgres)('connections', () => {
   browserTest(
     'every part of the frame and of these pages is accessible and fits, in light and dark, wide and narrow',
     async () => {
-      const { id } = await programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'frame' });
-      for (const scheme of ['light', 'dark'] as const) {
-        for (const width of [1280, 360]) {
-          const opened = await signedIn(width, scheme);
-          await walk(opened.page, id, `${width}-${scheme}`, width < 900);
-          await close(opened);
-        }
+      const { id } = await ui.programs.api<{ id: string }>('POST', '/connections', { ...short(), name: 'frame' });
+      for (const one of LOOKS) {
+        const opened = await ui.signedIn(one.width, one.scheme);
+        await walk(opened.page, id, one);
+        await close(opened);
       }
     },
     LIMIT_MS,
@@ -167,15 +142,12 @@ const short = () => {
   return { db_type, host, port, database: name, username };
 };
 
-async function walk(page: Page, id: string, name: string, narrow: boolean): Promise<void> {
-  const check = async (what: string) => {
-    await look(page, `${what}-${name}`);
-    await expectAccessible(page, `${what}-${name}`);
-  };
-  await page.goto(`${programs.url}/connections`);
+async function walk(page: Page, id: string, one: Look): Promise<void> {
+  const check = (what: string) => inspect(page, what, one);
+  await page.goto(`${ui.programs.url}/connections`);
   await page.getByRole('link', { name: 'frame', exact: true }).waitFor();
   await check('connections');
-  if (narrow) {
+  if (one.width < 900) {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('dialog', { name: 'Menu' }).waitFor();
     await check('navigation');
@@ -201,10 +173,10 @@ async function walk(page: Page, id: string, name: string, narrow: boolean): Prom
   await check('menu');
   await page.keyboard.press('Escape');
   await page.getByRole('menu').waitFor({ state: 'detached' });
-  await page.goto(`${programs.url}/connections/${id}?tab=tables&table=public.orders`);
+  await page.goto(`${ui.programs.url}/connections/${id}?tab=tables&table=public.orders`);
   await page.getByRole('row', { name: /customer_id/ }).waitFor();
   await check('tables');
-  await page.goto(`${programs.url}/connections/new`);
+  await page.goto(`${ui.programs.url}/connections/new`);
   await page.getByRole('radio', { name: 'SQLite' }).waitFor({ state: 'attached' });
   await check('connection-new');
   await page.getByRole('main').focus();
@@ -213,10 +185,10 @@ async function walk(page: Page, id: string, name: string, narrow: boolean): Prom
   await check('shortcuts');
   await page.keyboard.press('Escape');
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' });
-  await page.goto(`${programs.url}/welcome`);
+  await page.goto(`${ui.programs.url}/welcome`);
   await page.getByRole('listitem').filter({ hasText: 'Deploy it' }).waitFor();
   await check('welcome');
-  await page.goto(`${programs.url}/nowhere`);
+  await page.goto(`${ui.programs.url}/nowhere`);
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   await check('nowhere');
 }

@@ -1,43 +1,13 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width = 1280, scheme: 'light' | 'dark' = 'light') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-/** A refused call that a test asked for stands in the console too. */
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
-  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
-  expect(unexpected).toEqual([]);
-  await context.close();
-};
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const ui = startUi();
 
 type Tool = { id: string; name: string; description: string; sql_query: string; connection_id: string };
-const tools = async () => (await programs.api<{ items: Tool[] }>('GET', '/tools')).items;
+const tools = async () => (await ui.programs.api<{ items: Tool[] }>('GET', '/tools')).items;
 const named = async (name: string): Promise<Tool> => {
   const tool = (await tools()).find((item) => item.name === name);
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
@@ -49,16 +19,16 @@ browserTest(
   'a change is seen line by line, rehearsed, deployed with a note, compared, taken back and stopped',
   async () => {
     const tool = await named('get_customer');
-    await programs.api('PATCH', `/tools/${tool.id}`, {
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, {
       sql_query: `${tool.sql_query}\n-- the newest wording`,
       description: 'One customer, with the number of their orders.',
     });
     const other = await named('sales_by_category');
-    await programs.api('PATCH', `/tools/${other.id}`, { name: 'turnover' });
+    await ui.programs.api('PATCH', `/tools/${other.id}`, { name: 'turnover' });
 
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/deploy`);
+    await page.goto(`${ui.programs.url}/deploy`);
     const changes = page.getByRole('list', { name: 'Changes of the next deploy' });
     await changes.getByText('The tool sales_by_category is no longer offered.').waitFor();
     expect(await changes.getByRole('listitem').first().textContent()).toContain('sales_by_category');
@@ -70,7 +40,7 @@ browserTest(
     await page.getByRole('button', { name: 'Dry run' }).click();
     const rehearsal = page.getByRole('region', { name: 'Dry run' });
     await rehearsal.getByText('A deploy would succeed').waitFor();
-    expect((await programs.api('GET', '/deploy/status'))['snapshot_version']).toBe(1);
+    expect((await ui.programs.api('GET', '/deploy/status'))['snapshot_version']).toBe(1);
     await rehearsal.getByRole('button', { name: 'Dismiss' }).click();
 
     await page.getByLabel('Note').fill('Clearer words');
@@ -102,7 +72,7 @@ browserTest(
     await confirm.getByText('sales_by_category').first().waitFor();
     await confirm.getByRole('button', { name: 'Serve this version' }).click();
     await page.getByText('Version 1 is live').waitFor();
-    expect((await programs.api('GET', '/deploy/status'))['snapshot_version']).toBe(1);
+    expect((await ui.programs.api('GET', '/deploy/status'))['snapshot_version']).toBe(1);
 
     await tab(page, 'Generated code').click();
     await page.getByRole('navigation', { name: 'Files' }).getByRole('button', { name: 'main.ts' }).click();
@@ -130,8 +100,8 @@ browserTest(
   'the history is filtered, shows fields, explains what was refused, and takes a change back and forth',
   async () => {
     const tool = await named('search_products');
-    await programs.api('PATCH', `/tools/${tool.id}`, { description: 'Something else altogether.' });
-    await programs
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { description: 'Something else altogether.' });
+    await ui.programs
       .api('POST', '/tools', {
         connection_id: tool.connection_id,
         name: 'refused',
@@ -140,9 +110,9 @@ browserTest(
       })
       .catch(() => undefined);
 
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/history?action=blocked`);
+    await page.goto(`${ui.programs.url}/history?action=blocked`);
     await page.getByRole('button', { name: 'refused', exact: true }).click();
     const drawer = page.getByRole('dialog');
     await drawer.getByText('The prompt guard found text that gives orders to a model.').waitFor();
@@ -177,9 +147,9 @@ browserTest(
 browserTest(
   'an export comes back: a wrong file is refused, faults stand at their record, what is good is applied and undone',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/transfer`);
+    await page.goto(`${ui.programs.url}/transfer`);
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download the configuration' }).click();
     const saved = await download;
@@ -221,26 +191,14 @@ browserTest(
   'deploying, history and transfer look right on a phone and on a screen, in light and dark',
   async () => {
     const tool = await named('list_orders');
-    await programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `${tool.sql_query}\n-- ${Date.now()}` });
-    const places = [
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `${tool.sql_query}\n-- ${Date.now()}` });
+    await inspectAll(ui, [
       { path: '/deploy', name: 'deploy', ready: 'What will change' },
       { path: '/deploy?view=versions', name: 'versions', ready: 'Clearer words' },
       { path: '/deploy?view=code', name: 'code', ready: 'Download all' },
       { path: '/history', name: 'history', ready: 'Today' },
       { path: '/transfer', name: 'transfer', ready: 'Download the configuration' },
-    ];
-    for (const scheme of ['light', 'dark'] as const) {
-      for (const width of [360, 1280]) {
-        const opened = await signedIn(width, scheme);
-        for (const { path, name, ready } of places) {
-          await opened.page.goto(`${programs.url}${path}`);
-          await opened.page.getByRole('main').getByText(ready).first().waitFor();
-          await look(opened.page, `${name}-${width}-${scheme}`);
-          await expectAccessible(opened.page, `${path} at ${width} in ${scheme}`);
-        }
-        await close(opened);
-      }
-    }
+    ]);
   },
   LIMIT_MS,
 );

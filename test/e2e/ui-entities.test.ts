@@ -1,39 +1,12 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspect, LIMIT_MS, LOOKS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
+const ui = startUi({ role: 'server' });
 
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ role: 'server', env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width: number, scheme: 'light' | 'dark') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }) => {
-  expect(faults).toEqual([]);
-  await context.close();
-};
-
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
 const editor = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
 const side = (page: Page) => page.getByRole('complementary', { name: 'What it does' });
 const rows = (page: Page, name: string) =>
@@ -53,9 +26,9 @@ const listed = (page: Page, noun: string, wanted: readonly string[]) =>
 browserTest(
   'tools are found, sorted, and changed many at once with a way back; the address holds the filters',
   async () => {
-    const opened = await signedIn(1280, 'light');
+    const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    await page.goto(`${programs.url}/tools`);
+    await page.goto(`${ui.programs.url}/tools`);
     const all = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
     await listed(page, 'Tools', all);
     await page.getByRole('button', { name: 'Parameters' }).click();
@@ -110,9 +83,9 @@ browserTest(
 browserTest(
   'a resource is written from its address, and its body is seen before it is saved',
   async () => {
-    const opened = await signedIn(1280, 'dark');
+    const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
-    await page.goto(`${programs.url}/resources/new`);
+    await page.goto(`${ui.programs.url}/resources/new`);
     await page.getByLabel('URI', { exact: true }).fill('shop://customers/{country}');
     await page.getByRole('table', { name: 'Parameters' }).getByText(':country').waitFor();
     await page.getByText('not in the statement').waitFor();
@@ -120,8 +93,8 @@ browserTest(
     await page.getByText('not in the statement').waitFor({ state: 'detached' });
     await page.getByRole('combobox', { name: 'Media type' }).fill('text/csv');
     await page.getByRole('option', { name: /^text\/csv/ }).click();
-    const { rows: found } = await programs.api<{ rows: { country: string }[] }>('POST', '/preview/execute', {
-      connection_id: (await programs.api<{ items: { id: string }[] }>('GET', '/connections')).items[0]?.id,
+    const { rows: found } = await ui.programs.api<{ rows: { country: string }[] }>('POST', '/preview/execute', {
+      connection_id: (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items[0]?.id,
       sql_query: 'select country from customers limit 1',
     });
     await side(page)
@@ -138,7 +111,7 @@ browserTest(
     await page.getByLabel('Description', { exact: true }).fill('Customers of one country.');
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'customers', level: 1 }).waitFor();
-    const { items } = await programs.api<{ items: object[] }>('GET', '/resources?search=customers');
+    const { items } = await ui.programs.api<{ items: object[] }>('GET', '/resources?search=customers');
     expect(items[0]).toMatchObject({ mime_type: 'text/csv', parameters: [{ name: 'country', type: 'string', required: true }] });
 
     await page.getByRole('button', { name: 'More about customers' }).click();
@@ -157,9 +130,9 @@ browserTest(
 browserTest(
   'a prompt is written in turns, with its arguments tried',
   async () => {
-    const opened = await signedIn(1280, 'light');
+    const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    await page.goto(`${programs.url}/prompts/new`);
+    await page.goto(`${ui.programs.url}/prompts/new`);
     await editor(page, 'Message 1').fill('Greet {{ person }} in {{ language }}.');
     await page.getByRole('button', { name: 'Add argument' }).click();
     await page.getByLabel('Name of argument').fill('person');
@@ -188,7 +161,7 @@ browserTest(
     await page.getByLabel('Description', { exact: true }).fill('A greeting.');
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: 'greet', level: 1 }).waitFor();
-    const { items } = await programs.api<{ items: object[] }>('GET', '/prompts?search=greet');
+    const { items } = await ui.programs.api<{ items: object[] }>('GET', '/prompts?search=greet');
     expect(items[0]).toMatchObject({
       template: null,
       messages: [
@@ -208,39 +181,30 @@ browserTest(
 browserTest(
   'lists and builders fit every width and theme, and a missing record leads back',
   async () => {
-    const id = async (noun: string) => (await programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id;
+    const id = async (noun: string) => (await ui.programs.api<{ items: { id: string }[] }>('GET', `/${noun}`)).items[0]?.id;
     const [resource, prompt] = [await id('resources'), await id('prompts')];
-    for (const [width, scheme] of [
-      [360, 'light'],
-      [360, 'dark'],
-      [1280, 'light'],
-      [1280, 'dark'],
-    ] as const) {
-      const opened = await signedIn(width, scheme);
+    for (const one of LOOKS) {
+      const opened = await ui.signedIn(one.width, one.scheme);
       const { page } = opened;
       for (const noun of ['Tools', 'Resources', 'Prompts']) {
-        await page.goto(`${programs.url}/${noun.toLowerCase()}`);
+        await page.goto(`${ui.programs.url}/${noun.toLowerCase()}`);
         await rows(page, noun).first().waitFor();
-        await expectAccessible(page, `${noun} at ${width} px, ${scheme}`);
-        await look(page, `${noun.toLowerCase()}-${width}-${scheme}`);
+        await inspect(page, noun.toLowerCase(), one);
       }
-      await page.goto(`${programs.url}/resources/${resource}`);
+      await page.goto(`${ui.programs.url}/resources/${resource}`);
       await editor(page, 'SQL').waitFor();
-      await expectAccessible(page, `a resource at ${width} px, ${scheme}`);
-      await look(page, `resource-${width}-${scheme}`);
-      await page.goto(`${programs.url}/prompts/${prompt}`);
+      await inspect(page, 'resource', one);
+      await page.goto(`${ui.programs.url}/prompts/${prompt}`);
       await side(page).locator('.rendered').first().waitFor();
-      await expectAccessible(page, `a prompt at ${width} px, ${scheme}`);
-      await look(page, `prompt-${width}-${scheme}`);
+      await inspect(page, 'prompt', one);
       await close(opened);
     }
-    const opened = await signedIn(360, 'light');
-    await opened.page.goto(`${programs.url}/tools/0190b0c0-0000-7000-8000-000000000000`);
+    const opened = await ui.signedIn(360, 'light');
+    await opened.page.goto(`${ui.programs.url}/tools/0190b0c0-0000-7000-8000-000000000000`);
     await opened.page.getByText('There is no such tool').waitFor();
     await opened.page.getByRole('link', { name: 'Go to the tools' }).click();
     await rows(opened.page, 'Tools').first().waitFor();
-    opened.faults.splice(0, 1);
-    await close(opened);
+    await close(opened, [404]);
   },
   LIMIT_MS,
 );

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
+import { expect } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
-import { browserTest, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 /**
  * The main pages beside pictures that a person has looked at (`looks/`, some of them in the README). They are compared small, so
@@ -17,39 +17,19 @@ const SHRINK = 4;
 const POINT = 48;
 const SHARE = 0.04;
 
+/** What is there when the page shows what it has. Of the last four the light picture is enough. */
 const PAGES = [
-  { name: 'overview', path: '/', ready: 'h1' },
-  { name: 'tools', path: '/tools', ready: 'text=search_products' },
-  { name: 'builder', path: '/tools/{tool}', ready: 'text=What the model sees' },
-  { name: 'flow', path: '/flow', ready: 'text=search_products' },
-  { name: 'deploy', path: '/deploy', ready: 'h1' },
-  { name: 'playground', path: '/playground', ready: 'text=search_products' },
-  { name: 'connections', path: '/connections', ready: 'text=demo' },
-  { name: 'settings', path: '/settings', ready: 'h1' },
+  { name: 'overview', path: '/', ready: '.stat:has-text("1 of 1") >> nth=1' },
+  { name: 'builder', path: '/tools/{tool}', ready: '.cm-content >> text=category', press: 'Run', then: '[role=gridcell]' },
+  { name: 'flow', path: '/flow', ready: '.flow-node >> nth=8' },
+  { name: 'playground', path: '/playground?tool=search_products', ready: 'text=max_price', press: 'Call', then: 'td' },
+  { name: 'tools', path: '/tools', ready: 'tr >> text=search_products' },
+  { name: 'deploy', path: '/deploy', ready: 'text=Dry run' },
+  { name: 'connections', path: '/connections', ready: 'tr >> text=demo' },
+  { name: 'settings', path: '/settings', ready: 'text=Listen on' },
 ] as const;
 
-let browser: Browser;
-let programs: Programs;
-let tool = '';
-
-beforeAll(async () => {
-  browser = await openBrowser();
-  programs = await startPrograms();
-  await until(
-    () => programs.output().includes('curl'),
-    30_000,
-    () => programs.output(),
-  );
-  await programs.signIn();
-  const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
-  tool = items.find(({ name }) => name === 'search_products')?.id ?? '';
-}, 60_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs) removeFolder(programs);
-}, 30_000);
+const ui = startUi({ live: true });
 
 /** Share of the points of two pictures that differ, found by the browser that made them. */
 async function difference(page: Page, before: Uint8Array, now: Uint8Array): Promise<number> {
@@ -85,16 +65,17 @@ for (const scheme of ['light', 'dark'] as const) {
   browserTest(
     `the main pages look as they did when somebody looked at them, ${scheme}`,
     async () => {
-      const { page, context, faults } = await openPage(browser, { width: SIZE.width, scheme });
+      const opened = await ui.signedIn(SIZE.width, scheme);
+      const { page } = opened;
       await page.setViewportSize(SIZE);
-      const signed = await context.request.post(`${programs.url}/api/v1/auth/login`, {
-        data: { username: 'ada', password: 'correct horse' },
-        headers: { origin: programs.url },
-      });
-      expect(signed.status()).toBe(200);
-      for (const { name, path, ready } of PAGES) {
-        await page.goto(programs.url + path.replace('{tool}', tool));
+      const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
+      for (const { name, path, ready, ...rest } of scheme === 'light' ? PAGES : PAGES.slice(0, 4)) {
+        await page.goto(ui.programs.url + path.replace('{tool}', items[0]?.id ?? ''));
         await page.locator(ready).first().waitFor();
+        if ('press' in rest) {
+          await page.getByRole('button', { name: rest.press, exact: true }).first().click();
+          await page.locator(rest.then).first().waitFor();
+        }
         await page.waitForLoadState('networkidle');
         await page.evaluate(() => document.fonts.ready.then(() => undefined));
         const file = `${FOLDER}${name}-${scheme}.png`;
@@ -104,9 +85,8 @@ for (const scheme of ['light', 'dark'] as const) {
         const share = await difference(page, await Bun.file(file).bytes(), picture);
         expect({ name, alike: share <= SHARE, share }).toMatchObject({ name, alike: true });
       }
-      expect(faults).toEqual([]);
-      await context.close();
+      await close(opened);
     },
-    120_000,
+    LIMIT_MS,
   );
 }

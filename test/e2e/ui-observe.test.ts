@@ -1,34 +1,17 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { type Programs, until } from '#test/support/programs.ts';
+import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
 const SERVICE_TOKEN = 'observed-'.repeat(5);
-const LIMIT_MS = 180_000;
 const MINUTE_MS = 60_000;
 
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'true', SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN } });
-  await programs.signIn();
-  await until(async () => {
-    const { hosts } = await programs.api<{ hosts: { snapshot_version: number | null }[] }>('GET', '/deploy/status');
-    return hosts.some(({ snapshot_version }) => snapshot_version === 1);
-  }, 30_000);
-  await tellCalls();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
+const ui = startUi({ live: true, env: { SVC_AGENT_SERVICE_TOKEN: SERVICE_TOKEN }, prepare: tellCalls });
 
 /** What a busy host would have told within the last hours: 300 calls, of which 12 failed. */
-async function tellCalls(): Promise<void> {
+async function tellCalls(programs: Programs): Promise<void> {
   const { items: tools } = await programs.api<{ items: { id: string; name: string; connection_id: string }[] }>('GET', '/tools');
   const now = Date.now();
   const call = (name: string, minutes: number, duration_ms: number, error: string | null) => {
@@ -60,13 +43,6 @@ async function tellCalls(): Promise<void> {
   expect(answer.status).toBe(204);
 }
 
-async function signedIn(width: number, scheme: 'light' | 'dark') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
 const main = (page: Page) => page.getByRole('main');
 const address = (page: Page): Record<string, string> => {
   const { pathname, searchParams } = new URL(page.url());
@@ -76,8 +52,9 @@ const address = (page: Page): Record<string, string> => {
 browserTest(
   'the overview says what runs, what changed and what failed, and each figure leads to what explains it',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'light');
-    await page.goto(programs.url);
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(ui.programs.url);
     await page.getByRole('region', { name: 'Deployment' }).getByText('Version 1', { exact: true }).waitFor();
     const figure = (name: string) =>
       main(page)
@@ -91,8 +68,11 @@ browserTest(
     await page.getByRole('region', { name: 'Recent changes' }).getByText('deployed').waitFor();
     await page.locator('.chart-canvas canvas').waitFor();
 
-    const { items } = await programs.api<{ items: { id: string; description: string }[] }>('GET', '/tools?search=get_customer');
-    await programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
+    const { items } = await ui.programs.api<{ items: { id: string; description: string }[] }>(
+      'GET',
+      '/tools?search=get_customer',
+    );
+    await ui.programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
     const waiting = page.getByRole('region', { name: 'Waiting for a deploy' });
     await waiting.getByText('get_customer').waitFor();
     await waiting.getByRole('button', { name: 'See them all' }).click();
@@ -109,8 +89,7 @@ browserTest(
     await page.getByRole('region', { name: 'Most called' }).getByRole('link', { name: 'list_orders' }).click();
     await page.getByRole('heading', { name: 'list_orders' }).waitFor();
     expect(address(page)).toEqual({ path: '/metrics', of: 'tool:list_orders' });
-    expect(faults).toEqual([]);
-    await context.close();
+    await close(opened);
   },
   LIMIT_MS,
 );
@@ -118,8 +97,9 @@ browserTest(
 browserTest(
   'metrics go from everything to one tool, to its failures, and compare',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'dark');
-    await page.goto(`${programs.url}/metrics`);
+    const opened = await ui.signedIn(1280, 'dark');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/metrics`);
     const table = page.getByRole('table', { name: 'What was called' });
     await table.getByRole('row', { name: /search_products.*200/ }).waitFor();
     await table.getByRole('button', { name: 'p95' }).click();
@@ -152,8 +132,7 @@ browserTest(
     await page.getByRole('group', { name: 'Compare: p95, 1 hour' }).locator('canvas').waitFor();
     await table.getByRole('row', { name: 'list_orders' }).getByRole('link').click();
     expect(address(page)).toMatchObject({ path: '/logs', kind: 'tool', name: 'list_orders', outcome: 'failed', range: '1h' });
-    expect(faults).toEqual([]);
-    await context.close();
+    await close(opened);
   },
   LIMIT_MS,
 );
@@ -161,15 +140,16 @@ browserTest(
 browserTest(
   'the live log is followed, paused, searched and cleared; calls are filtered, opened and saved',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'light');
-    await page.goto(`${programs.url}/logs`);
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/logs`);
     await page.getByText('Live', { exact: true }).last().waitFor();
     const lines = page.getByRole('region', { name: 'Log lines' });
     await lines.getByText('more calls').first().waitFor();
     const at_end = () => lines.evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 2);
     await until(at_end, 20_000);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await programs.api('POST', '/deploy', { note: 'for the log' });
+    await ui.programs.api('POST', '/deploy', { note: 'for the log' });
     await page.getByRole('button', { name: /Resume, \d+ new line/ }).click();
     await until(at_end, 20_000);
     await lines.hover();
@@ -184,7 +164,7 @@ browserTest(
     await page.getByLabel('Find in these lines').fill('');
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('Nothing was logged yet').waitFor();
-    await page.goto(`${programs.url}/logs?level=ERROR&source=tls`);
+    await page.goto(`${ui.programs.url}/logs?level=ERROR&source=tls`);
     await page.getByText('Nothing was logged yet').waitFor();
 
     await page.getByRole('tab', { name: 'Calls' }).click();
@@ -217,8 +197,7 @@ browserTest(
     await main(page)
       .getByText(/^200 of 30\d$/)
       .waitFor();
-    expect(faults).toEqual([]);
-    await context.close();
+    await close(opened);
   },
   LIMIT_MS,
 );
@@ -226,14 +205,15 @@ browserTest(
 browserTest(
   'the queue shows every connection; the flow is a graph and a list, and both lead on',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'light');
-    await page.goto(`${programs.url}/queue`);
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/queue`);
     const queue = page.getByRole('region', { name: 'demo' });
     await queue.getByRole('meter', { name: 'Running' }).waitFor();
     await queue.getByText('0 of 4').waitFor();
     expect(await queue.getByRole('link', { name: 'See its calls' }).getAttribute('href')).toMatch(/^\/logs\?.*connection=/);
 
-    await page.goto(`${programs.url}/flow`);
+    await page.goto(`${ui.programs.url}/flow`);
     const canvas = page.getByRole('group', { name: /^Graph of 1 connection and 7 entries/ });
     await canvas.locator('.flow-node').nth(8).waitFor();
     await canvas.focus();
@@ -253,40 +233,22 @@ browserTest(
     await page.getByText('Graph', { exact: true }).click();
     await page.locator('.flow-node', { hasText: 'list_orders' }).click();
     await page.waitForURL(/\/tools\/[0-9a-f-]{36}$/);
-    expect(faults).toEqual([]);
-    await context.close();
+    await close(opened);
   },
   LIMIT_MS,
 );
 
-/** Path, and what is there when the page has what it shows. */
-const PAGES: readonly (readonly [string, string, string])[] = [
-  ['overview', '/', '.dash-top a'],
-  ['metrics', '/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
-  ['logs', '/logs', '.log-line'],
-  ['calls', '/logs?view=requests', 'tr[data-row]'],
-  ['queue', '/queue', '.queue-bar'],
-  ['flow', '/flow?view=graph', '.flow-node'],
-  ['flow-list', '/flow?view=list', '.flow-rows a'],
-];
-
 browserTest(
   'every page fits a phone and a desk, light and dark, without a fault',
-  async () => {
-    for (const scheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await signedIn(1280, scheme);
-      for (const width of [1280, 360]) {
-        await page.setViewportSize({ width, height: 900 });
-        for (const [name, path, there] of PAGES) {
-          await page.goto(`${programs.url}${path}`);
-          await page.locator(there).first().waitFor();
-          await look(page, `${name}-${width}-${scheme}`);
-          await expectAccessible(page, `${name}, ${width}, ${scheme}`);
-        }
-      }
-      expect(faults).toEqual([]);
-      await context.close();
-    }
-  },
+  () =>
+    inspectAll(ui, [
+      { name: 'overview', path: '/', ready: { css: '.dash-top a' } },
+      { name: 'metrics', path: '/metrics?of=tool%3Alist_orders', ready: { css: '.chart-canvas canvas' } },
+      { name: 'logs', path: '/logs', ready: { css: '.log-line' } },
+      { name: 'calls', path: '/logs?view=requests', ready: { css: 'tr[data-row]' } },
+      { name: 'queue', path: '/queue', ready: { css: '.queue-bar' } },
+      { name: 'flow', path: '/flow?view=graph', ready: { css: '.flow-node' } },
+      { name: 'flow-list', path: '/flow?view=list', ready: { css: '.flow-rows a' } },
+    ]),
   LIMIT_MS,
 );

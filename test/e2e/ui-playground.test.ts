@@ -1,35 +1,11 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest, look } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspect, LIMIT_MS, LOOKS, startUi } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  await until(async () => {
-    const { hosts } = await programs.api<{ hosts: { snapshot_version: number | null }[] }>('GET', '/deploy/status');
-    return hosts.some(({ snapshot_version }) => snapshot_version === 1);
-  }, 30_000);
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-async function signedIn(width: number, scheme: 'light' | 'dark') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
+const ui = startUi({ live: true });
 
 const choose = (page: Page, name: string) =>
   page
@@ -41,8 +17,9 @@ const result = (page: Page) => page.getByRole('region', { name: 'Result', exact:
 browserTest(
   'tools, resources and prompts are called in both eras and looked at from every side',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'light');
-    await page.goto(`${programs.url}/playground?tool=list_orders`);
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/playground?tool=list_orders`);
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
     await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
@@ -118,10 +95,9 @@ browserTest(
     expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('2026-06-01');
     await history.getByRole('button', { name: 'Forget them' }).click();
     await history.getByText('Nothing was called yet.').waitFor();
-    await page.goto(`${programs.url}/playground?tool=not_there`);
+    await page.goto(`${ui.programs.url}/playground?tool=not_there`);
     await page.getByText('not_there is not deployed').waitFor();
-    expect(faults).toEqual([]);
-    await context.close();
+    await close(opened);
   },
   LIMIT_MS,
 );
@@ -129,21 +105,22 @@ browserTest(
 browserTest(
   'the page fits a phone and a desk, light and dark, without a fault',
   async () => {
-    for (const scheme of ['light', 'dark'] as const) {
-      const { page, context, faults } = await signedIn(1280, scheme);
-      for (const width of [1280, 360]) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.goto(`${programs.url}/playground?tool=search_products`);
-        await page.getByRole('button', { name: 'Call', exact: true }).click();
-        await result(page).getByText('12 rows').waitFor();
-        await look(page, `playground-${width}-${scheme}`);
-        for (const tab of ['Table', 'JSON', 'As the model sees it', /Messages/]) {
-          await result(page).getByRole('tab', { name: tab }).click();
-          await expectAccessible(page, `playground, ${String(tab)}, ${width}, ${scheme}`);
-        }
+    for (const one of LOOKS) {
+      const opened = await ui.signedIn(one.width, one.scheme);
+      const { page } = opened;
+      await page.goto(`${ui.programs.url}/playground?tool=search_products`);
+      await page.getByRole('button', { name: 'Call', exact: true }).click();
+      await result(page).getByText('12 rows').waitFor();
+      for (const [tab, name] of [
+        ['As the model sees it', 'playground-model'],
+        ['JSON', 'playground-json'],
+        [/Messages/, 'playground-messages'],
+        ['Table', 'playground'],
+      ] as const) {
+        await result(page).getByRole('tab', { name: tab }).click();
+        await inspect(page, name, one);
       }
-      expect(faults).toEqual([]);
-      await context.close();
+      await close(opened);
     }
   },
   LIMIT_MS,
@@ -152,12 +129,13 @@ browserTest(
 browserTest(
   'a server with access tokens asks for one, which no message shows',
   async () => {
-    const { page, context, faults } = await signedIn(1280, 'dark');
-    await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
-    await programs.api('POST', '/deploy', {});
-    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
-    await page.goto(`${programs.url}/playground?tool=sales_by_category`);
+    const opened = await ui.signedIn(1280, 'dark');
+    const { page } = opened;
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    const { token } = await ui.programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
+    await ui.programs.api('POST', '/deploy', {});
+    await until(async () => (await fetch(ui.programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
+    await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
     await page.getByRole('heading', { name: 'This server wants an access token' }).waitFor();
     await expectAccessible(page, 'the access token');
     await page.getByLabel('Access token', { exact: true }).fill('svc_mcp_wrong');
@@ -175,8 +153,7 @@ browserTest(
       .waitFor();
     expect(await page.content()).not.toContain(token);
     // The refusals of the host are what the browser reports; nothing else is.
-    expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
-    await context.close();
+    await close(opened, [401]);
   },
   LIMIT_MS,
 );

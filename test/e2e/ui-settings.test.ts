@@ -1,57 +1,28 @@
-import { afterAll, beforeAll, expect } from 'bun:test';
+import { expect } from 'bun:test';
 import { Secret, TOTP } from 'otpauth';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { ACCOUNT, close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
-const ACCOUNT = { username: 'ada', password: 'correct horse' };
-const LIMIT_MS = 180_000;
-
-let programs: Programs;
-let browser: Browser;
-beforeAll(async () => {
-  programs = await startPrograms({ env: { SVC_DEMO: 'true' } });
-  await programs.signIn();
-  browser = await openBrowser();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await programs?.stop();
-  if (programs !== undefined) removeFolder(programs);
-}, 60_000);
-
-/** A page of a signed-in administrator. */
-async function signedIn(width = 1280, scheme: 'light' | 'dark' = 'light') {
-  const opened = await openPage(browser, { width, scheme });
-  const answer = await opened.context.request.post(`${programs.url}/api/v1/auth/login`, { data: ACCOUNT });
-  expect(answer.status()).toBe(200);
-  return opened;
-}
-
-/** A refused call that a test asked for stands in the console too. */
-const close = async ({ context, faults }: { context: BrowserContext; faults: string[] }, asked: readonly number[] = []) => {
-  const unexpected = faults.filter((fault) => !asked.some((status) => fault.includes(`a status of ${status}`)));
-  expect(unexpected).toEqual([]);
-  await context.close();
-};
-const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
+const ui = startUi();
 
 type Config = {
   version: number;
   server_name: string;
   global_variables: Record<string, { value: unknown; type: string }>;
 } & Record<string, unknown>;
-const config = () => programs.api<Config>('GET', '/server/config');
+const config = () => ui.programs.api<Config>('GET', '/server/config');
 const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true }).click();
 const saved = (page: Page) => toast(page, 'Saved.').waitFor();
 
 browserTest(
   'a setting of the snapshot is marked until it is deployed, wrong values stand at their field, leaving asks',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/settings`);
+    await page.goto(`${ui.programs.url}/settings`);
     await page.getByLabel('Server name').fill('');
     await save(page);
     await page.locator('[aria-invalid=true][name=server_name]').waitFor();
@@ -86,12 +57,12 @@ browserTest(
 browserTest(
   'two people who change the settings are asked which of both stands',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/settings/agent`);
+    await page.goto(`${ui.programs.url}/settings/agent`);
     const rate = page.getByLabel('Calls a minute');
     await rate.waitFor();
-    await programs.api('PATCH', '/server/config', { agent_rate_limit: 77 });
+    await ui.programs.api('PATCH', '/server/config', { agent_rate_limit: 77 });
     await rate.fill('88');
     await save(page);
     const dialog = page.getByRole('alertdialog').or(page.getByRole('dialog'));
@@ -108,9 +79,9 @@ browserTest(
 browserTest(
   'variables are typed, checked in their row and stored; the guard tries a text, allows a rule and scans',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/settings/variables`);
+    await page.goto(`${ui.programs.url}/settings/variables`);
     await page.getByRole('button', { name: 'Add a variable' }).click();
     await page.getByLabel('Name', { exact: true }).fill('vat rate');
     await page.getByRole('button', { name: /^Type/ }).click();
@@ -145,9 +116,9 @@ browserTest(
 browserTest(
   'TLS shows the state of the certificate and orders only what is saved',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/settings/tls`);
+    await page.goto(`${ui.programs.url}/settings/tls`);
     await page.getByText('There is no certificate yet.').waitFor();
     expect(await page.getByRole('button', { name: 'Order a certificate' }).getAttribute('aria-disabled')).toBe('true');
     await page.getByText('Over DNS').click();
@@ -171,7 +142,7 @@ browserTest(
 browserTest(
   'settings and account look right on a phone and on a screen, in light and dark',
   async () => {
-    const places = [
+    await inspectAll(ui, [
       { path: '/settings', name: 'settings', ready: 'Listening' },
       { path: '/settings/auth', name: 'settings-auth', ready: 'Browser pages' },
       { path: '/settings/tls', name: 'settings-tls', ready: 'Steps' },
@@ -179,19 +150,7 @@ browserTest(
       { path: '/settings/guard', name: 'settings-guard', ready: 'override.ignore_previous' },
       { path: '/settings/agent', name: 'settings-agent', ready: 'Agents may connect' },
       { path: '/account', name: 'account', ready: 'This one' },
-    ];
-    for (const scheme of ['light', 'dark'] as const) {
-      for (const width of [360, 1280]) {
-        const opened = await signedIn(width, scheme);
-        for (const { path, name, ready } of places) {
-          await opened.page.goto(`${programs.url}${path}`);
-          await opened.page.getByRole('main').getByText(ready).first().waitFor();
-          await look(opened.page, `${name}-${width}-${scheme}`);
-          await expectAccessible(opened.page, `${path} at ${width} in ${scheme}`);
-        }
-        await close(opened);
-      }
-    }
+    ]);
   },
   LIMIT_MS,
 );
@@ -199,14 +158,14 @@ browserTest(
 browserTest(
   'the second factor is set up from its picture, its codes are shown once, and other sessions are ended',
   async () => {
-    const other = await signedIn();
-    const opened = await signedIn();
+    const other = await ui.signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/account`);
+    await page.goto(`${ui.programs.url}/account`);
     await page.getByRole('button', { name: 'End all others' }).click();
     await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'End all others' }).click();
     await toast(page, /sessions? ended/).waitFor();
-    expect((await other.context.request.get(`${programs.url}/api/v1/auth/me`)).status()).toBe(401);
+    expect((await other.context.request.get(`${ui.programs.url}/api/v1/auth/me`)).status()).toBe(401);
     await close(other);
 
     await page.getByRole('button', { name: 'Set up' }).click();
@@ -249,9 +208,9 @@ browserTest(
 browserTest(
   'the name and the password are changed with the password that is valid',
   async () => {
-    const opened = await signedIn();
+    const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${programs.url}/account`);
+    await page.goto(`${ui.programs.url}/account`);
     const form = page.getByRole('region', { name: 'Password' });
     await form.getByRole('textbox', { name: 'Current password' }).fill('not it');
     await form.getByRole('textbox', { name: 'New password', exact: true }).fill('another horse');

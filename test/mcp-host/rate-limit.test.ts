@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
-import { callerKey, createRateLimits, type RateSettings } from '#mcp-host/rate-limit.ts';
+import { callerKey, createRateLimits, type RateSettings, type RateSubject } from '#mcp-host/rate-limit.ts';
 import {
   connectionOf,
   controlServer,
@@ -24,8 +24,10 @@ const somebody = () => 'somebody';
 function limitsOf(settings: Partial<RateSettings>) {
   let now = 0;
   const limits = createRateLimits({ tool_per_minute: 0, caller_per_minute: 0, ...settings, clock: () => now });
-  if (limits === null) throw new Error('there is a limit');
-  const refusal = (subject = TOOL, caller = somebody): { code?: string; detail?: string; retry_after?: number } | null => {
+  const refusal = (
+    subject: RateSubject = TOOL,
+    caller = somebody,
+  ): { code?: string; detail?: string; retry_after?: number } | null => {
     try {
       expect(limits.take(subject, caller)).toBeUndefined();
       return null;
@@ -51,6 +53,26 @@ describe('a limit', () => {
       expect(attempts(limit + 5)).toBe(limit);
     },
   );
+
+  test.each([1, 20, 1_000])('of %d that a tool has for itself counts instead of the general one', (limit) => {
+    for (const tool_per_minute of [0, 5, 100_000]) {
+      const { refusal, pass } = limitsOf({ tool_per_minute });
+      const own = { ...TOOL, rate_limit_per_minute: limit };
+      for (let n = 0; n < limit; n++) expect(refusal(own)).toBeNull();
+      expect(refusal(own)?.detail).toContain(`one may be called ${limit} time`);
+      expect(refusal(OTHER)).toBeNull();
+      pass(60_000);
+      expect(refusal(own)).toBeNull();
+    }
+  });
+
+  test('that a deploy changes counts at once, with what was used already', () => {
+    const { refusal } = limitsOf({ tool_per_minute: 2 });
+    expect([refusal(), refusal(), refusal()?.code]).toEqual([null, null, 'rate_limited']);
+    const own = { ...TOOL, rate_limit_per_minute: 3 };
+    expect([refusal(own), refusal(own)?.code]).toEqual([null, 'rate_limited']);
+    expect(refusal({ ...TOOL, rate_limit_per_minute: 1 })?.code).toBe('rate_limited');
+  });
 
   test('says what it is, and when to try again', () => {
     const { refusal, pass } = limitsOf({ tool_per_minute: 1, caller_per_minute: 3 });
@@ -94,7 +116,8 @@ describe('a limit', () => {
   });
 
   test('that is not set costs nothing', () => {
-    expect(createRateLimits({ tool_per_minute: 0, caller_per_minute: 0 })).toBeNull();
+    const { refusal } = limitsOf({});
+    expect(Array.from({ length: 1_000 }, () => refusal()).filter((error) => error !== null)).toEqual([]);
   });
 });
 
@@ -112,7 +135,11 @@ describe('a host with limits', () => {
   const connection = connectionOf({});
   const snapshot = snapshotOf(1, {
     connections: [connection],
-    tools: [toolOf(connection, 'one', 'select 1 as one'), toolOf(connection, 'two', 'select 2 as two')],
+    tools: [
+      toolOf(connection, 'one', 'select 1 as one'),
+      toolOf(connection, 'two', 'select 2 as two'),
+      toolOf(connection, 'own', 'select 4 as four', { rate_limit_per_minute: 1 }),
+    ],
     resources: [resourceOf(connection, 'shop://all', 'select 3 as three')],
   });
   let control: ControlServer;
@@ -169,6 +196,12 @@ describe('a host with limits', () => {
       forged.push((await read({ 'x-client-address': `192.0.2.${n + 10}` })).body.error?.message ?? 'read');
     expect(forged.filter((text) => text === 'read')).toHaveLength(2);
     expect(forged.at(-1)).toContain('minute');
+  });
+
+  test('a tool that has a limit of its own keeps to it', async () => {
+    const results = [await call('own', '192.0.2.77'), await call('own', '192.0.2.77')];
+    expect(results.map(({ isError }) => isError ?? false)).toEqual([false, true]);
+    expect(results[1]?.content[0]?.text).toMatch(/^own may be called 1 time a minute/);
   });
 
   test('lists and prompts are not limited', async () => {

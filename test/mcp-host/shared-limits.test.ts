@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openShares, type Shares } from '#core/kv/shares.ts';
 import { createPlaceLeases, type PlaceLeases } from '#mcp-host/lease.ts';
 import { createQueue, type Queue } from '#mcp-host/queue.ts';
-import { createRateLimits, type RateLimits } from '#mcp-host/rate-limit.ts';
+import { createRateLimits, type RateLimits, type RateSubject } from '#mcp-host/rate-limit.ts';
 import { createLog } from '#core/log.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/tcp-proxy.ts';
@@ -176,12 +176,11 @@ describe.skipIf(!reachable.redis)('places of a connection, shared by hosts over 
 describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
   const limitsOf = (shares: Shares, tool_per_minute: number) => {
     const limits = createRateLimits({ tool_per_minute, caller_per_minute: 0, shares });
-    if (limits === null) throw new Error('there is a limit');
     return limits;
   };
-  const attempt = async (limits: RateLimits): Promise<string> => {
+  const attempt = async (limits: RateLimits, subject: RateSubject = { id: 'tool', name: 'one' }): Promise<string> => {
     try {
-      await limits.take({ id: 'tool', name: 'one' }, () => '');
+      await limits.take(subject, () => '');
       return 'passed';
     } catch (error) {
       return (error as { detail: string }).detail;
@@ -197,6 +196,16 @@ describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
     const answers = await Promise.all(attempts);
     expect(answers.filter((answer) => answer === 'passed')).toHaveLength(limit);
     for (const answer of answers) if (answer !== 'passed') expect(answer).toMatch(/Try again in \d+ seconds?\.$/);
+  });
+
+  test.each([1, 7, 60])('of %d that a tool has for itself is shared as well', async (limit) => {
+    const space = crypto.randomUUID();
+    const hosts: RateLimits[] = [];
+    for (let n = 0; n < 3; n++) hosts.push(limitsOf(await shared(space), 0));
+    const tool = { id: 'own', name: 'own', rate_limit_per_minute: limit };
+    const attempts = Array.from({ length: 3 * (limit + 20) }, (_, n) => attempt(hosts[n % 3] ?? limitsOf(NOBODY, 1), tool));
+    const answers = await Promise.all(attempts);
+    expect(answers.filter((answer) => answer === 'passed')).toHaveLength(limit);
   });
 
   test('is whole for a host that others leave it to', async () => {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/host-board.ts';
 import { followDeployments } from '#core/services/deployment-follow.ts';
+import { until } from '#test/support/programs.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
@@ -156,14 +157,14 @@ describe.skipIf(!reachable.postgres)('two servers on one PostgreSQL database', (
     const heard: string[] = [];
     b.app.hosts.connect('watcher', ({ event }: HostEvent) => heard.push(event));
     const end = followDeployments(b.app, 50);
-    await Bun.sleep(150);
+    // A server that begins to follow says what it finds.
+    await until(() => heard.length === 1, 10_000);
     await create(a, 'one');
     await deployOn(a);
-    await Bun.sleep(300);
-    expect(heard).toEqual(['snapshot']);
+    await until(() => heard.length === 2, 10_000);
     await a.request('POST', '/api/v1/deploy/stop', { body: {} });
-    await Bun.sleep(300);
-    expect(heard).toEqual(['snapshot', 'stop']);
+    await until(() => heard.length === 3, 10_000);
+    expect(heard).toEqual(['stop', 'snapshot', 'stop']);
     end();
   });
 });

@@ -120,6 +120,7 @@ describe('values of the specification', () => {
   const between: readonly (readonly [string, string, number, number])[] = [
     [CONFIG, 'token_ttl_seconds', 60, 604_800],
     [CONFIG, 'introspection_cache_ttl_seconds', 0, 3_600],
+    ['POST /api/v1/tools', 'rate_limit_per_minute', 1, 100_000],
     ['POST /api/v1/agent-tokens', 'duration_minutes', 15, 7 * 24 * 60],
     ['POST /api/v1/oauth-clients', 'idle_timeout_minutes', 15, 24 * 60],
   ];

@@ -2,6 +2,8 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfiguration } from '#core/services/configuration.ts';
+import { freeze } from '#snapshots/freeze.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -64,6 +66,24 @@ test('what was read can be sent back', async () => {
   const { body } = await post();
   const changed = await t.request('PATCH', `/api/v1/tools/${String(body['id'])}`, { body: { ...body, description: 'New' } });
   expect([changed.status, changed.body['version'], changed.body['description']]).toEqual([200, 2, 'New']);
+});
+
+test('a limit of calls a minute is kept, copied, exported and frozen; null takes it away', async () => {
+  for (const rate_limit_per_minute of [0, 100_001, 1.5, '5']) expect((await post({ rate_limit_per_minute })).status).toBe(422);
+  const { body } = await post({ rate_limit_per_minute: 100_000 });
+  const path = `/api/v1/tools/${String(body['id'])}`;
+  expect(body['rate_limit_per_minute']).toBe(100_000);
+  expect((await t.request('POST', `${path}/duplicate`)).body['rate_limit_per_minute']).toBe(100_000);
+  const exported = (await t.request('GET', '/api/v1/export-import/export')).body['tools'];
+  expect(exported).toMatchObject([{ rate_limit_per_minute: 100_000 }, { rate_limit_per_minute: 100_000 }]);
+  const frozen = async () => {
+    const { content } = await freeze(await readConfiguration(t.app));
+    return content.tools.find(({ id }) => id === body['id']);
+  };
+  expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
+  expect((await t.request('PATCH', path, { body: { rate_limit_per_minute: null } })).body['rate_limit_per_minute']).toBeNull();
+  expect(await frozen()).not.toHaveProperty('rate_limit_per_minute');
+  expect((await post({ name: 'unlimited' })).body['rate_limit_per_minute']).toBeNull();
 });
 
 test('copies are named _copy, _copy_2 and stay names', async () => {

@@ -61,6 +61,7 @@ const tool = fc.record({
   timeout_ms: fc.option(fc.integer({ min: 1, max: 1_000 })),
   max_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
   cache_ttl_seconds: fc.integer({ min: 0, max: 10 }),
+  rate_limit_per_minute: fc.option(fc.integer({ min: 1, max: 100_000 })),
 });
 
 const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>

@@ -55,6 +55,7 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
     SVC_FASTMCP_PORT: '0',
     SVC_MCP_PUBLIC_URL: 'http://127.0.0.1:9',
     SVC_SQLITE_DIR: join(folder, 'databases'),
+    SVC_GENERATED_DIR: join(folder, 'generated'),
   };
   const spawn = (file: string, variables: Record<string, string>): Member => {
     let printed = '';

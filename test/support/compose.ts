@@ -13,6 +13,7 @@ const Service = v.object({
   environment: v.optional(v.record(v.string(), v.string()), {}),
   secrets: v.optional(v.array(v.string()), []),
   volumes: v.optional(v.array(v.string()), []),
+  ports: v.optional(v.array(v.string()), []),
   command: v.optional(v.array(v.string())),
   healthcheck: v.optional(v.object({ test: v.array(v.string()) })),
   user: v.optional(v.string()),

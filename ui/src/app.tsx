@@ -59,10 +59,10 @@ export function App() {
     document.title = `${route()?.title ?? 'Not found'} · Sluice`;
   });
   keepScroll();
-  registerCommands(
-    nav.flatMap(({ entries }) => entries),
-    { find: () => setFinding(true), shortcuts: () => setShortcuts(true) },
-  );
+  registerCommands([...nav.flatMap(({ entries }) => entries), { path: '/account', label: 'Account' }], {
+    find: () => setFinding(true),
+    shortcuts: () => setShortcuts(true),
+  });
 
   const press = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {

@@ -64,7 +64,10 @@ describe('with a certificate the front port', () => {
     ];
     for (const line of lines) {
       const location = (await sentTo(line)) ?? '';
-      expect({ line, host: URL.canParse(location) ? new URL(location).host : location }).toEqual({ line, host: `${DOMAIN}:8443` });
+      expect({ line, host: URL.canParse(location) ? new URL(location).host : location }).toEqual({
+        line,
+        host: `${DOMAIN}:8443`,
+      });
     }
     await server.stop();
   });

@@ -6,7 +6,10 @@ import { type NavEntry, THEME_WORD } from './shell.tsx';
 const MOST_FOUND = 6;
 
 /** The commands that are there on every page, and the records that the palette finds. */
-export function registerCommands(pages: readonly NavEntry[], open: { find: () => void; shortcuts: () => void }): void {
+export function registerCommands(
+  pages: readonly Pick<NavEntry, 'path' | 'label'>[],
+  open: { find: () => void; shortcuts: () => void },
+): void {
   const { call, session, router, theme, toasts, commands } = useKernel();
   const signedIn = () => session.state() === 'signed_in';
   const logout = async () => {

@@ -2,6 +2,7 @@ import { createMemo, createSignal, For, on, createEffect, onCleanup, onMount, Sh
 import {
   centreOn,
   cut,
+  firstView,
   fit,
   type FlowNode,
   type FlowPicture,
@@ -53,7 +54,7 @@ export function FlowCanvas(props: {
   /** Whether a person moved it: then it stays where it is when figures change. */
   let touched = false;
   const all = () => {
-    touched = false;
+    touched = true;
     setView(fit(props.picture, frame()));
   };
   const zoom = (factor: number, at = { x: frame().width / 2, y: frame().height / 2 }) => {
@@ -65,7 +66,7 @@ export function FlowCanvas(props: {
     setView({ ...view(), x: view().x + x, y: view().y + y });
   };
   const size = createMemo(() => `${props.picture.width}/${props.picture.height}/${props.picture.nodes.length}`);
-  createEffect(on([size, frame], () => (touched ? undefined : all())));
+  createEffect(on([size, frame], () => (touched ? undefined : setView(firstView(props.picture, frame())))));
 
   onMount(() => {
     const sizes = new ResizeObserver(([entry]) => {
@@ -125,7 +126,7 @@ export function FlowCanvas(props: {
     '+': () => zoom(STEP),
     '=': () => zoom(STEP),
     '-': () => zoom(1 / STEP),
-    '0': () => all(),
+    '0': all,
   };
   const press = (event: KeyboardEvent) => {
     const run = keys[event.key];

@@ -19,6 +19,7 @@ export const blankTool = (connection_id: string): ToolDraft => ({
   timeout_ms: null,
   max_rows: null,
   cache_ttl_seconds: 0,
+  rate_limit_per_minute: null,
 });
 
 export const blankResource = (connection_id: string): ResourceDraft => ({

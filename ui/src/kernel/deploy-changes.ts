@@ -61,6 +61,7 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   tags: 'Tags',
   enabled: 'Enabled',
   cache_ttl_seconds: 'Cache, seconds',
+  rate_limit_per_minute: 'Calls a minute',
   timeout_ms: 'Time limit, ms',
   max_rows: 'Most rows',
   max_bytes: 'Most bytes',

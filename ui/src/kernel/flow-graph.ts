@@ -309,6 +309,18 @@ export function fit(picture: Size, frame: Size): View {
   return { scale, x: (frame.width - picture.width * scale) / 2, y: (frame.height - picture.height * scale) / 2 };
 }
 
+/** Below this, names cannot be read. */
+const READABLE = 0.55;
+
+/** Where one begins: the whole picture, or as much of it from the top as can be read. */
+export function firstView(picture: Size, frame: Size): View {
+  const whole = fit(picture, frame);
+  if (whole.scale >= READABLE || frame.width === 0) return whole;
+  const scale = Math.max(whole.scale, Math.min(READABLE, frame.width / picture.width));
+  const room = (all: number, part: number) => Math.max(0, (all - part * scale) / 2);
+  return { scale, x: room(frame.width, picture.width), y: room(frame.height, picture.height) };
+}
+
 /** Nearer or farther, with the same spot of the picture below the pointer. */
 export function zoomAt(view: View, factor: number, at: { readonly x: number; readonly y: number }): View {
   const scale = Math.min(SCALE.most, Math.max(SCALE.least, view.scale * factor));

@@ -301,7 +301,8 @@ CREATE TABLE "tools" (
 	"annotations" text NOT NULL,
 	"timeout_ms" integer,
 	"max_rows" integer,
-	"cache_ttl_seconds" integer NOT NULL
+	"cache_ttl_seconds" integer NOT NULL,
+	"rate_limit_per_minute" integer
 );
 --> statement-breakpoint
 CREATE TABLE "usage_series" (

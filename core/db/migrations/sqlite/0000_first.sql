@@ -324,7 +324,8 @@ CREATE TABLE `tools` (
 	`annotations` text NOT NULL,
 	`timeout_ms` integer,
 	`max_rows` integer,
-	`cache_ttl_seconds` integer NOT NULL
+	`cache_ttl_seconds` integer NOT NULL,
+	`rate_limit_per_minute` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tools_name` ON `tools` (`name`);--> statement-breakpoint

@@ -11,7 +11,7 @@ import { clientTexts, isLoopback, liveValue, TOKEN_PLACE, wantsToken } from '#ui
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
-import { AUTH_WORDS, TRANSPORT_WORDS, WORDS } from './words.ts';
+import { AUTH_WORDS, STATE_WORDS, TRANSPORT_WORDS, WORDS } from './words.ts';
 import './access.css';
 
 /** How clients reach the deployed server and what they show. */
@@ -99,7 +99,7 @@ export function Access() {
                         </span>
                       ),
                     },
-                    { label: WORDS.state, value: server().status },
+                    { label: WORDS.state, value: STATE_WORDS[server().status] ?? server().status },
                   ]}
                 />
               )}

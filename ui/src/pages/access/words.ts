@@ -63,6 +63,13 @@ export const AUTH_WORDS: Readonly<Record<ServerConfig['auth_type'], string>> = {
   oauth_introspection: 'Tokens of another server',
 };
 
+export const STATE_WORDS: Readonly<Record<string, string>> = {
+  running: 'Running',
+  deploying: 'Deploying',
+  stopped: 'Stopped',
+  error: 'Not serving',
+};
+
 export const TRANSPORT_WORDS: Readonly<Record<string, string>> = {
   http: 'Streamable HTTP',
   sse: 'HTTP, with SSE for older clients',

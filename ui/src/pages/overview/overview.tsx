@@ -170,21 +170,23 @@ function FirstSteps() {
   const left = () => FIRST_STEPS.length - (first_run.done()?.size ?? 0);
   return (
     <Show when={first_run.shown() && left() > 0}>
-      <Notice
-        title={WORDS.steps_title}
-        action={
-          <>
-            <LinkButton href="/welcome" kind="primary" size="small">
-              {WORDS.steps_go}
-            </LinkButton>
-            <Button kind="quiet" size="small" onPress={() => first_run.dismiss()}>
-              {WORDS.steps_skip}
-            </Button>
-          </>
-        }
-      >
-        <p>{WORDS.steps_text(left())}</p>
-      </Notice>
+      <div class="dash-steps">
+        <Notice
+          title={WORDS.steps_title}
+          action={
+            <>
+              <LinkButton href="/welcome" kind="primary" size="small">
+                {WORDS.steps_go}
+              </LinkButton>
+              <Button kind="quiet" size="small" onPress={() => first_run.dismiss()}>
+                {WORDS.steps_skip}
+              </Button>
+            </>
+          }
+        >
+          <p>{WORDS.steps_text(left())}</p>
+        </Notice>
+      </div>
     </Show>
   );
 }

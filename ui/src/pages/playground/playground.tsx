@@ -1,9 +1,9 @@
-import { createEffect, createMemo, createSignal, For, Match, on, onCleanup, onMount, Show, Switch } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, Match, on, onCleanup, Show, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/select.tsx';
@@ -31,7 +31,6 @@ export function Playground() {
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
   });
   const status = useQuery((signal) => call('deploy.status', {}, signal), { every_ms: POLL_MS });
-  onMount(() => void state.load());
   onCleanup(() => void state.close());
   // Another version offers other things, as soon as a host has it.
   const versions = createMemo(() =>
@@ -40,14 +39,11 @@ export function Playground() {
       ?.hosts.map(({ id, snapshot_version }) => `${id} ${snapshot_version}`)
       .join(),
   );
+  const serves = () => status.data()?.hosts.some(({ snapshot_version }) => snapshot_version !== null);
   createEffect(
-    on(
-      versions,
-      (_, before) => {
-        if (before !== undefined) void state.load();
-      },
-      { defer: true },
-    ),
+    on(versions, () => {
+      if (serves()) void state.load();
+    }),
   );
 
   const chosen = createMemo(() => offerOf(state.offers() ?? [], router.query()));
@@ -104,9 +100,12 @@ export function Playground() {
         )}
       </Show>
       <Switch>
-        <Match when={state.offers()?.length === 0}>
+        <Match when={status.data() === undefined && status.problem()}>
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
+        </Match>
+        <Match when={serves() === false || state.offers()?.length === 0}>
           <div class="panel">
-            <EmptyState icon="play" title={WORDS.nothing} action={<LinkButton href="/">{WORDS.to_deploy}</LinkButton>}>
+            <EmptyState icon="play" title={WORDS.nothing} action={<LinkButton href="/deploy">{WORDS.to_deploy}</LinkButton>}>
               {WORDS.nothing_text}
             </EmptyState>
           </div>
@@ -128,7 +127,7 @@ export function Playground() {
             </div>
           )}
         </Match>
-        <Match when={state.loading()}>
+        <Match when={serves() === undefined || state.loading()}>
           <SkeletonList rows={5} label={WORDS.loading} />
         </Match>
       </Switch>

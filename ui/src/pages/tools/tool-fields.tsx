@@ -181,6 +181,14 @@ export function LimitsPanel(props: { form: ToolForm; statement: Statement; error
             hint={WORDS.max_rows_hint(limit('max_rows') ?? 1_000)}
             error={props.error('max_rows')}
           />
+          <NumberField
+            label={WORDS.rate_limit}
+            unit="a minute"
+            min={1}
+            {...props.form.number('rate_limit_per_minute')}
+            hint={WORDS.rate_limit_hint}
+            error={props.error('rate_limit_per_minute')}
+          />
           {annotation('destructive_hint', WORDS.destructive)}
           {annotation('idempotent_hint', WORDS.idempotent)}
           {annotation('open_world_hint', WORDS.open_world)}
@@ -190,4 +198,11 @@ export function LimitsPanel(props: { form: ToolForm; statement: Statement; error
   );
 }
 
-const LIMIT_FIELDS = ['read_only', 'timeout_ms', 'max_rows', 'cache_ttl_seconds', 'annotations'] as const;
+const LIMIT_FIELDS = [
+  'read_only',
+  'timeout_ms',
+  'max_rows',
+  'cache_ttl_seconds',
+  'rate_limit_per_minute',
+  'annotations',
+] as const;
