@@ -97,7 +97,11 @@ export const SETTINGS = {
   REDIS_PASSWORD: secret('password of Redis, when no Redis URL is given'),
   SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of server and agent'), secret: true },
   REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the hosts, where they keep limits together'), secret: true },
-  SVC_KV: choice(['redis', 'memory'], 'redis', 'where rate counters live, and how servers hear of each other at once; memory is for a single server'),
+  SVC_KV: choice(
+    ['redis', 'memory'],
+    'redis',
+    'where rate counters live, and how servers hear of each other at once; memory is for a single server',
+  ),
   SVC_PORT: integer(3000, 0, 65_535, 'front port: UI, REST API and proxies'),
   SVC_SSL_PORT: integer(
     443,

@@ -73,9 +73,10 @@ export function createAttempts(now: () => number, limit = 60): Attempts {
       if (line === undefined) return;
       line.checking--;
       const refused = refusal(network);
-      while (line.waiting.length > 0 && (refused !== null || line.checking + failed(network) < limit)) {
-        if (refused === null) line.checking++;
-        line.waiting.shift()?.(refused);
+      if (refused !== null) for (const resolve of line.waiting.splice(0)) resolve(refused);
+      while (line.waiting.length > 0 && line.checking + failed(network) < limit) {
+        line.checking++;
+        line.waiting.shift()?.(null);
       }
       if (line.checking === 0) lines.delete(network);
     },

@@ -83,7 +83,9 @@ const SCHEMES: Readonly<Record<Access, string[] | undefined>> = {
 /** JSON Schema 2020-12, as far as the document uses it. */
 const KEYWORDS = new Set(
   `type enum const anyOf oneOf allOf not items prefixItems properties required additionalProperties propertyNames minItems maxItems minLength
-   maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf default description title $ref $defs`.split(/\s+/),
+   maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf default description title $ref $defs`.split(
+    /\s+/,
+  ),
 );
 
 describe('the OpenAPI document', () => {

@@ -1,28 +1,25 @@
-import { createMemo, createSignal, For, Match, Show, Switch as Choose } from 'solid-js';
+import { createMemo, createSignal, For, Match, Show } from 'solid-js';
 import type { Connection } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { type Prompt, PromptDraft } from '#core/contract/prompts.ts';
+import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
 import { ArgumentForm } from '#ui/src/components/builder/argument-form.tsx';
-import { BuilderFrame, type Side } from '#ui/src/components/builder/builder-frame.tsx';
+import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
 import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
 import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
+import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
 import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
 import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
-import { Switch } from '#ui/src/components/choice.tsx';
-import { TextArea, TextField } from '#ui/src/components/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/select.tsx';
-import { TagsField } from '#ui/src/components/tags-field.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
-import { changedFields, toPromptDraft } from '#ui/src/kernel/builder-drafts.ts';
+import { toPromptDraft } from '#ui/src/kernel/builder-drafts.ts';
 import { asArgument, asParameter, messagesOf, namesUsed, withMessages } from '#ui/src/kernel/builder-messages.ts';
-import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
-import type { Form, Path } from '#ui/src/kernel/form.ts';
+import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { tokensOf } from '#ui/src/kernel/playground-result.ts';
 import { MessageList } from './message-list.tsx';
-import { PROMPT_LABELS, PROMPT_WORDS as WORDS } from './words.ts';
+import { PROMPT_LABELS } from './words.ts';
 
 interface PromptBuilderProps {
   connections: readonly Connection[];
@@ -40,32 +37,22 @@ const written = (template: string): string => (template === '' ? ' ' : template)
 /** One prompt: its messages, their arguments, and what they become. */
 export function PromptBuilder(props: PromptBuilderProps) {
   const { call } = useKernel();
-  // A page is made anew for another prompt.
-  // oxlint-disable-next-line solid/reactivity
-  let stored = props.prompt;
-  const [side, setSide] = createSignal<Side>('preview');
-  const [reveal, setReveal] = createSignal(0);
   const [entered, setEntered] = createSignal<Readonly<Record<string, string | undefined>>>({});
-
-  const form: Form<PromptDraft> = useForm<PromptDraft, Prompt>({
+  const builder = useBuilder<PromptDraft, Prompt>({
+    noun: 'prompts',
     schema: PromptDraft,
     initial: () => props.initial,
+    stored: () => props.prompt,
     labels: PROMPT_LABELS,
     unsaved: WORDS.unsaved,
-    async submit(values) {
-      if (stored === undefined) return call('prompts.create', values);
-      return call('prompts.update', { id: stored.id, version: stored.version, ...changedFields(values, form.changed()) });
-    },
-    async latest() {
-      stored = await call('prompts.get', { id: stored?.id ?? '' });
-      return toPromptDraft(stored);
-    },
-    onDone(prompt) {
-      stored = prompt;
-      form.reset(toPromptDraft(prompt));
-      props.onSaved(prompt);
-    },
+    draftOf: toPromptDraft,
+    create: (draft) => call('prompts.create', draft),
+    update: (change) => call('prompts.update', change),
+    read: (id) => call('prompts.get', { id }),
+    example: ['description', 'template', 'messages'],
+    onSaved: (saved) => props.onSaved(saved),
   });
+  const { form, save } = builder;
 
   const messages = () => messagesOf(form.values);
   const parameters = createMemo(() => form.values.arguments.map(asParameter));
@@ -98,13 +85,6 @@ export function PromptBuilder(props: PromptBuilderProps) {
     sql: () => '',
   });
   const error = (path: Path<PromptDraft>) => form.error(path) ?? check.error(path);
-  const snippets = createMemo(() => {
-    if (props.prompt === undefined) return snippetsOf('prompts.create', window.location.origin, { ...form.values });
-    const { id, version } = props.prompt;
-    const changed = form.changed();
-    const names = changed.length > 0 ? changed : (['description', 'template', 'messages'] as const);
-    return snippetsOf('prompts.update', window.location.origin, { id, version, ...changedFields(form.values, names) });
-  });
   const rendered = () => check.data()?.messages ?? [];
 
   return (
@@ -112,13 +92,10 @@ export function PromptBuilder(props: PromptBuilderProps) {
       form={form}
       fresh={props.prompt === undefined}
       save={props.prompt === undefined ? WORDS.create : WORDS.save}
-      side={side()}
-      onSide={setSide}
-      onRun={() => {
-        setSide('preview');
-        setReveal(reveal() + 1);
-      }}
-      reveal={reveal()}
+      side={builder.side()}
+      onSide={builder.setSide}
+      onRun={builder.preview}
+      reveal={builder.reveal()}
       preview={() => (
         <div class="stack">
           <Show when={parameters().length > 0}>
@@ -158,7 +135,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
         </div>
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
-      script={() => <ScriptView {...snippets()} />}
+      script={() => <ScriptView {...builder.snippets()} />}
     >
       <Panel title={WORDS.messages} lead={WORDS.messages_lead}>
         <div class="panel-body">
@@ -167,7 +144,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
             arguments={parameters().map(({ name }) => name)}
             onChange={(list) => form.change((draft) => void Object.assign(draft, withMessages(list)))}
             error={(index) => error(form.values.messages === null ? 'template' : `messages.${index}.template`)}
-            onSave={() => void form.submit()}
+            onSave={save}
           />
         </div>
       </Panel>
@@ -184,42 +161,19 @@ export function PromptBuilder(props: PromptBuilderProps) {
           />
         </div>
       </Panel>
-      <Panel title={WORDS.about}>
-        <div class="panel-body stack">
-          <div class="grid-2">
-            <TextField label={WORDS.name} required mono hint={WORDS.name_hint} {...form.text('name')} error={error('name')} />
-            <TextField label={WORDS.display_title} optional {...form.text('title')} error={error('title')} />
-          </div>
-          <TextArea
-            label={WORDS.description}
-            required
-            rows={3}
-            hint={WORDS.description_hint}
-            {...form.text('description')}
-            error={error('description')}
-          />
-          <Select
-            label={WORDS.connection}
-            options={[
-              { value: NONE, label: WORDS.no_connection },
-              ...props.connections.map(({ id, name }) => ({ value: id, label: name })),
-            ]}
-            value={form.values.connection_id ?? NONE}
-            onChange={(id: string) => form.set('connection_id', id === NONE ? null : id)}
-            hint={WORDS.connection_hint}
-            error={error('connection_id')}
-          />
-          <TagsField
-            label={WORDS.tags}
-            optional
-            value={form.values.tags}
-            onChange={(tags) => form.set('tags', tags)}
-            suggestions={props.tags}
-            error={error('tags')}
-          />
-          <Switch label={WORDS.enabled} hint={WORDS.enabled_hint} {...form.flag('enabled')} />
-        </div>
-      </Panel>
+      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS}>
+        <Select
+          label={WORDS.connection}
+          options={[
+            { value: NONE, label: WORDS.no_connection },
+            ...props.connections.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+          value={form.values.connection_id ?? NONE}
+          onChange={(id: string) => form.set('connection_id', id === NONE ? null : id)}
+          hint={WORDS.connection_hint}
+          error={error('connection_id')}
+        />
+      </AboutPanel>
     </BuilderFrame>
   );
 }

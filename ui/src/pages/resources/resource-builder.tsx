@@ -2,27 +2,26 @@ import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
 import type { Connection } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { type Resource, ResourceDraft } from '#core/contract/resources.ts';
-import { BuilderFrame, type Side } from '#ui/src/components/builder/builder-frame.tsx';
+import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
+import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
 import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
 import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
 import { PreviewPane } from '#ui/src/components/builder/preview-pane.tsx';
 import { StatementPanel } from '#ui/src/components/builder/statement-panel.tsx';
+import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
 import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
 import { useStatement } from '#ui/src/components/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
 import { Switch } from '#ui/src/components/choice.tsx';
 import { Combobox } from '#ui/src/components/combobox.tsx';
 import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
-import { TextArea, TextField } from '#ui/src/components/field.tsx';
+import { TextField } from '#ui/src/components/field.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { TagsField } from '#ui/src/components/tags-field.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
-import { changedFields, toResourceDraft, uriVariables } from '#ui/src/kernel/builder-drafts.ts';
+import { toResourceDraft, uriVariables } from '#ui/src/kernel/builder-drafts.ts';
 import { followStatement, trimmed } from '#ui/src/kernel/builder-parameters.ts';
-import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
-import type { Form, Path } from '#ui/src/kernel/form.ts';
+import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { MIME_TYPES, RESOURCE_LABELS, RESOURCE_WORDS as WORDS } from './words.ts';
+import { MIME_TYPES, RESOURCE_LABELS } from './words.ts';
 
 interface ResourceBuilderProps {
   connections: readonly Connection[];
@@ -36,33 +35,23 @@ interface ResourceBuilderProps {
 /** One resource: an address, a statement behind it, and the body that it gives. */
 export function ResourceBuilder(props: ResourceBuilderProps) {
   const { call } = useKernel();
-  // A page is made anew for another resource.
-  // oxlint-disable-next-line solid/reactivity
-  let stored = props.resource;
-  const [side, setSide] = createSignal<Side>('preview');
-  const [reveal, setReveal] = createSignal(0);
   const [templated, setTemplated] = createSignal(false);
-
-  const form: Form<ResourceDraft> = useForm<ResourceDraft, Resource>({
+  const builder = useBuilder<ResourceDraft, Resource>({
+    noun: 'resources',
     schema: ResourceDraft,
     initial: () => props.initial,
+    stored: () => props.resource,
     labels: RESOURCE_LABELS,
     unsaved: WORDS.unsaved,
-    async submit(values) {
-      const draft = { ...values, parameters: values.parameters.map(trimmed) };
-      if (stored === undefined) return call('resources.create', draft);
-      return call('resources.update', { id: stored.id, version: stored.version, ...changedFields(draft, form.changed()) });
-    },
-    async latest() {
-      stored = await call('resources.get', { id: stored?.id ?? '' });
-      return toResourceDraft(stored);
-    },
-    onDone(resource) {
-      stored = resource;
-      form.reset(toResourceDraft(resource));
-      props.onSaved(resource);
-    },
+    draftOf: toResourceDraft,
+    clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
+    create: (draft) => call('resources.create', draft),
+    update: (change) => call('resources.update', change),
+    read: (id) => call('resources.get', { id }),
+    example: ['description', 'uri_template', 'sql_query'],
+    onSaved: (saved) => props.onSaved(saved),
   });
+  const { form, save } = builder;
 
   // The variables of the address are the parameters, in its order; what was written about one of them is kept.
   createEffect(
@@ -113,38 +102,28 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     approved: check.approved,
   });
   const run = () => {
-    setSide('preview');
-    setReveal(reveal() + 1);
+    builder.preview();
     void statement.run();
   };
-  const save = () => void form.submit();
   const shown = () => templated() || (form.values.transform_template ?? '') !== '';
   const template_faults = createMemo(() =>
     check.faultsOf('transform_template', form.values.transform_template ?? '', statement.result()?.transform_error),
   );
-  const snippets = createMemo(() => {
-    const values = { ...form.values, parameters: form.values.parameters.map(trimmed) };
-    if (props.resource === undefined) return snippetsOf('resources.create', window.location.origin, values);
-    const { id, version } = props.resource;
-    const changed = form.changed();
-    const names = changed.length > 0 ? changed : (['description', 'uri_template', 'sql_query'] as const);
-    return snippetsOf('resources.update', window.location.origin, { id, version, ...changedFields(values, names) });
-  });
 
   return (
     <BuilderFrame
       form={form}
       fresh={props.resource === undefined}
       save={props.resource === undefined ? WORDS.create : WORDS.save}
-      side={side()}
-      onSide={setSide}
+      side={builder.side()}
+      onSide={builder.setSide}
       onRun={run}
-      reveal={reveal()}
+      reveal={builder.reveal()}
       preview={() => (
         <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
-      script={() => <ScriptView {...snippets()} />}
+      script={() => <ScriptView {...builder.snippets()} />}
     >
       <Panel title={WORDS.address} lead={WORDS.address_lead}>
         <div class="panel-body grid-2">
@@ -218,31 +197,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
           </Show>
         </div>
       </Panel>
-      <Panel title={WORDS.about}>
-        <div class="panel-body stack">
-          <div class="grid-2">
-            <TextField label={WORDS.name} required mono hint={WORDS.name_hint} {...form.text('name')} error={error('name')} />
-            <TextField label={WORDS.display_title} optional {...form.text('title')} error={error('title')} />
-          </div>
-          <TextArea
-            label={WORDS.description}
-            required
-            rows={3}
-            hint={WORDS.description_hint}
-            {...form.text('description')}
-            error={error('description')}
-          />
-          <TagsField
-            label={WORDS.tags}
-            optional
-            value={form.values.tags}
-            onChange={(tags) => form.set('tags', tags)}
-            suggestions={props.tags}
-            error={error('tags')}
-          />
-          <Switch label={WORDS.enabled} hint={WORDS.enabled_hint} {...form.flag('enabled')} />
-        </div>
-      </Panel>
+      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS} />
     </BuilderFrame>
   );
 }

@@ -1,24 +1,24 @@
-import { createMemo, createSignal, type JSX } from 'solid-js';
+import { createMemo, type JSX } from 'solid-js';
 import type { Connection } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { type Tool, ToolDraft } from '#core/contract/tools.ts';
-import { BuilderFrame, type Side } from '#ui/src/components/builder/builder-frame.tsx';
+import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
+import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
 import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
 import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
 import { PreviewPane } from '#ui/src/components/builder/preview-pane.tsx';
 import { StatementPanel } from '#ui/src/components/builder/statement-panel.tsx';
+import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
 import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
 import { useStatement } from '#ui/src/components/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { useForm } from '#ui/src/components/use-form.ts';
-import { changedFields, toToolDraft } from '#ui/src/kernel/builder-drafts.ts';
+import { toToolDraft } from '#ui/src/kernel/builder-drafts.ts';
 import { trimmed } from '#ui/src/kernel/builder-parameters.ts';
-import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
-import type { Form, Path } from '#ui/src/kernel/form.ts';
+import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { AboutPanel, LimitsPanel, ResultPanel } from './tool-fields.tsx';
-import { TOOL_LABELS, TOOL_WORDS as WORDS } from './words.ts';
+import { LimitsPanel, ResultPanel } from './tool-fields.tsx';
+import { TOOL_LABELS } from './words.ts';
 
 interface ToolBuilderProps {
   connections: readonly Connection[];
@@ -35,32 +35,22 @@ interface ToolBuilderProps {
 /** One tool, from its statement to what a model sees of it. */
 export function ToolBuilder(props: ToolBuilderProps) {
   const { call } = useKernel();
-  // A page is made anew for another tool.
-  // oxlint-disable-next-line solid/reactivity
-  let stored = props.tool;
-  const [side, setSide] = createSignal<Side>('preview');
-  const [reveal, setReveal] = createSignal(0);
-
-  const form: Form<ToolDraft> = useForm<ToolDraft, Tool>({
+  const builder = useBuilder<ToolDraft, Tool>({
+    noun: 'tools',
     schema: ToolDraft,
     initial: () => props.initial,
+    stored: () => props.tool,
     labels: TOOL_LABELS,
     unsaved: WORDS.unsaved,
-    async submit(values) {
-      const draft = { ...values, parameters: values.parameters.map(trimmed) };
-      if (stored === undefined) return call('tools.create', draft);
-      return call('tools.update', { id: stored.id, version: stored.version, ...changedFields(draft, form.changed()) });
-    },
-    async latest() {
-      stored = await call('tools.get', { id: stored?.id ?? '' });
-      return toToolDraft(stored);
-    },
-    onDone(tool) {
-      stored = tool;
-      form.reset(toToolDraft(tool));
-      props.onSaved(tool);
-    },
+    draftOf: toToolDraft,
+    clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
+    create: (draft) => call('tools.create', draft),
+    update: (change) => call('tools.update', change),
+    read: (id) => call('tools.get', { id }),
+    example: ['description', 'sql_query', 'parameters'],
+    onSaved: (saved) => props.onSaved(saved),
   });
+  const { form, save } = builder;
 
   const check = useDraftCheck({
     watch: () => [
@@ -100,24 +90,12 @@ export function ToolBuilder(props: ToolBuilderProps) {
     approved: check.approved,
   });
   const run = () => {
-    setSide('preview');
-    setReveal(reveal() + 1);
+    builder.preview();
     void statement.run();
   };
-  const save = () => void form.submit();
   const template_faults = createMemo(() =>
     check.faultsOf('transform_template', form.values.transform_template ?? '', statement.result()?.transform_error),
   );
-  const snippets = createMemo(() => {
-    const values = { ...form.values, parameters: form.values.parameters.map(trimmed) };
-    if (props.tool === undefined) return snippetsOf('tools.create', window.location.origin, values);
-    const { id, version } = props.tool;
-    const changed = form.changed();
-    return snippetsOf('tools.update', window.location.origin, {
-      id,
-      version,
-      ...changedFields(values, changed.length > 0 ? changed : ['description', 'sql_query', 'parameters']),
-    });
   });
 
   return (
@@ -125,15 +103,15 @@ export function ToolBuilder(props: ToolBuilderProps) {
       form={form}
       fresh={props.tool === undefined}
       save={props.tool === undefined ? WORDS.create : WORDS.save}
-      side={side()}
-      onSide={setSide}
+      side={builder.side()}
+      onSide={builder.setSide}
       onRun={run}
-      reveal={reveal()}
+      reveal={builder.reveal()}
       preview={() => (
         <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
-      script={() => <ScriptView {...snippets()} />}
+      script={() => <ScriptView {...builder.snippets()} />}
     >
       <StatementPanel
         statement={statement}
@@ -161,7 +139,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
         </div>
       </Panel>
       <ResultPanel form={form} statement={statement} error={error} faults={template_faults()} onRun={run} onSave={save} />
-      <AboutPanel form={form} error={error} tags={props.tags} />
+      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS} />
       <LimitsPanel form={form} statement={statement} error={error} />
     </BuilderFrame>
   );

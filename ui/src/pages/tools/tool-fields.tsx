@@ -4,61 +4,14 @@ import type { Statement } from '#ui/src/components/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
 import { Switch } from '#ui/src/components/choice.tsx';
 import { CodeEditor, type Fault } from '#ui/src/components/editor/code-editor.tsx';
-import { TextArea, TextField } from '#ui/src/components/field.tsx';
 import { NumberField } from '#ui/src/components/number-field.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/select.tsx';
-import { TagsField } from '#ui/src/components/tags-field.tsx';
 import type { Form, Path } from '#ui/src/kernel/form.ts';
 import { RETURN_TYPES, TOOL_WORDS as WORDS } from './words.ts';
 
 type ToolForm = Form<ToolDraft>;
 type ErrorOf = (path: Path<ToolDraft>) => string | undefined;
-
-/** Name, title, description, tags. */
-export function AboutPanel(props: { form: ToolForm; error: ErrorOf; tags: readonly string[] }) {
-  return (
-    <Panel title={WORDS.about} lead={WORDS.about_lead}>
-      <div class="panel-body stack">
-        <div class="grid-2">
-          <TextField
-            label={WORDS.name}
-            required
-            mono
-            hint={WORDS.name_hint}
-            {...props.form.text('name')}
-            error={props.error('name')}
-          />
-          <TextField
-            label={WORDS.display_title}
-            optional
-            hint={WORDS.title_hint}
-            {...props.form.text('title')}
-            error={props.error('title')}
-          />
-        </div>
-        <TextArea
-          label={WORDS.description}
-          required
-          rows={4}
-          hint={WORDS.description_hint}
-          {...props.form.text('description')}
-          error={props.error('description')}
-        />
-        <TagsField
-          label={WORDS.tags}
-          optional
-          hint={WORDS.tags_hint}
-          value={props.form.values.tags}
-          onChange={(tags) => props.form.set('tags', tags)}
-          suggestions={props.tags}
-          error={props.error('tags')}
-        />
-        <Switch label={WORDS.enabled} hint={WORDS.enabled_hint} {...props.form.flag('enabled')} />
-      </div>
-    </Panel>
-  );
-}
 
 /** What the rows become. */
 export function ResultPanel(props: {
