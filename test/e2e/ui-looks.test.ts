@@ -20,9 +20,9 @@ const SHARE = 0.04;
 /** What is there when the page shows what it has. Of the last four the light picture is enough. */
 const PAGES = [
   { name: 'overview', path: '/', ready: '.stat:has-text("1 of 1") >> nth=1' },
-  { name: 'builder', path: '/tools/{tool}', ready: '.cm-content >> text=category', press: 'Run', then: '[role=gridcell]' },
+  { name: 'builder', path: '/tools/{tool}', ready: '.cm-content >> text=category', press: 'Run', after: '[role=gridcell]' },
   { name: 'flow', path: '/flow', ready: '.flow-node >> nth=8' },
-  { name: 'playground', path: '/playground?tool=search_products', ready: 'text=max_price', press: 'Call', then: 'td' },
+  { name: 'playground', path: '/playground?tool=search_products', ready: 'text=max_price', press: 'Call', after: 'td' },
   { name: 'tools', path: '/tools', ready: 'tr >> text=search_products' },
   { name: 'deploy', path: '/deploy', ready: 'text=Dry run' },
   { name: 'connections', path: '/connections', ready: 'tr >> text=demo' },
@@ -74,7 +74,7 @@ for (const scheme of ['light', 'dark'] as const) {
         await page.locator(ready).first().waitFor();
         if ('press' in rest) {
           await page.getByRole('button', { name: rest.press, exact: true }).first().click();
-          await page.locator(rest.then).first().waitFor();
+          await page.locator(rest.after).first().waitFor();
         }
         await page.waitForLoadState('networkidle');
         await page.evaluate(() => document.fonts.ready.then(() => undefined));

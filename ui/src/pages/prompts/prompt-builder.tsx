@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For, Match, Show } from 'solid-js';
+import { createMemo, createSignal, For, Match, Show, Switch as Choose } from 'solid-js';
 import type { Connection } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { type Prompt, PromptDraft } from '#core/contract/prompts.ts';
@@ -19,7 +19,7 @@ import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { tokensOf } from '#ui/src/kernel/playground-result.ts';
 import { MessageList } from './message-list.tsx';
-import { PROMPT_LABELS } from './words.ts';
+import { PROMPT_LABELS, PROMPT_WORDS as WORDS } from './words.ts';
 
 interface PromptBuilderProps {
   connections: readonly Connection[];
@@ -94,7 +94,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       save={props.prompt === undefined ? WORDS.create : WORDS.save}
       side={builder.side()}
       onSide={builder.setSide}
-      onRun={builder.preview}
+      onRun={() => builder.preview()}
       reveal={builder.reveal()}
       preview={() => (
         <div class="stack">

@@ -21,7 +21,7 @@ import { toResourceDraft, uriVariables } from '#ui/src/kernel/builder-drafts.ts'
 import { followStatement, trimmed } from '#ui/src/kernel/builder-parameters.ts';
 import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { MIME_TYPES, RESOURCE_LABELS } from './words.ts';
+import { MIME_TYPES, RESOURCE_LABELS, RESOURCE_WORDS as WORDS } from './words.ts';
 
 interface ResourceBuilderProps {
   connections: readonly Connection[];

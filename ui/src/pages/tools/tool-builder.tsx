@@ -18,7 +18,7 @@ import { trimmed } from '#ui/src/kernel/builder-parameters.ts';
 import type { Path } from '#ui/src/kernel/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel, ResultPanel } from './tool-fields.tsx';
-import { TOOL_LABELS } from './words.ts';
+import { TOOL_LABELS, TOOL_WORDS as WORDS } from './words.ts';
 
 interface ToolBuilderProps {
   connections: readonly Connection[];
@@ -96,7 +96,6 @@ export function ToolBuilder(props: ToolBuilderProps) {
   const template_faults = createMemo(() =>
     check.faultsOf('transform_template', form.values.transform_template ?? '', statement.result()?.transform_error),
   );
-  });
 
   return (
     <BuilderFrame
