@@ -16,9 +16,9 @@ interface Violation {
 export async function expectAccessible(page: Page, place = page.url()): Promise<void> {
   // Evaluated by the debugger, which the content security policy does not concern.
   await page.evaluate(SOURCE);
-  const violations = (await page.evaluate(
+  const violations = await page.evaluate<Violation[]>(
     'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
-  )) as Violation[];
+  );
   const bad = violations.filter(({ impact }) => LEVELS.includes(impact));
   if (bad.length === 0) return;
   const said = bad.map(({ id, help, nodes }) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createSessionPool } from '#core/sources/session-pool.ts';
+import { until } from './suite.ts';
 
 type Kind = 'read' | 'write';
 
@@ -78,8 +79,7 @@ describe('the session pool', () => {
     const { pool, use } = createPool(3, 30);
     await Promise.all([use('read', 5), use('read', 5), use('write', 5)]);
     expect(pool.sessions()).toBe(3);
-    await Bun.sleep(120);
-    expect(pool.sessions()).toBe(0);
+    await until(() => pool.sessions() === 0);
     expect((await use('read')).id).toBe(4);
     await pool.close();
   });
@@ -103,7 +103,7 @@ describe('the session pool', () => {
     broken.usable = false;
     expect((await use('read')).id).toBe(2);
     await pool.use('read', forever, async (session) => (session.usable = false));
-    await Bun.sleep(5);
+    await until(() => pool.sessions() === 0);
     expect(pool.sessions()).toBe(0);
     await pool.close();
   });
