@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look, openBrowser, openPage } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 const ACCOUNT = { username: 'ada', password: 'correct horse battery' };
 
@@ -56,7 +56,7 @@ browserTest(
     await page.getByText('Everything is set up').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'Go to the overview' }).click();
     expect(new URL(page.url()).pathname).toBe('/');
-    expect(await page.getByRole('link', { name: /First steps/ }).count()).toBe(0);
+    await until(async () => (await page.getByRole('link', { name: /First steps/ }).count()) === 0, 20_000);
     expect(faults).toEqual([]);
     await context.close();
   },

@@ -82,7 +82,7 @@ browserTest(
     await page.getByRole('region', { name: 'By token' }).getByText('Claude').waitFor();
     await page.goto(`${ui.programs.url}/agents?view=activity&done=no`);
     await activity.getByText('forbidden').or(activity.getByText(/scope/)).first().waitFor();
-    expect(await activity.getByText('list_connections').count()).toBe(0);
+    await until(async () => (await activity.getByText('list_connections').count()) === 0, 20_000);
 
     await page.getByRole('tab', { name: 'OAuth clients' }).click();
     await page.getByRole('button', { name: 'New client' }).first().click();

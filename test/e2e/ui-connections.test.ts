@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { until } from '#test/support/programs.ts';
 import { close, inspect, LIMIT_MS, type Look, LOOKS, startUi, toast } from '#test/support/ui.ts';
 
 let database: TestDatabase;
@@ -58,7 +59,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.keyboard.press('/');
       await page.keyboard.type('shel');
       await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
-      expect(await page.getByRole('button', { name: 'public.orders' }).count()).toBe(0);
+      await until(async () => (await page.getByRole('button', { name: 'public.orders' }).count()) === 0, 20_000);
       await page.reload();
       await page.getByRole('button', { name: 'stock.shelves' }).waitFor();
       expect(await page.getByLabel('Search tables').inputValue()).toBe('shel');

@@ -89,7 +89,7 @@ browserTest(
     await page.getByText('This is not JSON.').waitFor();
 
     const history = page.getByRole('region', { name: 'Calls of this visit' });
-    expect(await history.getByRole('listitem').count()).toBe(5);
+    await until(async () => (await history.getByRole('listitem').count()) === 5, 20_000);
     await history.getByRole('button', { name: /list_orders/ }).click();
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
     expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('2026-06-01');
