@@ -4,7 +4,7 @@ import { CopyButton } from '#ui/src/components/code-block.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { codesText } from '#ui/src/kernel/account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
 /** Recovery codes, shown this once. */

@@ -9,7 +9,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { toFolders, tokensOf } from '#ui/src/kernel/deploy-code.ts';
 import { zip } from '#ui/src/kernel/deploy-zip.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
 /** The project that does without Sluice what a version does with it. */

@@ -1,5 +1,6 @@
 import type { Output } from '#core/contract/index.ts';
 import { toCsv } from '#ui/src/kernel/metrics.ts';
+import { saveFile } from '#ui/src/kernel/save-file.ts';
 
 export type CallEntry = Output<'logs.list'>['items'][number];
 
@@ -44,14 +45,4 @@ export async function saveCalls(
       : JSON.stringify(list, null, 2);
   saveFile(`calls.${form}`, form === 'csv' ? 'text/csv' : 'application/json', text);
   return { saved: list.length, total };
-}
-
-export function saveFile(name: string, type: string, content: BlobPart): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

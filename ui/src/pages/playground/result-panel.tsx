@@ -12,7 +12,7 @@ import type { Exchange, Members } from '#ui/src/kernel/playground-client.ts';
 import { cellText, type Part, type Result, type Table } from '#ui/src/kernel/playground-result.ts';
 import type { Run } from '#ui/src/kernel/playground.ts';
 import { bytes, count, duration } from '#ui/src/kernel/words.ts';
-import { saveFile } from '#ui/src/pages/logs/download.ts';
+import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
 type View = 'table' | 'json' | 'model' | 'messages';

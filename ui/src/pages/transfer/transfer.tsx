@@ -7,7 +7,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { type ExportFile, exportName, readExport } from '#ui/src/kernel/transfer-file.ts';
-import { saveFile } from '#ui/src/kernel/transfer-save.ts';
+import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { clientName } from '#ui/src/kernel/words.ts';
 import { ImportPanel } from './import-panel.tsx';
 import { WORDS } from './words.ts';
