@@ -40,13 +40,21 @@ export interface Queue extends Slot {
 
 interface Waiter {
   readonly admit: () => void;
+  readonly sit: Sit | undefined;
 }
+
+type Sit = (places: number) => boolean;
 
 export function createQueue(initial: QueueLimits, now: () => number = Date.now): Queue {
   let limits = initial;
   const waiters = new Set<Waiter>();
+  /** Those who were in already; they come first. */
+  const returned = new Set<Waiter>();
   const timeouts = createTimeouts();
+  /** Calls that were let in. */
   let active = 0;
+  /** How many of them are sent ahead, behind others that run: they wait as well. */
+  let ahead = 0;
   let completed = 0;
   let rejected = 0;
   let timed_out = 0;
@@ -58,26 +66,45 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
 
   const apply = () => {
     places = granted === null ? limits.max_concurrency : Math.min(granted, limits.max_concurrency);
+    ahead = Math.min(ahead, Math.max(0, active - places));
     fill();
   };
   const fill = () => {
-    for (const waiter of waiters) {
-      if (active >= places) return;
-      waiters.delete(waiter);
-      active++;
+    if (fillFrom(returned)) fillFrom(waiters);
+  };
+  /** @returns whether everybody of the line was let in. */
+  const fillFrom = (line: Set<Waiter>): boolean => {
+    for (const waiter of line) {
+      if (!letIn(waiter.sit)) return false;
+      line.delete(waiter);
       waiter.admit();
     }
+    return true;
   };
-  const wait = (signal: StopSignal | undefined): Promise<void> => {
+  const letIn = (sit: Sit | undefined): boolean => {
+    if (active >= places) {
+      if (ahead >= limits.queue_limit || sit?.(places) !== true) return false;
+      ahead++;
+      if (places < limits.max_concurrency) onShort();
+    }
+    active++;
+    return true;
+  };
+  const letOut = () => {
+    active--;
+    if (ahead > 0) ahead--;
+  };
+  const waiting = () => waiters.size + returned.size + ahead;
+  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, sit?: Sit): Promise<void> => {
     waits++;
     const began = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (error: AppError) => {
-      waiters.delete(waiter);
+      line.delete(waiter);
       settle();
       reject(error);
     };
-    const onAbort = () => leave(new AppError('cancelled', 'The call was cancelled while it waited.'));
+    const onAbort = () => leave(goneWhileWaiting());
     const timeout = timeouts.add(limits.queue_timeout_ms, () => {
       timed_out++;
       leave(new AppError('timeout', waitedTooLong(limits)));
@@ -88,33 +115,41 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       waited.add(performance.now() - began);
     };
     const waiter: Waiter = {
+      sit,
       admit() {
         settle();
         resolve();
       },
     };
     signal?.addEventListener('abort', onAbort);
-    waiters.add(waiter);
+    line.add(waiter);
     if (places < limits.max_concurrency) onShort();
     return promise;
   };
 
   return {
-    enter(signal) {
+    enter(signal, sit) {
       if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
-      if (active < places && waiters.size === 0) {
-        active++;
+      if (waiters.size + returned.size === 0 && letIn(sit)) {
         waited.add(0);
         return undefined;
       }
-      if (waiters.size >= limits.queue_limit) {
+      if (waiting() >= limits.queue_limit) {
         rejected++;
         return Promise.reject(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
       }
-      return wait(signal);
+      return wait(waiters, signal, sit);
     },
+    again(signal) {
+      letOut();
+      const turn = signal?.aborted ? Promise.reject(goneWhileWaiting()) : wait(returned, signal);
+      // Everybody who is displaced at once comes here: the last one makes room for the first.
+      fill();
+      return turn;
+    },
+    places: () => places,
     leave() {
-      active--;
+      letOut();
       completed++;
       fill();
     },
@@ -130,12 +165,12 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     onShort(listener) {
       onShort = listener;
     },
-    counters: () => ({ active, waiting: waiters.size, completed, rejected, timed_out, waits }),
+    counters: () => ({ active: active - ahead, waiting: waiting(), completed, rejected, timed_out, waits }),
     gauge: () => ({
       name: limits.name,
       limit: places,
-      active,
-      waiting: waiters.size,
+      active: active - ahead,
+      waiting: waiting(),
       completed,
       rejected,
       timed_out,
@@ -144,6 +179,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   };
 }
 
+const goneWhileWaiting = () => new AppError('cancelled', 'The call was cancelled while it waited.');
 const tooMany = ({ name, max_concurrency, queue_limit }: QueueLimits): string =>
   `The connection ${name} is busy: ${max_concurrency} calls run and ${queue_limit} wait already. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;
 const waitedTooLong = ({ name, queue_timeout_ms }: QueueLimits): string =>

@@ -15,6 +15,8 @@ export interface Wishes {
 /** How a call gets at its connection. */
 interface Way {
   readonly source: Run['source'];
+  /** Absent: each step of the call is told, so it takes every one of them. */
+  readonly opened?: NonNullable<Run['opened']>;
   readonly queue: Slot;
 }
 
@@ -95,7 +97,9 @@ export function createReport(
           if (entry !== undefined) waits();
           return entry;
         },
+        again: (signal) => queue.again(signal),
         leave: () => queue.leave(),
+        places: () => queue.places(),
       },
     }),
     done(rows) {

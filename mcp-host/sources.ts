@@ -17,6 +17,8 @@ export interface SourcesOptions {
 export interface Lease {
   readonly queue: Queue;
   readonly source: () => Promise<Source>;
+  /** The same without waiting; undefined while it is not open. */
+  readonly opened: () => Source | undefined;
   release(): void;
 }
 
@@ -92,6 +94,7 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Source
         queue: queueOf(connection),
         // The connection of this call: the same settings, perhaps sealed anew since the pool was made.
         source: () => held.source ?? start(held, connection),
+        opened: () => held.opened,
         release() {
           held.holds--;
           if (held.holds === 0) closeIfUnused(key, held);

@@ -1,5 +1,5 @@
 import type { FrozenQuery } from '#snapshots/format.ts';
-import type { Json, QueryResult, Source } from '#core/sources/source.ts';
+import { type BoundStatement, DISPLACED, type Json, type QueryResult, type Seat, type Source } from '#core/sources/source.ts';
 import type { StopSignal } from '#core/sources/stop.ts';
 import { AppError } from '#core/errors.ts';
 import type { Transformed } from './shape.ts';
@@ -21,12 +21,19 @@ export interface QueryPlan {
 
 /** A place among the calls that a connection runs at once. `enter` answers nothing when there is one right now. */
 export interface Slot {
-  enter(signal?: StopSignal): Promise<void> | undefined;
+  /** @param sit finds the call a way to be sent ahead while all `places` are taken; false when there is none. */
+  enter(signal?: StopSignal, sit?: (places: number) => boolean): Promise<void> | undefined;
+  /** Waits for a place of its own, before everybody else: a call that was sent ahead must run by itself. */
+  again(signal?: StopSignal): Promise<void>;
   leave(): void;
+  /** How many calls run at once. */
+  places(): number;
 }
 
 export interface Run {
   readonly source: () => Promise<Source> | Source;
+  /** The same when it is open by now; absent: the run takes no seat beside others. */
+  readonly opened?: () => Source | undefined;
   /** Absent: no queue. */
   readonly slot?: Slot;
   readonly signal?: StopSignal;
@@ -65,29 +72,60 @@ export function planQuery(query: FrozenQuery): QueryPlan {
  */
 export async function runQuery({ query, template }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
   const statement = bind(query.statement, values);
-  const entry = run.slot?.enter(run.signal);
-  const { timing } = run;
-  const wait_ms = entry === undefined ? 0 : await timed(entry, timing);
-  let result: QueryResult;
+  const { slot, signal, timing } = run;
+  const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
+  const seats = opened?.seat === undefined || slot === undefined ? null : new Seats(opened, statement);
+  const entry = slot?.enter(signal, seats?.take);
+  let wait_ms = entry === undefined ? 0 : await timed(entry, timing);
+  let is_in = true;
+  let result: QueryResult | null = null;
   if (timing !== undefined) timing.query_from = performance.now();
+  const { mode, timeout_ms, max_rows, max_bytes } = query;
+  const limits = { mode, timeout_ms, max_rows, max_bytes, signal };
   try {
-    const source = await run.source();
-    result = await source.query(statement, {
-      mode: query.mode,
-      timeout_ms: query.timeout_ms,
-      max_rows: query.max_rows,
-      max_bytes: query.max_bytes,
-      ...(run.signal === undefined ? {} : { signal: run.signal }),
-    });
+    if (seats?.take(slot?.places() ?? 0) === true) {
+      result = (await seats.seat?.query(limits).catch(nullWhenDisplaced)) ?? null;
+      if (result === null) {
+        is_in = false;
+        if (slot !== undefined) wait_ms += await timed(slot.again(signal), timing);
+        is_in = true;
+      }
+    }
+    if (result === null) {
+      const source = await run.source();
+      result = await source.query(statement, limits);
+    }
   } catch (error) {
     throw asFaultOfSource(error);
   } finally {
     if (timing !== undefined) timing.query_to = performance.now();
-    run.slot?.leave();
+    if (is_in) slot?.leave();
   }
   const parsed = template();
   const transformed = parsed && applyTransform(parsed, { rows: result.rows, params: toParams(values), vars: run.vars });
   return { result, transformed, wait_ms };
+}
+
+/** The seat of one statement, once one was found. */
+class Seats {
+  seat: Seat | null = null;
+  readonly #source: Source;
+  readonly #statement: BoundStatement;
+
+  constructor(source: Source, statement: BoundStatement) {
+    this.#source = source;
+    this.#statement = statement;
+  }
+
+  readonly take = (places: number): boolean => {
+    this.seat ??= this.#source.seat?.(this.#statement, places) ?? null;
+    return this.seat !== null;
+  };
+}
+
+function nullWhenDisplaced(error: unknown): null {
+  if (error === DISPLACED) return null;
+  throw error;
 }
 
 /** The values are checked by now: what a source calls invalid are its own settings, which are no business of a caller. */
@@ -102,7 +140,7 @@ async function timed(entry: Promise<void>, timing: RunTiming | undefined): Promi
     await entry;
     return performance.now() - start;
   } finally {
-    if (timing !== undefined) timing.wait_ms = performance.now() - start;
+    if (timing !== undefined) timing.wait_ms += performance.now() - start;
   }
 }
 

@@ -25,8 +25,15 @@ export function parseMessage(name: string, text: string, oids: readonly number[]
 
 export const describeMessages = (name: string): Buffer => message('D', Buffer.from('S'), zeroEnded(name));
 
-/** Bind of the unnamed portal. `name` is one of ours: ASCII. */
-export function bindMessage(name: string, values: readonly (string | null)[]): Buffer {
+/** Bind of the unnamed portal, its execution to the end, and Sync. */
+export function bindAndExecute(name: string, values: readonly (string | null)[]): Buffer {
+  const bytes = bindMessage(name, values, EXECUTE.length);
+  EXECUTE.copy(bytes, bytes.length - EXECUTE.length);
+  return bytes;
+}
+
+/** Bind of the unnamed portal. `name` is one of ours: ASCII. @param room bytes left free behind it. */
+export function bindMessage(name: string, values: readonly (string | null)[], room = 0): Buffer {
   if (values.length > 65_535) throw Object.assign(new Error('Too many values.'), { code: 'MAX_PARAMETERS_EXCEEDED' });
   let size = 5 + 1 + name.length + 1 + 2 + 2 + 2;
   const lengths: number[] = [];
@@ -35,7 +42,7 @@ export function bindMessage(name: string, values: readonly (string | null)[]): B
     lengths.push(length);
     size += 4 + Math.max(0, length);
   }
-  const bytes = Buffer.allocUnsafe(size);
+  const bytes = Buffer.allocUnsafe(size + room);
   bytes[0] = 0x42;
   let at = bytes.writeUInt32BE(size - 1, 1);
   bytes[at++] = 0;

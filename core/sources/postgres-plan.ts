@@ -1,3 +1,4 @@
+import type { Paces } from './pace.ts';
 import { arrayOf, TYPES, type TypeInfo } from './postgres-types.ts';
 import type { ParseText } from './postgres-values.ts';
 import { textOf, uniqueNames } from './rows.ts';
@@ -14,6 +15,8 @@ export interface Memory {
   readonly plans: WeakMap<SourceColumns, Plan>;
   /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
   readonly large: Set<string>;
+  /** How quick fixed texts are. */
+  readonly paces: Paces;
 }
 
 interface Plan {

@@ -50,13 +50,15 @@ export async function runStatement(
 /** One round trip: no transaction, the statement stays prepared, the session has been read-only since its login. */
 async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   const { text } = statement;
-  const { large } = call.memory;
+  const { large, paces } = call.memory;
   const { lane } = session;
   if (lane === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
+  const began = performance.now();
   const fetched = await stoppable(session, call.signal, () => {
     if (session.timeout_ms !== limits.timeout_ms) lane.setTimeout((session.timeout_ms = limits.timeout_ms));
     return lane.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
+  paces.note(text, performance.now() - began, fetched.rows.length);
   if (!lane.is_idle() || lane.kept() > PREPARED_TEXTS) session.retire();
   if (session.flooded() && large.size < LARGE_TEXTS) large.add(text);
   return fetched;

@@ -12,6 +12,7 @@ import {
   toTableColumn,
   VERSION_SQL,
 } from './postgres-catalogue.ts';
+import { createPaces } from './pace.ts';
 import { isCode, LOST } from './postgres-errors.ts';
 import {
   describedColumns,
@@ -22,6 +23,7 @@ import {
   TYPES_SQL,
   unknownTypes,
 } from './postgres-plan.ts';
+import { createQuick } from './postgres-quick.ts';
 import { type Call, describeStatements, runStatement } from './postgres-run.ts';
 import { openPostgresSession, type PostgresSession } from './postgres-session.ts';
 import { textOf } from './rows.ts';
@@ -50,10 +52,11 @@ const SETTING_REFUSED = ['08P01', '42704', '22023'];
 
 /** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: new Set() };
+  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: new Set(), paces: createPaces() };
   const seen = { encrypted: true, plain: false };
   const timeouts = createTimeouts();
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
+  const quick = createQuick({ database: settings.database, memory, pool, timeouts });
 
   async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
     const start = { mode, timeout_ms: OWN_TIMEOUT, plain: seen.plain };
@@ -73,7 +76,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   async function using<Result>(
     mode: SessionMode,
-    options: { readonly timeout_ms: number; readonly signal?: StopSignal },
+    options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
     work: (session: PostgresSession, call: Call) => Promise<Result>,
   ): Promise<Result> {
     const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
@@ -139,6 +142,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   return {
     query,
+    seat: (statement, places) => (seen.plain ? null : quick.seat(statement, places)),
     async describe(text, types) {
       const [described] = await describeNow([{ text, types }]);
       if (described === undefined || described instanceof AppError)

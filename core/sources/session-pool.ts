@@ -10,6 +10,17 @@ export interface PooledSession {
 export interface SessionPool<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal> {
   /** Runs `work` with a session of its own. `signal` ends the waiting and the opening, with its reason as the error. */
   use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>): Promise<Result>;
+  /**
+   * A session for one more short piece of work, right now: an idle one while fewer than `places` are in use, else one that less
+   * than `depth` such pieces share. Null when there is none, or when somebody waits for a session of his own.
+   */
+  share(
+    kind: Kind,
+    limits: { readonly places: number; readonly depth: number },
+    fits: (session: Session) => boolean,
+  ): Session | null;
+  /** Ends one piece of such work. */
+  unshare(session: Session): void;
   /** Sessions open now, those being opened or closed included. */
   sessions(): number;
   /** Serves whoever already waits, then closes every session. */
@@ -37,6 +48,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
   options: SessionPoolOptions<Kind, Session, Signal>,
 ): SessionPool<Kind, Session, Signal> {
   const idle: { kind: Kind; session: Session; since: number }[] = [];
+  const shared: { readonly kind: Kind; readonly session: Session; users: number }[] = [];
   const waiting: Waiter<Kind, Session, Signal>[] = [];
   let open = 0;
   let closing = 0;
@@ -52,6 +64,39 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     } finally {
       giveBack(kind, session);
     }
+  }
+
+  function share(
+    kind: Kind,
+    { places, depth }: { readonly places: number; readonly depth: number },
+    fits: (session: Session) => boolean,
+  ): Session | null {
+    if (ended || waiting.length > 0) return null;
+    if (open - idle.length < places) {
+      const place = idle.findLastIndex((entry) => entry.kind === kind && entry.session.usable && fits(entry.session));
+      const [entry] = place < 0 ? [] : idle.splice(place, 1);
+      if (entry !== undefined) {
+        shared.push({ kind, session: entry.session, users: 1 });
+        return entry.session;
+      }
+      if (open < options.limit) return null;
+    }
+    let least: (typeof shared)[number] | null = null;
+    for (const entry of shared) {
+      if (entry.kind !== kind || entry.users >= (least?.users ?? depth)) continue;
+      if (entry.session.usable && fits(entry.session)) least = entry;
+    }
+    if (least === null) return null;
+    least.users++;
+    return least.session;
+  }
+
+  function unshare(session: Session): void {
+    const place = shared.findIndex((entry) => entry.session === session);
+    const entry = shared[place];
+    if (entry === undefined || --entry.users > 0) return;
+    shared.splice(place, 1);
+    giveBack(entry.kind, session);
   }
 
   function wait(kind: Kind, signal: Signal): Promise<Session> {
@@ -167,5 +212,5 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     return ended.promise;
   }
 
-  return { use, sessions: () => open, close };
+  return { use, share, unshare, sessions: () => open, close };
 }

@@ -76,8 +76,16 @@ export interface RunOptions {
   readonly max_rows: number;
   readonly max_bytes: number;
   /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
-  readonly signal?: StopSignal;
+  readonly signal?: StopSignal | undefined;
 }
+
+/** A way to travel behind other quick statements on a session that they share. Whoever has it uses it, once. */
+export interface Seat {
+  /** Rejects as `Source.query` does, and with `DISPLACED` when the statement is better run by `Source.query`. */
+  query(options: RunOptions): Promise<QueryResult>;
+}
+
+export const DISPLACED = new Error('The statement has to wait for a session of its own.');
 
 export interface QueryResult {
   readonly columns: readonly Column[];
@@ -112,6 +120,8 @@ export interface Source {
   /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
   describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
+  /** For a fixed statement that is known to be quick; null when there is no seat now. At most `places` sessions are used so. */
+  seat?(statement: BoundStatement, places: number): Seat | null;
   tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;
   /** Rejects with `not_found` when the table is not there. */
   columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;

@@ -37,6 +37,48 @@ describe('a connection’s queue', () => {
     expect(await settled(late)).toBe(false);
   });
 
+  test('beyond its places it lets in who finds a seat, in the order they came, and counts them as waiting', async () => {
+    const queue = createQueue({ ...limits, queue_limit: 3 });
+    let seats = 1;
+    const sit = () => seats-- > 0;
+    expect([queue.enter(undefined, sit), queue.enter(undefined, sit)]).toEqual([undefined, undefined]);
+    const third = queue.enter(undefined, sit);
+    expect(await settled(third)).toBe(false);
+    expect(queue.counters()).toMatchObject({ active: 1, waiting: 2 });
+    seats = 1;
+    queue.leave();
+    expect(await settled(third)).toBe(true);
+    expect(queue.counters()).toMatchObject({ active: 1, waiting: 1 });
+    expect(await refusal(createQueue({ ...limits, max_concurrency: 1, queue_limit: 0 }).enter(undefined, sit))).toBeNull();
+  });
+
+  test('a call that has to run by itself after all comes before those who wait', async () => {
+    const queue = createQueue({ ...limits, queue_limit: 3 });
+    void queue.enter();
+    expect(queue.enter(undefined, () => true)).toBeUndefined();
+    const waiting = queue.enter();
+    const back = queue.again();
+    queue.leave();
+    expect([await settled(back), await settled(waiting)]).toEqual([true, false]);
+    queue.leave();
+    expect(await settled(waiting)).toBe(true);
+    queue.leave();
+    expect(queue.counters()).toMatchObject({ active: 0, waiting: 0, completed: 3 });
+    void queue.enter();
+    void queue.enter(undefined, () => true);
+    const gone = new AbortController();
+    gone.abort();
+    expect(await refusal(queue.again(gone.signal))).toMatchObject({ code: 'cancelled' });
+    expect(queue.counters()).toMatchObject({ active: 1, waiting: 0 });
+  });
+
+  test('several that are displaced at once leave their places to each other', async () => {
+    const queue = createQueue({ ...limits, queue_limit: 3 });
+    for (let n = 0; n < 3; n++) void queue.enter(undefined, () => true);
+    const back = [queue.again(), queue.again(), queue.again()];
+    expect(await settled(back[0])).toBe(true);
+  });
+
   test('a full queue turns calls away at once and says what to do', async () => {
     const queue = createQueue({ ...limits, queue_limit: 0 });
     void queue.enter();

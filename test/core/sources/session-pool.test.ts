@@ -134,4 +134,44 @@ describe('the session pool', () => {
     expect(pool.sessions()).toBe(0);
     expect(await use('read').catch((error: unknown) => error)).toMatchObject({ code: 'unavailable' });
   });
+
+  test('short pieces of work share a session that is idle or shared, never one that somebody has for himself', async () => {
+    const { pool, use } = createPool(2);
+    const yes = () => true;
+    const limits = { places: 2, depth: 3 };
+    expect(pool.share('read', limits, yes)).toBeNull();
+    const first = await use('read');
+    expect(pool.share('read', limits, () => false)).toBeNull();
+    expect(pool.share('write', limits, yes)).toBeNull();
+    expect(pool.share('read', { ...limits, places: 0 }, yes)).toBeNull();
+    expect(pool.share('read', limits, yes)).toBe(first);
+    // One more session may be opened: that is the business of whoever wants one for himself.
+    expect(pool.share('read', limits, yes)).toBeNull();
+    const alone = use('read', 20);
+    await until(() => pool.sessions() === 2);
+    expect([pool.share('read', limits, yes), pool.share('read', limits, yes)]).toEqual([first, first]);
+    expect(pool.share('read', limits, yes)).toBeNull();
+    pool.unshare(first);
+    expect(pool.share('read', limits, yes)).toBe(first);
+    await alone;
+    for (let n = 0; n < 3; n++) pool.unshare(first);
+    await pool.close();
+    expect(pool.sessions()).toBe(0);
+  });
+
+  test('who waits for a session of his own comes before new pieces of shared work', async () => {
+    const { pool, use } = createPool(1);
+    const limits = { places: 1, depth: 8 };
+    const session = await use('read');
+    expect(pool.share('read', limits, () => true)).toBe(session);
+    const alone = use('read');
+    expect(pool.share('read', limits, () => true)).toBeNull();
+    pool.unshare(session);
+    expect(await alone).toBe(session);
+    expect(pool.share('read', limits, () => true)).toBe(session);
+    const closed = pool.close();
+    expect(pool.share('read', limits, () => true)).toBeNull();
+    pool.unshare(session);
+    await closed;
+  });
 });
