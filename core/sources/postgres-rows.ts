@@ -1,4 +1,5 @@
 import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './postgres-plan.ts';
+import { isAsciiType } from './postgres-types.ts';
 import type { ParseText } from './postgres-values.ts';
 import type { Json, Row } from './source.ts';
 
@@ -14,6 +15,8 @@ export interface RowSink {
 interface Reading {
   readonly name: string;
   readonly is_number: boolean;
+  /** Its text has no other letters. */
+  readonly is_ascii: boolean;
   readonly parse: ParseText | undefined;
 }
 
@@ -41,8 +44,8 @@ export function openRows(
       let at = body + 2;
       size += 2;
       for (let i = 0; i < cells.length; i++) {
-        const { name, is_number, parse } = cells[i]!;
-        const length = bytes.readInt32BE(at);
+        const { name, is_number, is_ascii, parse } = cells[i]!;
+        const length = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
         at += 4;
         size += name.length + 6;
         if (length < 0) {
@@ -53,7 +56,8 @@ export function openRows(
         const end = at + length;
         if (is_number) put(row, name, readInteger(bytes, at, end));
         else {
-          const read = length <= SHORT && isAscii(bytes, at, end) ? text.slice(at, end) : bytes.toString('utf8', at, end);
+          const read =
+            is_ascii || (length <= SHORT && isAscii(bytes, at, end)) ? text.slice(at, end) : bytes.toString('utf8', at, end);
           put(row, name, parse === undefined ? read : parse(read));
         }
         at = end;
@@ -98,7 +102,12 @@ function readingsOf(columns: SourceColumns, memory: Memory): readonly Reading[] 
   const made = columns.map(({ type }, i) => {
     // Types that nobody looked up when the statement was prepared stay text here, whatever was learned since.
     const known_type = typeOf(type, EMPTY);
-    return { name: names[i]!, is_number: known_type?.kind === 'integer', parse: known_type?.parse };
+    return {
+      name: names[i]!,
+      is_number: known_type?.kind === 'integer',
+      is_ascii: isAsciiType(type),
+      parse: known_type?.parse,
+    };
   });
   readings.set(columns, made);
   return made;

@@ -76,6 +76,10 @@ export const TYPES: ReadonlyMap<number, TypeInfo> = new Map(
   ]),
 );
 
+/** Types that the database writes with ASCII alone: numbers, times, bytes, identifiers. */
+const ASCII = new Set([16, 17, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950]);
+export const isAsciiType = (oid: number): boolean => ASCII.has(oid);
+
 export function arrayOf(name: string, parseItem: ParseText | undefined, delimiter = ','): TypeInfo {
   return { name: `${name}[]`, kind: 'array', parse: (text) => parseArray(text, parseItem, delimiter) };
 }

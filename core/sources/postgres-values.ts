@@ -31,10 +31,14 @@ export function parseTimestamp(text: string): Json {
 }
 
 export function parseTimestamptz(text: string): Json {
+  // Sessions are in UTC: nearly every value looks like this.
+  if (text.charCodeAt(10) === SPACE && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, -3)}Z`;
   const space = text.indexOf(' ');
   if (space < 0 || text.endsWith(' BC')) return text;
   return `${text.slice(0, space)}T${withIsoOffset(text, space + 1)}`;
 }
+
+const SPACE = 32;
 
 export const parseTimetz: ParseText = (text) => withIsoOffset(text, 0);
 
