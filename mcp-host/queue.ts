@@ -70,7 +70,13 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     fill();
   };
   const fill = () => {
+    const before = ahead;
     if (fillFrom(returned)) fillFrom(waiters);
+    if (ahead > before) tellWhenShort();
+  };
+  /** Only when nothing else is under way: who listens may grant another part at once. */
+  const tellWhenShort = () => {
+    if (places < limits.max_concurrency) onShort();
   };
   /** @returns whether everybody of the line was let in. */
   const fillFrom = (line: Set<Waiter>): boolean => {
@@ -85,14 +91,14 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     if (active >= places) {
       if (ahead >= limits.queue_limit || sit?.(places) !== true) return false;
       ahead++;
-      if (places < limits.max_concurrency) onShort();
     }
     active++;
     return true;
   };
   const letOut = () => {
     active--;
-    if (ahead > 0) ahead--;
+    // Not while more run than may since the places became fewer.
+    if (ahead > 0 && active - ahead < places) ahead--;
   };
   const waiting = () => waiters.size + returned.size + ahead;
   const wait = (line: Set<Waiter>, signal: StopSignal | undefined, sit?: Sit): Promise<void> => {
@@ -123,7 +129,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     };
     signal?.addEventListener('abort', onAbort);
     line.add(waiter);
-    if (places < limits.max_concurrency) onShort();
+    tellWhenShort();
     return promise;
   };
 
@@ -132,6 +138,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
       if (waiters.size + returned.size === 0 && letIn(sit)) {
         waited.add(0);
+        if (ahead > 0) tellWhenShort();
         return undefined;
       }
       if (waiting() >= limits.queue_limit) {

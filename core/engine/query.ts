@@ -1,5 +1,5 @@
 import type { FrozenQuery } from '#snapshots/format.ts';
-import { type BoundStatement, DISPLACED, type Json, type QueryResult, type Seat, type Source } from '#core/sources/source.ts';
+import type { BoundStatement, Json, QueryResult, Seat, Source } from '#core/sources/source.ts';
 import type { StopSignal } from '#core/sources/stop.ts';
 import { AppError } from '#core/errors.ts';
 import type { Transformed } from './shape.ts';
@@ -84,7 +84,7 @@ export async function runQuery({ query, template }: QueryPlan, values: Values, r
   const limits = { mode, timeout_ms, max_rows, max_bytes, signal };
   try {
     if (seats?.take(slot?.places() ?? 0) === true) {
-      result = (await seats.seat?.query(limits).catch(nullWhenDisplaced)) ?? null;
+      result = (await seats.seat?.query(limits)) ?? null;
       if (result === null) {
         is_in = false;
         if (slot !== undefined) wait_ms += await timed(slot.again(signal), timing);
@@ -121,11 +121,6 @@ class Seats {
     this.seat ??= this.#source.seat?.(this.#statement, places) ?? null;
     return this.seat !== null;
   };
-}
-
-function nullWhenDisplaced(error: unknown): null {
-  if (error === DISPLACED) return null;
-  throw error;
 }
 
 /** The values are checked by now: what a source calls invalid are its own settings, which are no business of a caller. */

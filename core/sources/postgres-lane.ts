@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { AppError } from '#core/errors.ts';
+import { isCode } from './postgres-errors.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './postgres-plan.ts';
 import {
   bindAndExecute,
@@ -81,6 +82,8 @@ const CHUNK_ROWS = 500;
 const SPILL_BYTES = 256 * 1024;
 /** The server's routines that find that a kept statement does not fit any more: it is prepared again. */
 const STALE = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery']);
+/** SQLSTATEs that say the same: the types that were inferred for its placeholders fit no more, since a column has another one. */
+const MISFITS = ['42883', '42725', '42804'];
 /** Nobody waits longer behind another's statement. */
 const STALL_MS = 20;
 
@@ -291,7 +294,7 @@ const ALONE = { on() {}, displace() {}, linger() {} };
 export const FLOODED = new Error('More came than a call may have.');
 
 export const isStale = (error: unknown): boolean =>
-  error instanceof Error && 'routine' in error && STALE.has(String(error.routine));
+  isCode(error, ...MISFITS) || (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
 /** Two statements of one text with other declared types are two. */
 const keyOf = ({ text, types, typed }: BoundStatement): string => (typed ? `${types.map(declaredOid).join()} ${text}` : text);

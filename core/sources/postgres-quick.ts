@@ -6,7 +6,7 @@ import type { Incoming } from './postgres-reader.ts';
 import { openRows, type RowSink } from './postgres-rows.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import type { SessionPool } from './session-pool.ts';
-import { type BoundStatement, DISPLACED, type QueryResult, type RunOptions, type Seat, type SessionMode } from './source.ts';
+import type { BoundStatement, QueryResult, RunOptions, Seat, SessionMode } from './source.ts';
 import type { StopSignal } from './stop.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -28,6 +28,8 @@ export interface QuickOptions {
   readonly timeouts: Timeouts;
 }
 
+/** Why a statement has no answer here: it is run again, by itself. */
+const DISPLACED = Symbol('displaced');
 /** Statements on their way on one session. */
 const DEPTH = 8;
 
@@ -58,7 +60,7 @@ class QuickCall implements Exchange, Seat {
   readonly #session: PostgresSession;
   readonly #lane: Lane;
   readonly #statement: BoundStatement;
-  readonly #answer = Promise.withResolvers<QueryResult>();
+  readonly #answer = Promise.withResolvers<QueryResult | null>();
   #timeout_ms = 0;
   #columns: Kept['columns'] = [];
   #changed = 0;
@@ -74,20 +76,21 @@ class QuickCall implements Exchange, Seat {
     this.#statement = statement;
   }
 
-  query(options: RunOptions): Promise<QueryResult> {
+  query(options: RunOptions): Promise<QueryResult | null> {
     const { timeouts, memory, pool } = this.#context;
     const { timeout_ms, signal } = options;
     const kept = this.#lane.keeps(this.#statement);
     if (kept === undefined || !this.#session.usable || signal?.aborted === true) {
       pool.unshare(this.#session);
-      return Promise.reject(DISPLACED);
+      return Promise.resolve(null);
     }
     this.#timeout_ms = timeout_ms;
     this.#columns = kept.columns;
     this.enough = enoughOf(options.max_bytes);
     this.rows = openRows(kept.columns, options, memory);
     const cancel = () => this.#stop(new AppError('cancelled', 'The caller went away, so the statement was cancelled.'));
-    const timeout = timeouts.add(timeout_ms, () => this.#stop(lateAfter(timeout_ms)));
+    // What has not begun has had none of its time.
+    const timeout = timeouts.add(timeout_ms, () => this.#stop(this.#lane.is_first(this) ? lateAfter(timeout_ms) : DISPLACED));
     signal?.addEventListener('abort', cancel, { once: true });
     this.#forget = () => {
       timeout.clear();
@@ -111,7 +114,8 @@ class QuickCall implements Exchange, Seat {
     const { pool, memory } = this.#context;
     const { text } = this.#statement;
     this.#session.uses++;
-    memory.paces.note(text, performance.now() - this.since, this.rows?.rows.length ?? 0);
+    // It never began when the session was lost before its turn.
+    if (this.since > 0) memory.paces.note(text, performance.now() - this.since, this.rows?.rows.length ?? 0);
     if (error === FLOODED) memory.large.add(text);
     if (!this.#lane.is_idle()) this.#session.retire();
     if (!this.#settled) this.#settle(error);
@@ -164,7 +168,8 @@ class QuickCall implements Exchange, Seat {
     this.#settled = true;
     this.rows = null;
     this.#forget();
-    this.#answer.reject(error);
+    if (error === DISPLACED) this.#answer.resolve(null);
+    else this.#answer.reject(error);
   }
 
   /** A cancel request meets whatever the session runs: only the first one sends it, and nobody waits behind it. */

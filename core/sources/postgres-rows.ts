@@ -62,6 +62,8 @@ export function openRows(
         }
         at = end;
       }
+      // The reader ends the session: a value that is longer than what came is none.
+      if (at > bytes.length) throw new RangeError('A row is shorter than its values.');
       if (size > max_bytes) {
         truncated = true;
         return false;

@@ -67,7 +67,7 @@ export async function openPostgresSession(
   const { socket, encrypted } = await openLink(settings, policy, signal);
   let retired = false;
   let closed = false;
-  let stopped = false;
+  let stopping = false;
   let flooded = false;
   let strange: AppError | undefined;
   let given = false;
@@ -123,9 +123,10 @@ export async function openPostgresSession(
   const lane = start.mode === 'fixed' && read_only ? openLane(socket, exceeded) : null;
   if (lane !== null) meter.divert((chunk) => lane.take(chunk));
 
+  /** More than once, because statements that nobody wants any more may come up behind the one that was stopped. */
   async function stop(): Promise<void> {
-    if (closed || stopped) return;
-    stopped = true;
+    if (closed || stopping) return;
+    stopping = true;
     retired = true;
     const deadline = AbortSignal.timeout(STOP_MS);
     try {
@@ -133,6 +134,8 @@ export async function openPostgresSession(
     } catch {
       socket.destroy();
       return;
+    } finally {
+      stopping = false;
     }
     // A database that takes the request and goes on regardless is left alone after a while.
     const timer = setTimeout(() => socket.destroy(), STOP_MS);

@@ -72,17 +72,23 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     fits: (session: Session) => boolean,
   ): Session | null {
     if (ended || waiting.length > 0) return null;
-    if (open - idle.length < places) {
-      const place = idle.findLastIndex((entry) => entry.kind === kind && entry.session.usable && fits(entry.session));
+    const in_use = open - idle.length;
+    if (in_use < places) {
+      const isFree = (entry: (typeof idle)[number]) => entry.kind === kind && entry.session.usable;
+      const place = idle.findLastIndex((entry) => isFree(entry) && fits(entry.session));
       const [entry] = place < 0 ? [] : idle.splice(place, 1);
       if (entry !== undefined) {
         shared.push({ kind, session: entry.session, users: 1 });
         return entry.session;
       }
-      if (open < options.limit) return null;
+      // Whoever wants one for himself takes one that does not fit yet, or opens one.
+      if (open < options.limit || idle.some(isFree)) return null;
     }
     let least: (typeof shared)[number] | null = null;
-    for (const entry of shared) {
+    // Sessions beyond the places, which may have become fewer, are left alone until nobody uses them.
+    const most = shared.length - Math.max(0, in_use - places);
+    for (let n = 0; n < most; n++) {
+      const entry = shared[n]!;
       if (entry.kind !== kind || entry.users >= (least?.users ?? depth)) continue;
       if (entry.session.usable && fits(entry.session)) least = entry;
     }

@@ -81,11 +81,9 @@ export interface RunOptions {
 
 /** A way to travel behind other quick statements on a session that they share. Whoever has it uses it, once. */
 export interface Seat {
-  /** Rejects as `Source.query` does, and with `DISPLACED` when the statement is better run by `Source.query`. */
-  query(options: RunOptions): Promise<QueryResult>;
+  /** Rejects as `Source.query` does. Null: the statement has to wait for a session of its own, run it by `Source.query`. */
+  query(options: RunOptions): Promise<QueryResult | null>;
 }
-
-export const DISPLACED = new Error('The statement has to wait for a session of its own.');
 
 export interface QueryResult {
   readonly columns: readonly Column[];

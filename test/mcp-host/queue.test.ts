@@ -141,6 +141,34 @@ describe('a connection’s queue', () => {
     expect(queue.gauge().limit).toBe(1);
   });
 
+  test('who leaves after the places became fewer leaves no place to those sent ahead', () => {
+    const queue = createQueue({ ...limits, max_concurrency: 2, queue_limit: 10 });
+    for (let n = 0; n < 5; n++) void queue.enter(undefined, () => true);
+    queue.grant(1);
+    expect(queue.counters()).toMatchObject({ active: 2, waiting: 3 });
+    for (const waiting of [3, 2, 1, 0]) {
+      queue.leave();
+      expect(queue.counters()).toMatchObject({ active: 1, waiting });
+    }
+    queue.leave();
+    expect(queue.counters()).toMatchObject({ active: 0, waiting: 0 });
+  });
+
+  test.each([0, 1, null])('who hears of a shortage may change the part at once, to %p', async (part) => {
+    const queue = createQueue({ ...limits, max_concurrency: 3, queue_limit: 10 });
+    queue.grant(1);
+    let is_seat = false;
+    const entered = [queue.enter(), queue.enter(undefined, () => is_seat)];
+    queue.onShort(() => queue.grant(part));
+    is_seat = true;
+    queue.grant(1);
+    for (const entry of entered) await entry;
+    const { active, waiting } = queue.counters();
+    expect(active + waiting).toBe(2);
+    for (let n = 0; n < 2; n++) queue.leave();
+    expect(queue.counters()).toMatchObject({ active: 0, waiting: 0, completed: 2 });
+  });
+
   test('never lets more in than its concurrency, however calls come, leave and give up', async () => {
     const queue = createQueue({ ...limits, max_concurrency: 3, queue_limit: 50, queue_timeout_ms: 20 });
     let active = 0;

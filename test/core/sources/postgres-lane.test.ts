@@ -83,4 +83,18 @@ describe.skipIf(!reachable.postgres)('fixed statements on PostgreSQL', () => {
     expect((await refusal(source.query({ ...bound, values: ['a\0b'] }, FIXED))).code).toBe('sql_error');
     expect((await source.query(bound, FIXED)).rows).toEqual([{ back: value }]);
   });
+
+  test('a column that gets another type makes no kept statement useless', async () => {
+    await database.run(`create table retyped as select 5 as id, 'five' as word`);
+    const bound = { text: 'select word from retyped where id = $1', values: [5], types: ['integer' as const], typed: false };
+    const answers = [];
+    for (const type of ['int', 'text', 'numeric', 'varchar(5)', 'bigint']) {
+      await database.run(`alter table retyped alter column id type ${type} using id::text::${type}`);
+      for (let run = 0; run < 4; run++) {
+        const answer = (await source.seat?.(bound, 1)?.query(FIXED)) ?? (await source.query(bound, FIXED));
+        answers.push(...answer.rows);
+      }
+    }
+    expect(answers).toEqual(Array.from({ length: 20 }, () => ({ word: 'five' })));
+  });
 });

@@ -159,6 +159,35 @@ describe('the session pool', () => {
     expect(pool.sessions()).toBe(0);
   });
 
+  test('once there are fewer places, what is shared beyond them is left alone until it is idle', async () => {
+    const { pool, use } = createPool(3);
+    const yes = () => true;
+    await Promise.all([use('read', 5), use('read', 5), use('read', 5)]);
+    const three = [1, 2, 3].map(() => pool.share('read', { places: 3, depth: 8 }, yes));
+    expect(new Set(three).size).toBe(3);
+    const fewer = { places: 1, depth: 8 };
+    expect([pool.share('read', fewer, yes), pool.share('read', fewer, yes)]).toEqual([three[0] ?? null, three[0] ?? null]);
+    expect(pool.share('read', { ...fewer, places: 0 }, yes)).toBeNull();
+    for (const session of [...three, three[0], three[0]]) if (session) pool.unshare(session);
+    await pool.close();
+    expect(pool.sessions()).toBe(0);
+  });
+
+  test('a session that is idle and does not fit yet is better than one more piece on one that is shared', async () => {
+    const { pool, use } = createPool(2);
+    const limits = { places: 2, depth: 8 };
+    const [first, second] = await Promise.all([use('read', 5), use('read', 5)]);
+    const fits = (session: Fake) => session === first;
+    expect(pool.share('read', limits, fits)).toBe(first);
+    expect(pool.share('read', limits, fits)).toBeNull();
+    expect(await use('read')).toBe(second);
+    const alone = use('read', 20);
+    expect(pool.share('read', limits, fits)).toBe(first);
+    await alone;
+    for (let n = 0; n < 2; n++) pool.unshare(first);
+    await pool.close();
+  });
+
   test('who waits for a session of his own comes before new pieces of shared work', async () => {
     const { pool, use } = createPool(1);
     const limits = { places: 1, depth: 8 };
