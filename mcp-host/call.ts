@@ -40,15 +40,15 @@ export class CallerGone extends Error {
 }
 
 /** The members of a `tools/call` result. What goes wrong inside the tool is a result with `isError`. */
-export async function callTool(params: Members, context: CallContext): Promise<string> {
+export function callTool(params: Members, context: CallContext): Promise<string> {
   const { name, arguments: args = {} } = params;
   const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
   if (tool === undefined) throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.');
   if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
-  return perform({ kind: 'tool', ...tool }, args, context, {
+  return perform('tool', tool, args, context, {
     through: (values, run) => context.cache.through(tool, context.registry, values, context.signal, run),
     finish: ({ result, transformed }) => toolMembers(shape(result, tool.entity.return_type, transformed)),
-    fail: ({ text }) => `"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":true`,
+    fail: ({ text }) => `"content":[${textBlock(text)}],"isError":true`,
   });
 }
 
@@ -56,17 +56,18 @@ export async function callTool(params: Members, context: CallContext): Promise<s
 function toolMembers({ structured, text, media, note }: Shaped): string | Promise<string> {
   if (structured !== null && isLong(structured)) return longMembers(structured);
   const json = structured && JSON.stringify(structured);
-  const written = json ?? text;
-  const blocks = [
-    ...(written === null ? [] : [`{"type":"text","text":${JSON.stringify(written)}}`]),
-    ...(media === null ? [] : [JSON.stringify({ type: media.kind, data: media.data, mimeType: media.mime_type })]),
-    ...(note === null ? [] : [`{"type":"text","text":${JSON.stringify(note)}}`]),
-  ];
-  return `"content":[${blocks.join(',')}]${json === null ? '' : `,"structuredContent":${json}`}`;
+  const said = note === null ? '' : `,${textBlock(note)}`;
+  if (json !== null) return `"content":[${textBlock(json)}${said}],"structuredContent":${json}`;
+  const block = media === null ? textBlock(text ?? '') : mediaBlock(media);
+  return `"content":[${block}${said}]`;
 }
 
+const textBlock = (text: string): string => `{"type":"text","text":${JSON.stringify(text)}}`;
+const mediaBlock = ({ kind, data, mime_type }: NonNullable<Shaped['media']>): string =>
+  JSON.stringify({ type: kind, data, mimeType: mime_type });
+
 /** The members of a `resources/read` result. */
-export async function readResource(params: Members, context: CallContext): Promise<string> {
+export function readResource(params: Members, context: CallContext): Promise<string> {
   const { uri } = params;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
   const found = findResource(context.registry, uri);
@@ -76,7 +77,7 @@ export async function readResource(params: Members, context: CallContext): Promi
   }
   const { resource, values } = found;
   const { mime_type } = resource.entity;
-  return perform({ kind: 'resource', ...resource }, values, context, {
+  return perform('resource', resource, values, context, {
     finish({ result, transformed }) {
       const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
       const contents = { uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed), ...meta };
@@ -102,7 +103,6 @@ export function findResource(
 }
 
 interface Callable {
-  readonly kind: 'tool' | 'resource';
   readonly entity: FrozenQuery & { readonly id: string; readonly name: string };
   readonly plan: QueryPlan;
   readonly connection: FrozenConnection;
@@ -116,7 +116,8 @@ interface Ends {
 
 /** Runs one query with its place in the queue, its pool and its line in the log of calls. */
 async function perform(
-  { kind, entity, plan, connection }: Callable,
+  kind: 'tool' | 'resource',
+  { entity, plan, connection }: Callable,
   args: Members,
   context: CallContext,
   ends: Ends,
@@ -136,21 +137,21 @@ async function perform(
   };
   const note = (rows: number, bytes: number, wait_ms: number, error: string | null) =>
     usage.add({
-      ...record,
-      timestamp: new Date(now()).toISOString(),
+      of: record,
+      timestamp: now(),
       duration_ms: round(performance.now() - started),
       wait_ms: round(wait_ms),
       rows,
       bytes,
-      success: error === null,
       error,
     });
   const run = async (values: Values, end: StopSignal): Promise<Ran> => {
     const lease = sources.lease(connection);
     try {
-      const { source, queue } = report?.follow(lease, entity.timeout_ms) ?? lease;
+      const { source, queue, opened } = report?.follow(lease, entity.timeout_ms) ?? lease;
       const outcome = await runQuery(plan, values, {
         source,
+        ...(opened && { opened }),
         slot: queue,
         signal: end,
         vars: registry.vars,

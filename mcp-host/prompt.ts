@@ -33,20 +33,21 @@ export function getPrompt(params: Members, context: CallContext): string {
   const started = performance.now();
   const note = (bytes: number, error: string | null) =>
     usage.add({
-      timestamp: new Date(now()).toISOString(),
-      kind: 'prompt',
-      name: prompt.entity.name,
-      entity_id: prompt.entity.id,
-      connection_id: null,
+      of: {
+        kind: 'prompt',
+        name: prompt.entity.name,
+        entity_id: prompt.entity.id,
+        connection_id: null,
+        snapshot_version: registry.snapshot_version,
+        client: context.client,
+        token_prefix: context.token_prefix,
+      },
+      timestamp: now(),
       duration_ms: performance.now() - started,
       wait_ms: 0,
       rows: 0,
       bytes,
-      success: error === null,
       error,
-      snapshot_version: registry.snapshot_version,
-      client: context.client,
-      token_prefix: context.token_prefix,
     });
   try {
     const args = checkArguments(prompt.entity, given);

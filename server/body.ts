@@ -66,6 +66,10 @@ function parse(text: string): unknown {
 function checkShape(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth >= MAX_DEPTH) throw new AppError('invalid', `The body is nested more than ${MAX_DEPTH} levels deep.`);
+  if (Array.isArray(value)) {
+    for (const item of value) checkShape(item, depth + 1);
+    return;
+  }
   for (const [key, item] of Object.entries(value)) {
     if (isReservedName(key)) throw invalidField(key, `${key} is not allowed as a field name.`);
     checkShape(item, depth + 1);

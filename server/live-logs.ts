@@ -42,10 +42,11 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
   };
   app.log.tap(add);
   return {
-    takeFromHost(host_id, { lines, items }) {
+    takeFromHost(host_id, { lines, groups, calls }) {
       for (const line of lines) add({ ...line, source: 'host', fields: { ...line.fields, host: host_id } });
-      for (const item of items.slice(0, MOST_CALLS)) add(toLine(item));
-      const more = items.length - MOST_CALLS;
+      const count = calls.timestamp.length;
+      for (let n = 0; n < Math.min(count, MOST_CALLS); n++) add(toLine(groups, calls, n));
+      const more = count - MOST_CALLS;
       if (more <= 0) return;
       add({
         timestamp: app.clock().toISOString(),
@@ -73,13 +74,17 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
   };
 }
 
-const toLine = ({ timestamp, kind, name, client, duration_ms, wait_ms, rows, success, error }: UsageBatch['items'][number]) => ({
-  timestamp,
-  level: success ? ('INFO' as const) : ('WARNING' as const),
-  source: 'tool' as const,
-  message: success ? `${kind} ${name}` : `${kind} ${name} failed`,
-  fields: { kind, name, duration_ms, wait_ms, rows, client, ...(error === null ? {} : { code: error }) },
-});
+function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: number): LogLine {
+  const { kind, name, client } = groups[calls.group[n] ?? 0] ?? { kind: 'tool', name: '', client: null };
+  const [duration_ms, wait_ms, rows, code = null] = [calls.duration_ms[n], calls.wait_ms[n], calls.rows[n], calls.error[n]];
+  return {
+    timestamp: new Date(calls.timestamp[n] ?? 0).toISOString(),
+    level: code === null ? 'INFO' : 'WARNING',
+    source: 'tool',
+    message: code === null ? `${kind} ${name}` : `${kind} ${name} failed`,
+    fields: { kind, name, duration_ms, wait_ms, rows, client, ...(code === null ? {} : { code }) },
+  };
+}
 
 /** Checked before anything is opened: no other page may use the cookie, not even one that `cors_origins` lists. */
 async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {

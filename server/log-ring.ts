@@ -42,6 +42,7 @@ interface Entry {
   readonly timestamp: string;
   readonly level: LogLevel;
   readonly source: LiveSource;
+  /** JSON, made when somebody reads it: nobody reads most calls. */
   readonly text: string;
 }
 
@@ -116,19 +117,40 @@ function toMatcher({ level, source, since }: LogFilter): (entry: Entry) => boole
     (since === undefined || (typeof since === 'number' ? entry.seq > since : entry.timestamp >= since));
 }
 
-function toEntry({ timestamp, level, source, message, fields }: LogLine, seq: number): Entry {
-  const live = LIVE[source] ?? 'deploy';
+function toEntry(line: LogLine, seq: number): Entry {
+  const { timestamp, level } = line;
+  const source = LIVE[line.source] ?? 'deploy';
+  let unread: LogLine | null = line;
+  let text = '';
+  const read = (): string => {
+    if (unread !== null) text = toText(unread, seq, source);
+    unread = null;
+    return text;
+  };
+  // Lines of calls are short; what else there is may be long, and is kept only as it is shown.
+  if (line.source !== 'tool') read();
+  return {
+    seq,
+    timestamp,
+    level,
+    source,
+    get text() {
+      return read();
+    },
+  };
+}
+
+function toText({ timestamp, level, message, fields }: LogLine, seq: number, source: LiveSource): string {
   const shown = toFields(message, fields);
-  const frame = {
+  return JSON.stringify({
     type: 'log',
     seq,
     timestamp,
     level,
-    source: live,
+    source,
     message: clean(message),
     ...(Object.keys(shown).length === 0 ? {} : { fields: shown }),
-  };
-  return { seq, timestamp, level, source: live, text: JSON.stringify(frame) };
+  });
 }
 
 const LIVE: Partial<Record<LogSource, LiveSource>> = Object.fromEntries(LIVE_SOURCES.map((source) => [source, source]));

@@ -142,27 +142,57 @@ const cut = (most: number) =>
     v.transform((text) => text.replaceAll('\0', '').slice(0, most).toWellFormed()),
   );
 
-/** One call as a host tells it. */
-export const UsageItem = v.object({
-  timestamp: Time,
+/** What calls of a batch have in common: what was called, and by whom. */
+export const CallGroup = v.object({
   kind: UsageKind,
   name: cut(255),
   entity_id: v.nullish(cut(64), null),
   connection_id: v.nullish(cut(64), null),
-  duration_ms: count,
-  /** Time in the queue, part of the duration. */
-  wait_ms: count,
-  rows: whole,
-  /** Characters of the answer. */
-  bytes: count,
-  success: v.boolean(),
-  /** Error code of a failed call. */
-  error: v.nullish(cut(64), null),
   snapshot_version: v.nullish(whole, null),
   client: v.nullish(cut(255), null),
   token_prefix: v.nullish(cut(32), null),
 });
-export type UsageItem = v.InferOutput<typeof UsageItem>;
+export type CallGroup = v.InferOutput<typeof CallGroup>;
+
+const MOST_CALLS = 10_000;
+/** 9999-12-31: the last day that sorts as text. */
+const LATEST_MS = 253_402_300_799_999;
+/** Beyond every duration and size there is; below it a number has at most 16 digits with its microseconds. */
+const LARGEST = 1e12;
+
+/** A list that is looked through once: a schema for every one of its members would cost more than storing them. */
+const column = <T>(isMember: (value: unknown) => boolean, members: string) =>
+  v.custom<readonly T[]>(
+    (list) => Array.isArray(list) && list.length <= MOST_CALLS && list.every(isMember),
+    `must be a list of at most ${MOST_CALLS} ${members}`,
+  );
+const wholes = (most: number) =>
+  column<number>((value) => Number.isInteger(value) && isBetween(value, most), `whole numbers from 0 to ${most}`);
+const counts = column<number>((value) => isBetween(value, LARGEST), `numbers from 0 to ${LARGEST}`);
+const isBetween = (value: unknown, most: number): boolean => typeof value === 'number' && value >= 0 && value <= most;
+const isCode = (value: unknown): boolean => value === null || (typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value));
+
+/** Calls, the first to end first: every list has one member for each call. */
+export const Calls = v.pipe(
+  v.object({
+    /** Place in the groups of the batch. */
+    group: wholes(MOST_CALLS - 1),
+    /** When it ended, in ms since 1970. */
+    timestamp: wholes(LATEST_MS),
+    duration_ms: counts,
+    /** Time in the queue, part of the duration. */
+    wait_ms: counts,
+    rows: wholes(2 ** 31 - 1),
+    /** Characters of the answer. */
+    bytes: counts,
+    /** Error code of a failed call. */
+    error: column<string | null>(isCode, 'error codes or nulls'),
+  }),
+  v.check((calls) => new Set(Object.values(calls).map(({ length }) => length)).size === 1, 'must hold lists of one length'),
+);
+export type Calls = v.InferOutput<typeof Calls>;
+
+const NO_CALLS: Calls = { group: [], timestamp: [], duration_ms: [], wait_ms: [], rows: [], bytes: [], error: [] };
 
 /** A connection's queue on one host. */
 export const QueueGauge = v.object({
@@ -189,14 +219,21 @@ export const HostLine = v.object({
 export type HostLine = v.InferOutput<typeof HostLine>;
 
 /** What a host sends in a row: a batch is stored once for each boot id and sequence, and sequences grow. */
-export const UsageBatch = v.object({
-  boot_id: v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/)),
-  seq: v.pipe(whole, v.minValue(1)),
-  items: v.pipe(v.array(UsageItem), v.maxLength(10_000)),
-  lines: v.optional(v.pipe(v.array(HostLine), v.maxLength(1_000)), []),
-  /** MCP access tokens that were used since the last batch. */
-  token_uses: v.optional(v.pipe(v.array(v.object({ id: cut(64), last_used_at: Time })), v.maxLength(1_000)), []),
-  /** Absent: as they were. */
-  queues: v.optional(v.pipe(v.array(QueueGauge), v.maxLength(10_000))),
-});
+export const UsageBatch = v.pipe(
+  v.object({
+    boot_id: v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/)),
+    seq: v.pipe(whole, v.minValue(1)),
+    groups: v.optional(v.pipe(v.array(CallGroup), v.maxLength(MOST_CALLS)), []),
+    calls: v.optional(Calls, NO_CALLS),
+    lines: v.optional(v.pipe(v.array(HostLine), v.maxLength(1_000)), []),
+    /** MCP access tokens that were used since the last batch. */
+    token_uses: v.optional(v.pipe(v.array(v.object({ id: cut(64), last_used_at: Time })), v.maxLength(1_000)), []),
+    /** Absent: as they were. */
+    queues: v.optional(v.pipe(v.array(QueueGauge), v.maxLength(10_000))),
+  }),
+  v.forward(
+    v.check(({ groups, calls }) => calls.group.every((place) => place < groups.length), 'names a group that is not there'),
+    ['calls', 'group'],
+  ),
+);
 export type UsageBatch = v.InferOutput<typeof UsageBatch>;

@@ -1,4 +1,5 @@
 import {
+  bigint as pgBigint,
   customType as pgCustom,
   boolean as pgBoolean,
   doublePrecision as pgDouble,
@@ -30,6 +31,8 @@ export const sqliteKit = {
   table: sqliteTable,
   text: () => text(),
   int: () => integer(),
+  /** A key that the database counts up. */
+  counter: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
   json: <T>() => sqliteJson().$type<T>(),
@@ -43,6 +46,7 @@ export const pgKit = {
   table: pgTable,
   text: () => pgText(),
   int: () => pgInteger(),
+  counter: () => pgBigint({ mode: 'number' }).generatedByDefaultAsIdentity(),
   real: () => pgDouble(),
   bool: () => pgBoolean(),
   json: () => pgJson(),

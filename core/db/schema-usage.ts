@@ -8,7 +8,7 @@ export function usageTables(k: Kit) {
   const request_logs = k.table(
     'request_logs',
     {
-      id: k.text().primaryKey(),
+      id: k.counter().primaryKey(),
       timestamp: k.text().notNull(),
       kind: k.text().$type<UsageKind>().notNull(),
       name: k.text().notNull(),

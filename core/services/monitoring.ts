@@ -1,12 +1,9 @@
 import { and, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
-import type { Schema } from '#core/db/schema.ts';
 import { type Histogram, mergeInto, quantile } from '#core/histogram.ts';
 import type { Handlers } from '#core/run.ts';
-import { HOUR_MS, MINUTE_MS, startOf, sum } from './usage.ts';
-
-type SeriesRow = Schema['usage_series']['$inferSelect'];
+import { HOUR_MS, MINUTE_MS, type SeriesRow, startOf, sum } from './usage-series.ts';
 
 const MINUTES: Readonly<Record<Period, number>> = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 };
 /** Hosts report every 5 s; a report older than this is of a host that is gone. */
@@ -94,7 +91,7 @@ export const monitoringHandlers: Pick<
         .from(request_logs)
         .where(where),
     ]);
-    return { items, total: Number(totals[0]?.total ?? 0) };
+    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total: Number(totals[0]?.total ?? 0) };
   },
 };
 

@@ -176,20 +176,21 @@ function usageCost(): number {
   let last = {};
   const adding = microseconds(() => {
     const item = {
-      timestamp: new Date().toISOString(),
-      kind: 'tool' as const,
-      name: TOOLS.lookup.name,
-      entity_id: 'entity',
-      connection_id: 'connection',
+      of: {
+        kind: 'tool' as const,
+        name: TOOLS.lookup.name,
+        entity_id: 'entity',
+        connection_id: 'connection',
+        snapshot_version: 1,
+        client: 'bench',
+        token_prefix: 'svc_mcp_0000',
+      },
+      timestamp: Date.now(),
       duration_ms: 1.234,
       wait_ms: 0.5,
       rows: 1,
       bytes: 362,
-      success: true,
       error: null,
-      snapshot_version: 1,
-      client: 'bench',
-      token_prefix: 'svc_mcp_0000',
     };
     usage.add(item);
     last = item;

@@ -67,7 +67,7 @@ const callOften = async (mcp: URL, count: number): Promise<void> => {
 /** Times of the calls that were told, each batch once. */
 function counted(): number[] {
   const batches = new Map(control.usage.map((batch) => [`${(batch as { boot_id?: string }).boot_id} ${batch.seq}`, batch]));
-  return [...batches.values()].flatMap(({ items }) => items.map((item) => Date.parse(String(item['timestamp']))));
+  return [...batches.values()].flatMap(({ items }) => items.map((item) => Date.parse(item['timestamp'])));
 }
 
 test('calls are counted within the second, so that a host that is killed loses no more', async () => {

@@ -27,6 +27,7 @@ import {
   type Snapshot,
   type SnapshotContent,
 } from '#snapshots/format.ts';
+import { type Call, callsOf } from '#test/support/usage.ts';
 
 export const TOKEN = 'service-token-of-the-tests-0123456789';
 export const KEY = 'key-of-the-tests-0123456789abcdef-0123';
@@ -187,7 +188,8 @@ export interface Ack {
 export interface ControlServer {
   readonly url: string;
   readonly acks: Ack[];
-  readonly usage: { seq: number; items: Record<string, unknown>[] }[];
+  /** Batches, with their calls as records. */
+  readonly usage: { seq: number; items: Call[] }[];
   /** The `have` of every connection so far. */
   readonly haves: string[];
   send(event: string, data: object): void;
@@ -205,7 +207,7 @@ export function controlServer(port = 0): ControlServer {
   const encoder = new TextEncoder();
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const acks: Ack[] = [];
-  const usage: { seq: number; items: Record<string, unknown>[] }[] = [];
+  const usage: ControlServer['usage'] = [];
   const haves: string[] = [];
   let waiting: ((ack: Ack) => void)[] = [];
   let failing: number | null = null;
@@ -235,7 +237,7 @@ export function controlServer(port = 0): ControlServer {
         return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
       }
       const body = await request.json();
-      if (pathname.endsWith('/usage')) usage.push(body);
+      if (pathname.endsWith('/usage')) usage.push({ ...body, items: callsOf(body) });
       if (pathname.endsWith('/ack')) {
         acks.push(body);
         for (const resolve of waiting) resolve(body);

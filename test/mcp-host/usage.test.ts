@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { CallGroup, QueueGauge } from '#core/contract/monitoring.ts';
 import { quantile } from '#core/histogram.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createLines } from '#mcp-host/lines.ts';
@@ -7,21 +7,25 @@ import { type Batch, createUsage, type Usage, type UsageItem, type UsageOptions 
 import { createWaits } from '#mcp-host/waits.ts';
 import { until } from './support.ts';
 
-const item = (name: string): UsageItem => ({
-  timestamp: '2026-03-01T12:00:00.000Z',
-  kind: 'tool',
-  name,
-  entity_id: 'id',
-  connection_id: null,
+const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
+  of: {
+    kind: 'tool',
+    name,
+    entity_id: name,
+    connection_id: null,
+    snapshot_version: 1,
+    client: 'test/1',
+    token_prefix: null,
+    ...over,
+  },
+  timestamp: Date.parse('2026-03-01T12:00:00.000Z'),
   duration_ms: 1,
   wait_ms: 0,
   rows: 0,
   bytes: 0,
-  success: true,
   error: null,
-  snapshot_version: 1,
-  client: 'test/1',
 });
+const namesOf = (batch: Batch | undefined) => batch?.calls.group.map((place) => batch.groups[place]?.name);
 const items = (count: number) => Array.from({ length: count }, (_, n) => item(`tool_${n}`));
 const log = createLog('ERROR', () => undefined);
 
@@ -49,12 +53,48 @@ describe('usage on its way to the server', () => {
     running.usage.add(item('late'));
     await first;
     await running.usage.flush();
-    expect(running.sent.map(({ seq, items: { length } }) => [seq, length])).toEqual([
+    expect(running.sent.map(({ seq, calls }) => [seq, calls.timestamp.length])).toEqual([
       [1, 10],
       [2, 10],
       [3, 6],
     ]);
     expect(running.usage.dropped()).toBe(0);
+  });
+
+  test('says once what calls have in common, whoever calls in between, and a list for each field', async () => {
+    const running = start({});
+    const callers: Partial<CallGroup>[] = [{}, { client: 'other/2' }, { token_prefix: 'svc_mcp_AbCd' }, { snapshot_version: 2 }];
+    const expected: [string, Partial<CallGroup>][] = [];
+    for (let n = 0; n < 100; n++) {
+      const call: [string, Partial<CallGroup>] = [`tool_${n % 3}`, callers[(n * 7) % callers.length] ?? {}];
+      expected.push(call);
+      running.usage.add({ ...item(...call), duration_ms: n, error: n % 10 === 0 ? 'timeout' : null });
+    }
+    await running.usage.flush();
+    const [batch] = running.sent;
+    expect(batch?.groups).toHaveLength(12);
+    expect(batch?.calls.group.map((place) => batch.groups[place])).toEqual(expected.map((call) => item(...call).of));
+    expect(batch?.calls.duration_ms).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    expect(batch?.calls.error.filter((code) => code === 'timeout')).toHaveLength(10);
+    expect(new Set(Object.values(batch?.calls ?? {}).map(({ length }) => length))).toEqual(new Set([100]));
+  });
+
+  test('of a busy host waits for a full batch, and no longer than its patience', async () => {
+    const running = start({ interval_ms: 5, patience_ms: 60_000, batch_size: 500 });
+    const lengths = () => running.sent.map(({ calls }) => calls.timestamp.length);
+    for (const each of items(300)) running.usage.add(each);
+    await until(() => running.sent.length === 1);
+    for (const each of items(600)) running.usage.add(each);
+    await until(() => running.sent.length === 2);
+    await running.usage.flush();
+    expect(lengths()).toEqual([300, 500, 100]);
+    running.usage.close();
+    const hasty = start({ interval_ms: 5, patience_ms: 0, batch_size: 500 });
+    for (const each of items(300)) hasty.usage.add(each);
+    await until(() => hasty.sent.length === 1);
+    for (const each of items(200)) hasty.usage.add(each);
+    await until(() => hasty.sent.length === 2);
+    expect(hasty.sent[1]?.calls.timestamp).toHaveLength(200);
   });
 
   test('is sent again unchanged after a failure, and given up when the server says that it is malformed', async () => {
@@ -74,7 +114,7 @@ describe('usage on its way to the server', () => {
     running.usage.add(item('two'));
     await running.usage.flush();
     await running.usage.flush();
-    expect(running.sent.map(({ seq, items: [one] }) => [seq, one?.name])).toEqual([
+    expect(running.sent.map((batch) => [batch.seq, namesOf(batch)?.[0]])).toEqual([
       [1, 'one'],
       [1, 'one'],
       [1, 'one'],
@@ -88,7 +128,7 @@ describe('usage on its way to the server', () => {
     for (const each of items(1_000)) running.usage.add(each);
     expect(running.usage.dropped()).toBeGreaterThanOrEqual(900);
     await running.usage.flush();
-    expect(running.sent[0]?.items.at(-1)?.name).toBe('tool_999');
+    expect(namesOf(running.sent[0])?.at(-1)).toBe('tool_999');
   });
 
   test('says how the queues are when they changed, and from time to time when they did not', async () => {
@@ -103,7 +143,7 @@ describe('usage on its way to the server', () => {
     await until(() => running.sent.length === 2);
     expect(running.sent.at(-1)?.queues).toMatchObject([{ active: 2 }]);
     await until(() => running.sent.length === 3);
-    expect(running.sent.at(-1)).toMatchObject({ seq: 3, items: [], queues: [{ active: 2 }] });
+    expect(running.sent.at(-1)).toMatchObject({ seq: 3, groups: [], queues: [{ active: 2 }] });
   });
 });
 

@@ -168,7 +168,20 @@ export function anyProgramRequest(service_token: string): fc.Arbitrary<FuzzedReq
   };
   const known = {
     boot_id: ['b1', 'b2'],
-    timestamp: ['2026-03-01T11:00:00Z', '2026-03-01T11:30:00Z'],
+    // Of a line, and of the calls of a batch: their columns are lists of one length.
+    timestamp: ['2026-03-01T11:00:00Z', '2026-03-01T11:30:00Z', [1_772_362_800_000, 1_772_364_599_999]],
+    group: [
+      [0, 0],
+      [0, 1],
+    ],
+    duration_ms: [[0.5, 12]],
+    wait_ms: [[0, 1e-7]],
+    rows: [[0, 2 ** 31 - 1]],
+    bytes: [[0, 1e12]],
+    error: [
+      [null, null],
+      ['timeout', null],
+    ],
     seq: [1, 2, 3],
     token: [`svc_${'a'.repeat(40)}`, `svc_at_${CANARY}`],
     grant_type: ['client_credentials', 'refresh_token'],

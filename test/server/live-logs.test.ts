@@ -5,6 +5,7 @@ import { createLiveLogs } from '#server/live-logs.ts';
 import type { ServerEnv } from '#server/routes.ts';
 import { type SocketOwner, socketHandler } from '#server/sockets.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+import { type Call, toBatch } from '#test/support/usage.ts';
 import { until } from '#test/support/programs.ts';
 
 interface Frame {
@@ -54,11 +55,11 @@ const upgrade = (headers: Record<string, string>, query = '') =>
     },
   });
 
-const usage = (body: object) =>
+const usage = ({ items = [], ...body }: { items?: Partial<Call>[]; lines?: object[] }) =>
   fetch(`${s.url}/api/internal/hosts/h1/usage`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-service-token': s.service_token },
-    body: JSON.stringify({ boot_id: crypto.randomUUID(), seq: 1, items: [], ...body }),
+    body: JSON.stringify({ boot_id: crypto.randomUUID(), seq: 1, ...toBatch(items), ...body }),
   });
 const time = new Date().toISOString();
 
@@ -152,7 +153,6 @@ test('lines of hosts and one line for each call are shown, without values, crede
         wait_ms: 0,
         rows: 3,
         bytes: 9,
-        success: true,
         client: 'c/1',
       },
       {
@@ -163,7 +163,6 @@ test('lines of hosts and one line for each call are shown, without values, crede
         wait_ms: 0,
         rows: 0,
         bytes: 0,
-        success: false,
         error: 'timeout',
       },
     ],
@@ -187,7 +186,7 @@ test('lines of hosts and one line for each call are shown, without values, crede
 test('a flood of calls leaves room for other lines', async () => {
   const { frames } = await follow();
   const before = lines(frames).length;
-  const item = { timestamp: time, kind: 'tool', name: 'busy', duration_ms: 4, wait_ms: 0, rows: 3, bytes: 9, success: true };
+  const item = { timestamp: time, kind: 'tool', name: 'busy', duration_ms: 4, wait_ms: 0, rows: 3, bytes: 9 } as const;
   await usage({ items: Array.from({ length: 1_000 }, () => item) });
   await until(() => lines(frames).at(-1)?.message === 'more calls', 2_000);
   expect(lines(frames).length - before).toBe(101);

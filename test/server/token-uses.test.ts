@@ -18,7 +18,7 @@ afterEach(async () => {
 let seq = 0;
 const report = (id: unknown, last_used_at: string) =>
   t.request('POST', '/api/internal/hosts/h1/usage', {
-    body: { boot_id: 'b', seq: ++seq, items: [], token_uses: [{ id, last_used_at }] },
+    body: { boot_id: 'b', seq: ++seq, token_uses: [{ id, last_used_at }] },
     headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
   });
 

@@ -238,7 +238,7 @@ CREATE TABLE `recovery_codes` (
 --> statement-breakpoint
 CREATE INDEX `recovery_codes_admin` ON `recovery_codes` (`admin_id`);--> statement-breakpoint
 CREATE TABLE `request_logs` (
-	`id` text PRIMARY KEY NOT NULL,
+	`id` integer PRIMARY KEY NOT NULL,
 	`timestamp` text NOT NULL,
 	`kind` text NOT NULL,
 	`name` text NOT NULL,

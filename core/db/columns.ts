@@ -1,0 +1,211 @@
+import { SQL, type SQLChunk, sql, StringChunk } from 'drizzle-orm';
+import type { Store } from './open.ts';
+
+/**
+ * Cells of one column. Integers are from 0 to 2⁵³; thousandths are numbers from 0 to 10¹² of which three digits after the point
+ * are kept; a time is given in ms since 1970 and becomes text of ISO 8601.
+ */
+export type Column =
+  | { readonly type: 'integer' | 'thousandths' | 'real' | 'time'; readonly cells: readonly number[] }
+  | { readonly type: 'text'; readonly cells: readonly (string | null)[] };
+export type Columns = Readonly<Record<string, Column>>;
+
+/** Lists that rows point into: what many rows have in common is given once. */
+export interface Shared {
+  /** The place, from 0, of each row in these lists. */
+  readonly places: readonly number[];
+  readonly columns: Columns;
+}
+
+const NOTHING_SHARED: Shared = { places: [], columns: {} };
+
+/**
+ * Rows for one statement as a table of its `with recursive` clause: each column is one bound value, however many rows there are.
+ * A bound value for every cell, or JSON that the database takes apart, costs several times what storing the rows does.
+ * There is at least one row; the table's column `place` counts from 0.
+ */
+export function rowsOf(dialect: Store['dialect'], name: string, own: Columns, shared = NOTHING_SHARED): SQL {
+  const chunks: SQLChunk[] = [];
+  const write = (text: string) => void chunks.push(new StringChunk(text));
+  const bind = (value: unknown) => void chunks.push(sql.param(value));
+  const names = [...Object.keys(own), ...Object.keys(shared.columns)];
+  const count = Object.values(own)[0]?.cells.length ?? 0;
+  const rows = { name, names, own: Object.values(own), shared, count };
+  if (dialect === 'sqlite') writeBlobs(rows, write, bind);
+  else writeArrays(rows, write, bind);
+  return new SQL(chunks);
+}
+
+interface Rows {
+  readonly name: string;
+  readonly names: readonly string[];
+  readonly own: readonly Column[];
+  readonly shared: Shared;
+  readonly count: number;
+}
+type Write = (text: string) => void;
+type Bind = (value: unknown) => void;
+
+function writeArrays({ name, names, own, shared }: Rows, write: Write, bind: Bind): void {
+  write(`${name}(place, ${names.join(', ')}) as (select n - 1`);
+  for (const index of own.keys()) write(`, c${index}`);
+  for (const column of Object.values(shared.columns)) {
+    write(', (');
+    writeArray(column, write, bind);
+    write(')[shared + 1]');
+  }
+  write(' from unnest(');
+  for (const column of own) {
+    writeArray(column, write, bind);
+    write(', ');
+  }
+  writeArray({ type: 'integer', cells: shared.places }, write, bind);
+  write(`) with ordinality as given(${[...own.keys()].map((index) => `c${index}, `).join('')}shared, n))`);
+}
+
+const ARRAYS = {
+  integer: 'bigint[]',
+  thousandths: 'double precision[]',
+  real: 'double precision[]',
+  time: 'text[]',
+  text: 'text[]',
+} as const;
+
+function writeArray(column: Column, write: Write, bind: Bind): void {
+  bind(`{${membersOf(column).join(',')}}`);
+  write(`::${ARRAYS[column.type]}`);
+}
+
+function membersOf({ type, cells }: Column): readonly (string | number)[] {
+  if (type === 'text') return cells.map((cell) => (cell === null ? 'null' : quoted(cell)));
+  return type === 'time' ? cells.map((ms) => new Date(ms).toISOString()) : cells;
+}
+
+/** A member of an array literal of PostgreSQL. */
+const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+
+/** Columns stand in blobs, whose parts SQLite reaches in one step: in text it would count characters from the beginning. */
+function writeBlobs({ name, names, own, shared, count }: Rows, write: Write, bind: Bind): void {
+  const writeShared = (at: string) => {
+    if (shared.places.length === 0) write('0');
+    else writePart(digitsOf(shared.places), 'integer', at, write, bind);
+  };
+  write(`${name}_places(place, shared) as (select 0, `);
+  writeShared('0');
+  write(' union all select place + 1, ');
+  writeShared('(place + 1)');
+  write(` from ${name}_places where place < ${count - 1}), ${name}(place, ${names.join(', ')}) as (select place`);
+  for (const column of own) {
+    write(', ');
+    writeCell(column, 'place', write, bind);
+  }
+  for (const column of Object.values(shared.columns)) {
+    write(', ');
+    writeCell(column, 'shared', write, bind);
+  }
+  write(` from ${name}_places)`);
+}
+
+function writeCell(column: Column, at: string, write: Write, bind: Bind): void {
+  const { type, cells } = column;
+  const [first = null] = cells;
+  if (type !== 'time' && cells.every((cell) => cell === first)) bind(first);
+  else if (type === 'text') writeTexts(cells, at, write, bind);
+  else if (type === 'time') writePart(timesIn(cells), 'text', at, write, bind);
+  else if (type === 'real') writePart(padded(cells.map(String)), 'real', at, write, bind);
+  else if (type === 'integer') writePart(digitsOf(cells), 'integer', at, write, bind);
+  else {
+    writePart(digitsOf(cells.map((cell) => Math.round(cell * 1_000))), 'integer', at, write, bind);
+    write(' / 1000.0');
+  }
+}
+
+/** Texts of any length: where each begins, and its size in bytes. One that begins nowhere is null. */
+function writeTexts(cells: readonly (string | null)[], at: string, write: Write, bind: Bind): void {
+  const sizes = cells.map((cell) => (cell === null ? 0 : Buffer.byteLength(cell)));
+  const starts: number[] = [];
+  let next = 1;
+  for (const [place, size] of sizes.entries()) {
+    starts.push(cells[place] === null ? 0 : next);
+    next += size;
+  }
+  write('cast(substr(');
+  // Not even one byte would be null.
+  bind(Buffer.from(`${cells.join('')} `));
+  write(', nullif(');
+  writePart(digitsOf(starts), 'integer', at, write, bind);
+  write(', 0), ');
+  writePart(digitsOf(sizes), 'integer', at, write, bind);
+  write(') as text)');
+}
+
+/** Cells of one width, one after the other. */
+interface Cells {
+  readonly width: number;
+  readonly bytes: Buffer;
+}
+
+function writePart({ width, bytes }: Cells, type: string, at: string, write: Write, bind: Bind): void {
+  write('cast(substr(');
+  bind(bytes);
+  write(`, ${at} * ${width} + 1, ${width}) as ${type})`);
+}
+
+const ZERO = 48;
+
+function digitsOf(cells: readonly number[]): Cells {
+  let most = 0;
+  for (const cell of cells) if (cell > most) most = cell;
+  const width = String(most).length;
+  const bytes = Buffer.allocUnsafe(cells.length * width);
+  let end = 0;
+  for (const cell of cells) {
+    end += width;
+    writeDigits(bytes, end, width, cell);
+  }
+  return { width, bytes };
+}
+
+/** With zeros before it. Above 2³¹ the parts of a number are written one by one, which keeps the others whole numbers to the machine. */
+function writeDigits(bytes: Buffer, end: number, width: number, value: number): void {
+  if (width > 9) {
+    const high = Math.floor(value / 1e9);
+    writeDigits(bytes, end - 9, width - 9, high);
+    return writeDigits(bytes, end, 9, value - high * 1e9);
+  }
+  let rest = value | 0;
+  for (let at = end - 1; at >= end - width; at--) {
+    const next = (rest / 10) | 0;
+    bytes[at] = ZERO + rest - next * 10;
+    rest = next;
+  }
+}
+
+function padded(cells: readonly string[]): Cells {
+  const width = cells.reduce((most, { length }) => Math.max(most, length), 0);
+  return { width, bytes: Buffer.from(cells.map((cell) => cell.padEnd(width)).join(''), 'latin1') };
+}
+
+const TIME_WIDTH = '2026-01-01T00:00:00.000Z'.length;
+const UNTIL_MS = '2026-01-01T00:00:00.'.length;
+
+/** Most times are of the same second as the one before. */
+function timesIn(times: readonly number[]): Cells {
+  const bytes = Buffer.allocUnsafe(times.length * TIME_WIDTH);
+  let second = Number.NaN;
+  let known = 0;
+  let at = 0;
+  for (const ms of times) {
+    const rest = ms % 1_000;
+    if (ms - rest === second) {
+      bytes.copyWithin(at, known, known + TIME_WIDTH);
+      writeDigits(bytes, at + UNTIL_MS + 3, 3, rest);
+    } else {
+      bytes.write(new Date(ms).toISOString(), at, 'latin1');
+      second = ms - rest;
+    }
+    known = at;
+    at += TIME_WIDTH;
+  }
+  return { width: TIME_WIDTH, bytes };
+}
