@@ -61,7 +61,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const policy = dialPolicy(options.env);
   const sources = createSourcePool(policy, keyring);
   const working = new Set<Promise<void>>();
-  const closing = Promise.withResolvers<void>();
+  const closing = new AbortController();
   let model: Promise<GuardModel | undefined> | undefined;
   const app: App = {
     ...options,
@@ -82,9 +82,9 @@ export async function createApp(options: AppOptions): Promise<App> {
       const watched = work.finally(() => working.delete(watched));
       working.add(watched);
     },
-    sleep: (ms) => Promise.race([Bun.sleep(ms), closing.promise]),
+    sleep: (ms) => sleepUntil(ms, closing.signal),
     async close() {
-      closing.resolve();
+      closing.abort();
       await app.countries.close();
       await model?.then((opened) => opened?.close());
       await Promise.allSettled(working);
@@ -116,4 +116,18 @@ async function openKeyring({ env, store }: AppOptions): Promise<Keyring> {
     return opened;
   });
   return createKeyring(env.SVC_ENCRYPTION_KEY, Buffer.from(plain, 'hex'));
+}
+
+/** Leaves nothing behind: a race with a promise that lives as long as the program would, each time. */
+function sleepUntil(ms: number, end: AbortSignal): Promise<void> {
+  if (end.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const finish = () => {
+    clearTimeout(timer);
+    end.removeEventListener('abort', finish);
+    resolve();
+  };
+  const timer = setTimeout(finish, ms);
+  end.addEventListener('abort', finish, { once: true });
+  return promise;
 }
