@@ -1,11 +1,11 @@
 import type { Log } from '#core/log.ts';
 import { Stop } from '#core/sources/stop.ts';
-import { createTimeouts } from '#core/sources/timeouts.ts';
 import type { Caller } from './auth/scheme.ts';
+import { bodyOf } from './large-body.ts';
 import type { ResultCache } from './cache.ts';
 import { CallerGone, type CallContext, callTool, readResource } from './call.ts';
 import { type Era, eraOf, clientName } from './era.ts';
-import { LIST_MEMBER, type ListMethod, pageAt } from './lists.ts';
+import { LIST_MEMBER, type ListMethod, type Page, pageAt } from './lists.ts';
 import { complete, getPrompt } from './prompt.ts';
 import {
   BATCH_VERSIONS,
@@ -13,6 +13,8 @@ import {
   HEADERLESS_VERSION,
   LEGACY_VERSIONS,
   type Members,
+  RESULT_TAIL,
+  resultHead,
   resultText,
   RPC,
   RpcError,
@@ -29,7 +31,7 @@ import type { Streams } from './streams.ts';
 import { tell, type Told } from './tell.ts';
 import type { Usage } from './usage.ts';
 import type { RateLimits } from './rate-limit.ts';
-import { createWatch, type Observe } from './watch.ts';
+import { createWatch, type Observe, type Watch } from './watch.ts';
 
 export interface DispatchOptions {
   readonly sources: Sources;
@@ -50,11 +52,21 @@ export interface Exchange {
   readonly request: Request;
   readonly registry: Registry;
   readonly caller: Caller;
-  /** Of the peer, read when it is wanted. */
+  /** Of the caller, read when it is wanted. */
   readonly address: () => string;
+  readonly peer: Peer;
+}
+
+/** The other end of the connection that a request came over. */
+export interface Peer {
+  /** Number of the listener that took it; 0: none. */
   readonly listener: number;
-  /** Is called before a stream that answers ends. */
-  readonly ending?: () => void;
+  /** As the socket knows it. */
+  address(): string;
+  /** From now on it may wait in silence. */
+  hold(): void;
+  /** Once for every hold: its connection may idle out again. */
+  release(): void;
 }
 
 export interface Dispatch {
@@ -69,12 +81,14 @@ export interface Dispatch {
 const SESSION = 'Mcp-Session-Id';
 const BATCH = 50;
 
-type Handler = (params: Members, context: CallContext) => string | Promise<string>;
+/** The members of a result. */
+type Handler = (params: Members, context: CallContext) => string | Page | Promise<string>;
+/** A JSON-RPC response, as text or in bytes; null when there is none to give. */
+type Answer = string | Blob | null;
 const list =
   (method: ListMethod): Handler =>
   ({ cursor }, { registry }) => {
-    const page = cursor === undefined ? registry.lists[method].pages[0] : pageOf(registry, method, cursor);
-    return page ?? '';
+    return (cursor === undefined ? registry.lists[method].pages[0] : pageOf(registry, method, cursor)) ?? '';
   };
 const LISTS = Object.fromEntries((Object.keys(LIST_MEMBER) as ListMethod[]).map((method) => [method, list(method)]));
 const BOTH: Readonly<Record<string, Handler>> = {
@@ -98,53 +112,68 @@ interface Ask extends Partial<Told> {
 }
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { sessions, streams, running, now } = options;
-  const timeouts = createTimeouts();
+  const { sources, sessions, streams, usage, cache, limits, observe, log, running, now } = options;
 
-  const call = async (message: RpcMessage, handler: Handler, { exchange, era, session, report, left }: Ask) => {
+  /** Throws for a caller of the stateless revision, whose reply has the status of its error. */
+  const call = async (message: RpcMessage & { id: RpcId }, handler: Handler, ask: Ask): Promise<Answer> => {
+    const { exchange, era, session, report = null, left } = ask;
+    const { registry, caller } = exchange;
     const watch = createWatch(message, exchange, era, session);
-    const stop = new Stop();
-    const onLeave = () => stop.abort();
-    const hearing = timeouts.add(HEAR_MS, () => hearLeaving(exchange.request, onLeave));
-    left?.addEventListener('abort', onLeave);
-    running.add(stop);
-    if (session !== null && message.id !== undefined) session.running.set(stop, message.id);
+    const signal = new Call(watch);
+    running.add(signal);
+    if (!is_hearing) hearSoon();
+    left?.addEventListener('abort', () => signal.abort());
+    session?.running.set(signal, message.id);
     try {
+      const { modern } = era;
       const client = era.modern ? era.client : (session?.client ?? '');
-      const { registry, caller } = exchange;
       const { token_prefix } = caller;
-      const context = { registry, signal: stop, modern: era.modern, client, token_prefix, watch, report: report ?? null };
-      return await handler(message.params, { ...options, ...context });
+      const given = { registry, sources, usage, cache, log, now, signal, modern, client, token_prefix, limits, watch, report };
+      const members = handler(message.params, given);
+      const head = `${resultHead(message.id)}${modern ? modernHead(message.method, registry, now()) : ''}`;
+      return within(head, members instanceof Promise ? await members : members);
     } catch (error) {
       watch.error = error;
-      throw error;
+      if (era.modern) throw error;
+      return toText(message.id, error);
     } finally {
-      options.observe(watch);
-      hearing.clear();
-      running.delete(stop);
-      session?.running.delete(stop);
+      observe(watch);
+      signal.end();
+      running.delete(signal);
+      session?.running.delete(signal);
     }
   };
+  /** One timer for all: it looks through the calls that run, as long as any does. */
+  let is_hearing = false;
+  const hearSoon = () => {
+    is_hearing = true;
+    setTimeout(hear, HEAR_MS).unref();
+  };
+  const hear = () => {
+    is_hearing = false;
+    const begun = performance.now() - HEAR_MS;
+    // In the order of their beginning.
+    for (const signal of running) {
+      if (!(signal instanceof Call) || signal.watch.started > begun) break;
+      signal.hear();
+    }
+    if (running.size > 0) hearSoon();
+  };
 
-  const modern = async (message: RpcMessage & { id: RpcId }, exchange: Exchange, era: Era): Promise<Response> => {
+  const modern = (message: RpcMessage & { id: RpcId }, exchange: Exchange, era: Era) => {
     const { method, params, id } = message;
-    const { pieces } = exchange.registry;
-    if (method === 'subscriptions/listen') return streams.listen(id, params, pieces.server_info, exchange);
+    if (method === 'subscriptions/listen') return streams.listen(id, params, exchange.registry.pieces.server_info, exchange);
     const handler = Object.hasOwn(MODERN, method) ? MODERN[method] : undefined;
     if (handler === undefined) throw unknownMethod(404);
-    const answer = async (told: Partial<Told>) => {
-      const members = await call(message, handler, { exchange, era, session: null, ...told });
-      if (method === 'server/discover') return resultText(id, members);
-      return resultText(id, `${pieces.modern}${lifetime(method, exchange.registry, now())},${members}`);
-    };
     const wishes = wishesOf(method, params, exchange.request.headers, null);
-    if (wishes === null) return reply(await answer({}));
-    return tell(wishes, calledName(params), (told) => answer(told).catch(toText(id)), exchange.ending);
+    const ask = { exchange, era, session: null };
+    if (wishes === null) return call(message, handler, ask);
+    const answer = (told: Told) => call(message, handler, { ...ask, ...told }).catch((error: unknown) => toText(id, error));
+    return tell(wishes, calledName(params), (told) => answer(told).then(textOf));
   };
 
   /** A response text in place of the error that a call ended with. */
-  const toText = (id: RpcId) => (error: unknown) =>
-    error instanceof CallerGone ? null : errorText(id, toRpcError(error, options.log));
+  const toText = (id: RpcId, error: unknown) => (error instanceof CallerGone ? null : errorText(id, toRpcError(error, log)));
 
   const initialize = ({ id, params }: RpcMessage & { id: RpcId }, exchange: Exchange): Response => {
     const asked = params['protocolVersion'];
@@ -154,24 +183,24 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return reply(resultText(id, greeting(exchange.registry, version)), 200, { [SESSION]: session.id });
   };
 
-  /** The text of a legacy response; null when there is none to give. */
-  const legacy = async (message: RpcMessage, ask: Ask): Promise<string | null> => {
-    const { id, method, params } = message;
-    const { session } = ask;
-    if (id === undefined) {
+  /** Never throws: an error is an answer like others. */
+  const legacy = (message: RpcMessage, ask: Ask): Answer | Promise<Answer> => {
+    const { method, params } = message;
+    const { session, exchange } = ask;
+    if (!hasId(message)) {
       if (method === 'notifications/cancelled') {
         for (const [controller, running] of session?.running ?? []) if (running === params['requestId']) controller.abort();
       }
       return null;
     }
+    const handler = Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
+    if (handler !== undefined) return call(message, handler, ask);
     try {
-      const handler = Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
-      const members =
-        handler === undefined ? sessionMethod(method, params, session, ask.exchange.registry) : await call(message, handler, ask);
+      const members = sessionMethod(method, params, session, exchange.registry);
       if (members === null) throw unknownMethod(200);
-      return resultText(id, members);
+      return resultText(message.id, members);
     } catch (error) {
-      return toText(id)(error);
+      return toText(message.id, error);
     }
   };
 
@@ -188,7 +217,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       body.map(async (item) => {
         try {
           const message = toMessage(item);
-          return message === null ? null : await legacy(message, { exchange, era, session });
+          return message === null ? null : await textOf(await legacy(message, { exchange, era, session }));
         } catch (error) {
           // The rest of the batch runs, so the rest of the answers is given.
           return errorText(idOf(item), toRpcError(error, options.log));
@@ -199,23 +228,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return texts.length === 0 ? accepted() : reply(`[${texts.join(',')}]`);
   };
 
-  const one = async (message: RpcMessage, exchange: Exchange): Promise<Response> => {
-    const era = eraOf(message, exchange.request.headers);
-    if (era.modern) return hasId(message) ? modern(message, exchange, era) : accepted();
+  const one = (message: RpcMessage, exchange: Exchange): Answer | Response | Promise<Answer | Response> => {
+    const { headers } = exchange.request;
+    const era = eraOf(message, headers);
+    if (era.modern) return hasId(message) ? modern(message, exchange, era) : null;
     if (hasId(message) && message.method === 'initialize') return initialize(message, exchange);
     const session = sessionOf(exchange, sessions);
-    const { headers } = exchange.request;
+    const ask = { exchange, era, session };
     const wishes = hasId(message) ? wishesOf(message.method, message.params, headers, session?.log_level ?? null) : null;
-    if (wishes !== null) {
-      return tell(
-        wishes,
-        calledName(message.params),
-        (told) => legacy(message, { exchange, era, session, ...told }),
-        exchange.ending,
-      );
-    }
-    const text = await legacy(message, { exchange, era, session });
-    return text === null ? accepted() : reply(text);
+    if (wishes === null) return legacy(message, ask);
+    return tell(wishes, calledName(message.params), async (told) => textOf(await legacy(message, { ...ask, ...told })));
   };
 
   return {
@@ -223,7 +245,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       try {
         if (Array.isArray(body)) return await batch(body, exchange);
         const message = toMessage(body);
-        return message === null ? accepted() : await one(message, exchange);
+        if (message === null) return accepted();
+        const answer = await one(message, exchange);
+        if (typeof answer === 'string') return reply(answer);
+        return answer === null ? accepted() : answer instanceof Response ? answer : reply(answer);
       } catch (error) {
         if (error instanceof CallerGone) return accepted();
         const rpc = toRpcError(error, options.log);
@@ -234,7 +259,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       try {
         const session = sessionOf(exchange, sessions);
         if (session === null) return notAllowed();
-        return streams.attach(session, exchange.listener);
+        return streams.attach(session, exchange.peer);
       } catch (error) {
         const rpc = toRpcError(error, options.log);
         return reply(errorText(null, rpc), rpc.http_status);
@@ -265,25 +290,55 @@ function sessionOf({ request, caller }: Exchange, sessions: Sessions): Session |
   return session;
 }
 
-function pageOf(registry: Registry, method: ListMethod, cursor: unknown): string {
+function pageOf(registry: Registry, method: ListMethod, cursor: unknown): Page {
   const page = typeof cursor === 'string' ? pageAt(registry.lists[method], cursor, registry.edition) : null;
   if (page !== null) return page;
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or the server was deployed since. Begin with the first page.');
 }
 
-/** Only a call that runs for so long asks to hear when its caller leaves: the signal of a request costs more than a microsecond. */
-const HEAR_MS = 25;
+/** A call that runs. Hardly any is stopped, or takes so long that its caller might leave. */
+class Call extends Stop {
+  readonly watch: Watch;
+  #is_heard = false;
 
-function hearLeaving({ signal }: Request, onLeave: () => void): void {
-  if (signal.aborted) onLeave();
-  else signal.addEventListener('abort', onLeave, { once: true });
+  constructor(watch: Watch) {
+    super();
+    this.watch = watch;
+  }
+
+  /** From now on the call ends when its caller leaves, who may wait for it in silence. */
+  hear(): void {
+    if (this.#is_heard) return;
+    this.#is_heard = true;
+    const { request, peer } = this.watch.exchange;
+    peer.hold();
+    if (request.signal.aborted) this.abort();
+    else request.signal.addEventListener('abort', () => this.abort(), { once: true });
+  }
+
+  end(): void {
+    if (this.#is_heard) this.watch.exchange.peer.release();
+  }
 }
 
+/** Only a call that has run for so long asks to hear when its caller leaves: the signal of a request costs more than a microsecond. */
+const HEAR_MS = 25;
+
+/** The first members of every result of the stateless revision. `server/discover` says them by itself. */
+const modernHead = (method: string, registry: Registry, now: number): string =>
+  method === 'server/discover' ? '' : `${registry.pieces.modern}${lifetime(method, registry, now)},`;
+
+const within = (head: string, members: string | Page): string | Blob =>
+  typeof members === 'string' ? `${head}${members}${RESULT_TAIL}` : members.within(head, RESULT_TAIL);
+const textOf = (answer: Answer): string | null | Promise<string> => (answer instanceof Blob ? answer.text() : answer);
+
 const JSON_HEADERS = { 'content-type': 'application/json' };
-const JSON_OK = { status: 200, headers: JSON_HEADERS };
+const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
 /** An answer of the MCP endpoint. */
-export const reply = (text: string, status = 200, headers?: Readonly<Record<string, string>>): Response =>
-  new Response(text, status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } });
+export function reply(answer: string | Blob, status = 200, headers?: Readonly<Record<string, string>>): Response {
+  const init = status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } };
+  return new Response(typeof answer === 'string' ? bodyOf(answer) : answer, init);
+}
 
 const accepted = () => new Response(null, { status: 202 });
 const notAllowed = () =>

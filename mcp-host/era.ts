@@ -22,11 +22,12 @@ export function eraOf(message: RpcMessage, headers: Headers): Era {
   const claimed = meta[META.version];
   if (id !== undefined || typeof claimed !== 'string') checkEnvelope(meta);
   if (version !== null && version !== claimed) throw mismatch(HEADERS.version, 'differs from the version in the body’s _meta');
-  checkMethod(method, headers);
+  const named = header(headers, HEADERS.method);
+  if (named !== null && named !== method) throw mismatch(HEADERS.method, 'differs from the body’s method');
   if (claimed !== MODERN_VERSION) throw unsupported(String(claimed));
   if (id !== undefined) {
     if (version === null) throw mismatch(HEADERS.version, 'is missing');
-    if (header(headers, HEADERS.method) === null) throw mismatch(HEADERS.method, 'is missing');
+    if (named === null) throw mismatch(HEADERS.method, 'is missing');
     checkName(method, params, headers);
   }
   return { modern: true, client: clientName(meta[META.client]) };
@@ -43,18 +44,12 @@ function withoutEnvelope({ method, id }: RpcMessage, meta: Members, version: str
 }
 
 function checkEnvelope(meta: Members): void {
-  const faults = [
-    ...(typeof meta[META.version] === 'string' ? [] : [META.version]),
-    ...(isMembers(meta[META.capabilities]) ? [] : [META.capabilities]),
-    ...(meta[META.client] === undefined || isMembers(meta[META.client]) ? [] : [META.client]),
-  ];
+  const faults: string[] = [];
+  if (typeof meta[META.version] !== 'string') faults.push(META.version);
+  if (!isMembers(meta[META.capabilities])) faults.push(META.capabilities);
+  if (meta[META.client] !== undefined && !isMembers(meta[META.client])) faults.push(META.client);
   if (faults.length === 0) return;
   throw new RpcError(RPC.invalid_params, `_meta lacks, or has in a wrong form: ${faults.join(', ')}.`, { http_status: 400 });
-}
-
-function checkMethod(method: string, headers: Headers): void {
-  const named = header(headers, HEADERS.method);
-  if (named !== null && named !== method) throw mismatch(HEADERS.method, 'differs from the body’s method');
 }
 
 /** What `Mcp-Name` says for a message, in plain text; null when it has none. */

@@ -1,8 +1,8 @@
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { reply } from './dispatch.ts';
+import { type Peer, reply } from './dispatch.ts';
 import { errorText, RPC, RpcError } from './protocol.ts';
-import type { HostFetch } from './transports/http.ts';
+import { type HostFetch, MCP_PATH } from './transports/http.ts';
 import { BODY_LIMIT } from './transports/body.ts';
 
 export interface Address {
@@ -42,6 +42,34 @@ interface Open {
   readonly server: Bun.Server<undefined>;
 }
 
+/** A timeout stays with the connection, so that it is put back for the next request. */
+class SocketPeer implements Peer {
+  readonly listener: number;
+  readonly #server: Bun.Server<undefined>;
+  readonly #request: Request;
+  readonly #idle_seconds: number;
+  #holds = 0;
+
+  constructor(server: Bun.Server<undefined>, request: Request, listener: number, idle_seconds: number) {
+    this.listener = listener;
+    this.#server = server;
+    this.#request = request;
+    this.#idle_seconds = idle_seconds;
+  }
+
+  address(): string {
+    return this.#server.requestIP(this.#request)?.address ?? '';
+  }
+
+  hold(): void {
+    if (this.#holds++ === 0) this.#server.timeout(this.#request, 0);
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#server.timeout(this.#request, this.#idle_seconds);
+  }
+}
+
 export function createListener(options: ListenerOptions): Listener {
   const { fetch, endStreams, prepared_ms = 60_000, in_place_ms = 6_000, grace_ms = 10_000, idle_seconds = 30 } = options;
   let counter = 0;
@@ -69,20 +97,10 @@ export function createListener(options: ListenerOptions): Listener {
         },
         // Beyond our own limit, so that our own answer names it.
         maxRequestBodySize: 2 * BODY_LIMIT,
-        fetch(request, server) {
-          const answered = fetch(
-            request,
-            number,
-            () => server.requestIP(request)?.address ?? '',
-            () => server.timeout(request, 0),
-            () => server.timeout(request, idle_seconds),
-          );
-          if (answered instanceof Response) return answered;
-          // A timeout stays with the connection: the next request on it has the usual one again.
-          return answered.then((response) => {
-            server.timeout(request, isEventStream(response) ? 0 : idle_seconds);
-            return response;
-          });
+        fetch: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds)),
+        // The path of nearly all requests, which need not be read out of their URL then.
+        routes: {
+          [MCP_PATH]: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds), MCP_PATH),
         },
       });
       return { address, number, server };
@@ -204,10 +222,6 @@ export const NO_LISTENER: Listener = {
   current: () => null,
   close: () => Promise.resolve(),
 };
-
-/** An answer in one piece may have the type too. */
-const isEventStream = ({ headers }: Response): boolean =>
-  headers.get('content-type') === 'text/event-stream' && !headers.has('content-length');
 
 const sameAddress = (a: Address, b: Address): boolean => a.host === b.host && a.port === b.port;
 

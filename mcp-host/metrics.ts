@@ -52,7 +52,8 @@ const NAMED: Readonly<Record<string, (registry: Registry, name: string) => boole
 };
 
 export function createMetrics({ sources, limits, state }: MetricsOptions): Metrics {
-  let operations = new Map<string, Operation>();
+  /** By the name of the tool or prompt: few of each. */
+  let operations = new Map<string, Operation[]>();
   const databases = new Map<string, Buckets>();
   const ended = new Map<string, Buckets>();
   const faults = new Map<string, number>();
@@ -67,14 +68,9 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
       const name = typeof given === 'string' && NAMED[method]?.(exchange.registry, given) === true ? given : '';
       const version = era.modern ? MODERN_VERSION : (watch.session?.version ?? '');
       const error = errorType(watch);
-      const transport = exchange.listener === 0 ? 'pipe' : 'tcp';
-      const key = `${method} ${name} ${version} ${error} ${transport}`;
-      let operation = operations.get(key);
-      if (operation === undefined) {
-        operation = { method, name, version, error, transport, buckets: createBuckets() };
-        operations.set(key, operation);
-      }
-      observe(operation.buckets, (performance.now() - watch.started) / 1_000);
+      const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
+      const { buckets } = operationOf(operations, method, name, version, error, transport);
+      observe(buckets, (performance.now() - watch.started) / 1_000);
       if (watch.fault !== null) faults.set(watch.fault, (faults.get(watch.fault) ?? 0) + 1);
       if (connection === null || query_to === 0) return;
       let database = databases.get(connection.db_type);
@@ -88,14 +84,10 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
     },
     refuse: (status) => void refusals.set(status, (refusals.get(status) ?? 0) + 1),
     use(registry) {
-      const kept = new Map<string, Operation>();
-      for (const operation of operations.values()) {
-        const { method, version, error, transport, buckets } = operation;
-        const name = operation.name === '' || NAMED[method]?.(registry, operation.name) === true ? operation.name : REMOVED;
-        const key = `${method} ${name} ${version} ${error} ${transport}`;
-        const found = kept.get(key);
-        if (found === undefined) kept.set(key, { ...operation, name });
-        else addBuckets(found.buckets, buckets);
+      const kept = new Map<string, Operation[]>();
+      for (const { method, name, version, error, transport, buckets } of [...operations.values()].flat()) {
+        const known = name === '' || NAMED[method]?.(registry, name) === true ? name : REMOVED;
+        addBuckets(operationOf(kept, method, known, version, error, transport).buckets, buckets);
       }
       operations = kept;
     },
@@ -111,7 +103,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
         histogram(
           'mcp_server_operation_duration_seconds',
           'Requests of MCP clients, by method and tool.',
-          [...operations.values()].map(({ method, name, version, error, transport, buckets }) => [
+          [...operations.values()].flat().map(({ method, name, version, error, transport, buckets }) => [
             {
               mcp_method_name: method,
               ...(name !== '' && { [method === 'prompts/get' ? 'gen_ai_prompt_name' : 'gen_ai_tool_name']: name }),
@@ -219,6 +211,25 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
       ].join('');
     },
   };
+}
+
+/** The operation with these labels, which is new when none has them. */
+function operationOf(
+  operations: Map<string, Operation[]>,
+  method: string,
+  name: string,
+  version: string,
+  error: string,
+  transport: string,
+): Operation {
+  let named = operations.get(name);
+  if (named === undefined) operations.set(name, (named = []));
+  for (const one of named) {
+    if (one.method === method && one.version === version && one.error === error && one.transport === transport) return one;
+  }
+  const operation = { method, name, version, error, transport, buckets: createBuckets() };
+  named.push(operation);
+  return operation;
 }
 
 /** `error.type` of the MCP conventions: `tool_error` when the result says so, else the code of the error. */

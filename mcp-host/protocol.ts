@@ -70,8 +70,11 @@ export function toMessage(value: unknown): RpcMessage | null {
 
 const invalidRequest = (message: string) => new RpcError(RPC.invalid_request, message, { http_status: 400 });
 
-/** The members of a result, or of an error, as the text of a JSON-RPC response. */
-export const resultText = (id: RpcId, members: string): string =>
-  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${members}}}`;
+/** What stands around the members of a result in a JSON-RPC response, without those of its beginning. */
+export const resultHead = (id: RpcId): string =>
+  `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":{`;
+export const RESULT_TAIL = '}}';
+/** A JSON-RPC response as text. */
+export const resultText = (id: RpcId, members: string): string => `${resultHead(id)}${members}${RESULT_TAIL}`;
 export const errorText = (id: RpcId | null, { code, message, data }: RpcError): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } });

@@ -143,13 +143,15 @@ const HOLDS: Readonly<Record<string, boolean>> = {
 /** Changes seldom come alone: lists that just changed are not to be kept, later for a tenth of the time they have stood. */
 const SETTLING_MS = 10_000;
 const LONGEST_MS = 60_000;
+/** The time is told in steps, so that a list is answered with the same bytes for a while. */
+const STEP_MS = 1_000;
 
 /** The members that say how long a result holds, with a comma before them; empty for results that are not to be kept. */
 export function lifetime(method: string, { pieces, since }: Registry, now: number): string {
   const holds = HOLDS[method];
   if (holds === undefined) return '';
   const age = now - since;
-  const ttl = !holds || age < SETTLING_MS ? 0 : Math.min(Math.floor(age / 10), LONGEST_MS);
+  const ttl = !holds || age < SETTLING_MS ? 0 : Math.min(Math.floor(age / 10 / STEP_MS) * STEP_MS, LONGEST_MS);
   return `,"ttlMs":${ttl},"cacheScope":"${pieces.cache_scope}"`;
 }
 

@@ -1,4 +1,5 @@
 import { type ListKind, LIST_KINDS } from './registry.ts';
+import type { Peer } from './dispatch.ts';
 import { META, type Members, RPC, type RpcId, RpcError } from './protocol.ts';
 import { SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
 import type { Session } from './sessions.ts';
@@ -19,7 +20,7 @@ const encoder = new TextEncoder();
 /** The long-lived event streams of the host: legacy GET streams and `subscriptions/listen`. */
 export interface Streams {
   /** The GET stream of a session; a newer one takes the place of an older one, which ends. */
-  attach(session: Session, listener: number): Response;
+  attach(session: Session, peer: Reader): Response;
   /** @throws RpcError for a filter that cannot be read. */
   listen(id: RpcId, params: Members, server_info: string, by: Opener): Response;
   /**
@@ -41,11 +42,13 @@ export interface Streams {
 
 type IsUpdated = (uri: string) => boolean;
 
-/** Who has a stream, and over which listener. */
+/** Who has a stream, and the connection that carries it. */
 interface Opener {
   readonly caller: { readonly owner: string };
-  readonly listener: number;
+  readonly peer: Reader;
 }
+/** It reads in silence until the stream ends. */
+type Reader = Pick<Peer, 'listener' | 'hold' | 'release'>;
 
 interface Stream {
   readonly listener: number;
@@ -78,7 +81,7 @@ interface Script {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { listener, caller: { owner } }: Opener,
+  { peer, caller: { owner } }: Opener,
   { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
   open: Set<Stream>,
 ): Stream {
@@ -89,7 +92,7 @@ function createStream(
   };
   const send = (message: string) => write(eventOf(message));
   const stream: Stream = {
-    listener,
+    listener: peer.listener,
     owner,
     send,
     notify(kind) {
@@ -107,6 +110,7 @@ function createStream(
     },
     dispose() {
       open.delete(stream);
+      peer.release();
       closed?.(stream);
     },
   };
@@ -127,6 +131,7 @@ export function createStreams(): Streams {
 
   const start = (by: Opener, script: Script): Response => {
     if (open.size >= LIMIT) throw new RpcError(RPC.server, 'Too many streams are open. Try again later.', { http_status: 503 });
+    by.peer.hold();
     let stream: Stream | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -139,14 +144,14 @@ export function createStreams(): Streams {
 
   const current = new WeakMap<Session, Stream>();
   return {
-    attach(session, listener) {
+    attach(session, peer) {
       current.get(session)?.end();
       const missed = [...session.missed];
       session.missed.clear();
       const missed_uris = new Set(session.missed_uris);
       session.missed_uris.clear();
       return start(
-        { caller: session, listener },
+        { caller: session, peer },
         {
           kinds: LIST_KINDS,
           uris: session.subscribed,

@@ -13,14 +13,9 @@ const encoder = new TextEncoder();
 
 /**
  * Answers with events: what the call tells, then its response. @param name of what is called. @param answer the text of the
- * response, null when there is none to give; never rejects. @param ending is called before a stream ends.
+ * response, null when there is none to give; never rejects.
  */
-export async function tell(
-  wishes: Wishes,
-  name: string,
-  answer: (told: Told) => Promise<string | null>,
-  ending?: () => void,
-): Promise<Response> {
+export async function tell(wishes: Wishes, name: string, answer: (told: Told) => Promise<string | null>): Promise<Response> {
   const left = new AbortController();
   let text = '';
   let stream: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -29,9 +24,7 @@ export async function tell(
     if (stream === null || left.signal.aborted) return;
     if (text !== '') stream.enqueue(encoder.encode(text));
     text = '';
-    if (!ended) return;
-    ending?.();
-    stream.close();
+    if (ended) stream.close();
   };
   const send = (message: string) => {
     text += eventOf(message);

@@ -125,7 +125,8 @@ export function createRecorder(options: { endpoint: string; id: string; service:
 
 function attributesOf({ message, exchange, era, session, wait_ms }: Watch, known: string | null, type: string): Attributes {
   const { method, params, id } = message;
-  const { listener, address } = exchange;
+  const { address } = exchange;
+  const { listener } = exchange.peer;
   const is_tool = method === 'tools/call';
   const uri = method === 'resources/read' ? params['uri'] : undefined;
   const version = era.modern ? MODERN_VERSION : session?.version;

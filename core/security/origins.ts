@@ -17,6 +17,25 @@ export function isHostAllowed(header: string, allowed: ReadonlySet<string>): boo
   return name !== null && (name.startsWith('[') || IPV4.test(name) || LOOPBACK.test(name) || allowed.has(name));
 }
 
+/** Hosts whose answer is remembered. */
+const REMEMBERED = 100;
+
+/** The same for every request: a client names the same Host in all of them. */
+export function createHostCheck(names: () => ReadonlySet<string>): (header: string) => boolean {
+  let allowed = names();
+  const remembered = new Map<string, boolean>();
+  return (header) => {
+    const current = names();
+    if (current !== allowed || remembered.size >= REMEMBERED) remembered.clear();
+    allowed = current;
+    const known = remembered.get(header);
+    if (known !== undefined) return known;
+    const is_allowed = isHostAllowed(header, current);
+    remembered.set(header, is_allowed);
+    return is_allowed;
+  };
+}
+
 /** The origin of a page that this very host served. */
 export function isSameOrigin(origin: string, host: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { LiveToken } from '#core/host-board.ts';
 import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
@@ -58,6 +57,9 @@ const AUTHORIZE_PATH = '/mcp/oauth/authorize';
 export const isAuthPath = (path: string): boolean =>
   TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path.startsWith('/.well-known/oauth-');
 
+const BEARER = 'Bearer ';
+const toCredential = (token: string): Credential => ({ token, digest: Bun.SHA256.hash(token, 'hex') });
+
 export function createAuth(options: AuthOptions): Auth {
   const { openSecret, log, now, public_url, local_url } = options;
   const resource = () => `${public_url ?? local_url()}/mcp`;
@@ -75,10 +77,11 @@ export function createAuth(options: AuthOptions): Auth {
   const checking = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
 
   /** A credential that nothing is remembered of. */
-  const check = (scheme: Scheme, token: string, digest: string, server: FrozenServer, address: string) => {
+  const check = (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
+    const { digest } = credential;
     const running = checking.get(digest);
     if (running?.server === server) return running.verdict;
-    const verdict = attempt(scheme, { token, digest }, server, address).finally(() => {
+    const verdict = attempt(scheme, credential, server, address).finally(() => {
       if (checking.get(digest)?.verdict === verdict) checking.delete(digest);
     });
     checking.set(digest, { server, verdict });
@@ -115,13 +118,16 @@ export function createAuth(options: AuthOptions): Auth {
       if (server.auth_type === 'none') return NOBODY;
       const header = request.headers.get('authorization');
       if (header === null) return toResponse(MISSING, true, server);
+      const scheme = schemes[server.auth_type];
+      // As nearly everybody writes it; what is remembered had the form of a token.
+      const known = header.startsWith(BEARER) ? scheme.recall(toCredential(header.slice(BEARER.length)), server) : null;
+      if (known !== null) return known;
       const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(header.trim())?.[1];
       if (token === undefined) return toResponse(INVALID, false, server);
-      const scheme = schemes[server.auth_type];
-      const digest = createHash('sha256').update(token).digest('hex');
-      const remembered = scheme.recall({ token, digest }, server);
+      const credential = toCredential(token);
+      const remembered = scheme.recall(credential, server);
       if (remembered !== null) return remembered;
-      return check(scheme, token, digest, server, address()).then((verdict) =>
+      return check(scheme, credential, server, address()).then((verdict) =>
         isCaller(verdict) ? verdict : toResponse(verdict, false, server),
       );
     },

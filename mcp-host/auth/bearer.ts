@@ -34,6 +34,7 @@ export interface BearerOptions {
 
 interface Entry {
   readonly token: LiveToken;
+  readonly caller: Caller;
   /** ms; on this host or, as far as the server told, on another. */
   used_at: number;
   reported_at: number;
@@ -68,7 +69,8 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     for (const token of next.tokens) {
       const known = before.get(token.id);
       const used_at = Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0);
-      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, used_at };
+      const caller = { owner: `${OWNER}${token.id}`, token_prefix: token.token_prefix };
+      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
       by_id.set(token.id, entry);
       if (!token.revoked) by_digest.set(token.digest, entry);
     }
@@ -82,7 +84,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     entry.used_at = now();
     entry.unreported = true;
     unsaved = true;
-    return { owner: `${OWNER}${entry.token.id}`, token_prefix: entry.token.token_prefix };
+    return entry.caller;
   };
   const isVerified = ({ digest }: Credential, { token }: Entry): boolean => verified.get(digest) === token.secret_hash.$sealed;
 

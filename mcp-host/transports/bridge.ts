@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/scheme.ts';
 import { readEvents } from '../control.ts';
-import { type Dispatch, idOf, reply } from '../dispatch.ts';
+import { type Dispatch, idOf, type Peer, reply } from '../dispatch.ts';
 import { decodedName } from '../era.ts';
 import { errorText, isMembers, META, RPC, RpcError, type RpcId } from '../protocol.ts';
 import type { Registry } from '../registry.ts';
@@ -36,6 +36,7 @@ const REOPEN_MS = 250;
 export function createBridge({ dispatch, serving, caller, address = '', listener, send }: BridgeOptions): Bridge {
   const end = new AbortController();
   const running = new Map<AbortController, RpcId>();
+  const peer: Peer = { listener, address: () => address, hold: () => undefined, release: () => undefined };
   let session: string | null = null;
 
   const exchange = async (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal: AbortSignal, body?: unknown) => {
@@ -51,7 +52,7 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
       registry,
       caller,
       address: () => address,
-      listener,
+      peer,
     };
     if (method === 'POST') return dispatch.post(context, body);
     return method === 'GET' ? dispatch.get(context) : dispatch.delete(context);

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Network } from '#core/env.ts';
 import { clientAddress } from '#core/security/client-address.ts';
-import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { createHostCheck, isOriginAllowed } from '#core/security/origins.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';
-import type { Dispatch } from '../dispatch.ts';
-import { reply } from '../dispatch.ts';
+import type { Caller } from '../auth/scheme.ts';
+import { type Dispatch, type Exchange, type Peer, reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
 import type { HostHealth } from '../health.ts';
 import type { Probes } from '../probes.ts';
@@ -32,51 +32,45 @@ export interface HttpOptions {
   readonly refused: (status: number) => void;
 }
 
-/**
- * @param listener number of the listener that took the request. @param address of the caller.
- * @param received is called once the whole request was read: from then on the caller may wait in silence.
- * @param ending is called before a stream that answers ends: its connection may idle out again.
- */
-export type HostFetch = (
-  request: Request,
-  listener: number,
-  address: () => string,
-  received?: () => void,
-  ending?: () => void,
-) => Promise<Response> | Response;
+/** @param path of the request, where it is known already. */
+export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise<Response> | Response;
+
+export const MCP_PATH = '/mcp';
 
 /** The routes of the host: `/mcp`, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
-  const { allowed_hosts, serving } = options;
-  return (request, listener, socket_address, received, ending) => {
-    const address = () => addressOf(request, socket_address(), options);
-    const path = pathOf(request.url);
-    const probed = options.probes(path, request);
+  const { probes, service_token, serving } = options;
+  const isServed = createHostCheck(options.allowed_hosts);
+  return (request, peer, path = pathOf(request.url)) => {
+    const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
-    const is_mcp = path === '/mcp' || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
+    const is_mcp = path === MCP_PATH || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
     if (!is_mcp && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
-    const host = request.headers.get('host') ?? new URL(request.url).host;
+    const { headers } = request;
+    const host = headers.get('host') ?? new URL(request.url).host;
     // Our own front port reaches us by a name that only it may know, such as that of a container.
-    if (!isHostAllowed(host, allowed_hosts()) && !isOurs(request, options.service_token))
+    if (!isServed(host) && !isOurs(request, service_token))
       return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
-    const cors_origins = 'idle' in now ? now.cors_origins : now.server.cors_origins;
-    const origin = request.headers.get('origin');
-    if (!isOriginAllowed(origin, host, cors_origins)) {
+    const origin = headers.get('origin');
+    if (!isOriginAllowed(origin, host, 'idle' in now ? now.cors_origins : now.server.cors_origins)) {
       return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
     }
     if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
+    const address = () => addressOf(request, peer.address(), options);
     const answered = is_mcp
-      ? answer(path, request, listener, now, address, options, received, ending)
+      ? answer({ path, request, peer, now, address }, options)
       : path === '/health'
         ? answerHealth(request, options)
         : answerAuth(path, request, now, address, options);
-    if (origin === null) return answered;
-    return answered.then((response) => {
-      setCors(response.headers, origin);
-      return response;
-    });
+    return origin === null ? answered : withCors(answered, origin);
   };
+}
+
+async function withCors(answered: Response | Promise<Response>, origin: string): Promise<Response> {
+  const response = await answered;
+  setCors(response.headers, origin);
+  return response;
 }
 
 /** Names, queues and figures are for who has the service token; everybody else learns whether the host is well. */
@@ -104,43 +98,52 @@ async function answerAuth(
 /** What a host is set to speak over standard input is not to be had over the network. */
 const SPEAKS_STDIO = 'This server speaks over standard input and output. Start it as a command: bun mcp-host/stdio.ts';
 
-async function answer(
-  path: string,
-  request: Request,
-  listener: number,
-  now: Serving,
-  address: () => string,
-  options: HttpOptions,
-  received?: () => void,
-  ending?: () => void,
-): Promise<Response> {
-  const { dispatch, auth, sse } = options;
+interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
+  readonly path: string;
+  readonly now: Serving;
+}
+
+function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
+  const { path, request, now, address } = asked;
   if ('idle' in now) {
     const error = new RpcError(RPC.server, now.idle);
     return reply(errorText(null, error), 503, { 'retry-after': '5' });
   }
   const { transport } = now.server;
   if (transport === 'stdio') return reply(errorText(null, new RpcError(RPC.server, SPEAKS_STDIO)), 404);
-  const sse_method = Object.hasOwn(SSE_METHODS, path) ? SSE_METHODS[path] : undefined;
-  if (sse_method !== undefined && transport !== 'sse') return reply('{"error":"not_found"}', 404);
-  const checked = auth.authorise(request, now.server, address);
-  const caller = checked instanceof Promise ? await checked : checked;
+  if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
+  const caller = options.auth.authorise(request, now.server, address);
+  if (caller instanceof Promise) return caller.then((verdict) => answerTo(verdict, now, asked, options));
+  return answerTo(caller, now, asked, options);
+}
+
+function answerTo(
+  caller: Caller | Response,
+  registry: Registry,
+  { path, request, peer, address }: Asked,
+  { dispatch, sse, refused }: HttpOptions,
+): Response | Promise<Response> {
   if (caller instanceof Response) {
-    options.refused(caller.status);
+    refused(caller.status);
     return caller;
   }
-  if (sse_method !== undefined && request.method !== sse_method) return wrongMethod(sse_method);
-  if (sse_method === 'GET') return sse.open(caller, listener, address());
+  const { method } = request;
+  const sse_method = Object.hasOwn(SSE_METHODS, path) ? SSE_METHODS[path] : undefined;
+  if (sse_method !== undefined && method !== sse_method) return wrongMethod(sse_method);
+  if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
-  const exchange = { request, registry: now, caller, address, listener, ...(ending && { ending }) };
-  if (request.method === 'GET') return dispatch.get(exchange);
-  if (request.method === 'DELETE') return dispatch.delete(exchange);
-  if (request.method !== 'POST') return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });
-  const message = await readMessage(request);
+  const exchange = { request, registry, caller, address, peer };
+  if (method === 'POST') return answerPost(exchange, dispatch);
+  if (method === 'GET') return dispatch.get(exchange);
+  if (method === 'DELETE') return dispatch.delete(exchange);
+  return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });
+}
+
+async function answerPost(exchange: Exchange, dispatch: Dispatch): Promise<Response> {
+  const message = await readMessage(exchange.request);
   if (message instanceof Response) return message;
-  received?.();
   const response = await dispatch.post(exchange, message.body);
-  return wantsEvents(request) ? asEvent(response) : response;
+  return wantsEvents(exchange.request) ? asEvent(response) : response;
 }
 
 /** A client that accepts events and names no JSON. Everybody else gets JSON, whatever they say. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '#core/log.ts';
 import type { Caller } from '../auth/scheme.ts';
-import { type Dispatch, reply } from '../dispatch.ts';
+import { type Dispatch, type Peer, reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
 import type { Streams } from '../streams.ts';
 import { readMessage } from './body.ts';
@@ -10,7 +10,7 @@ import { type Bridge, createBridge, type Serving } from './bridge.ts';
 /** The transport of the revision 2024-11-05: a stream at `/sse`, messages posted to the address that it names first. */
 export interface Sse {
   /** `GET /sse`. */
-  open(caller: Caller, listener: number, address: string): Response;
+  open(caller: Caller, peer: Peer, address: string): Response;
   /** `POST /messages`: answered with 202, the result comes over the stream of the same caller. */
   post(request: Request, caller: Caller): Promise<Response>;
 }
@@ -22,7 +22,7 @@ export interface SseOptions {
   readonly log: Log;
 }
 
-interface Peer {
+interface Reader {
   readonly owner: string;
   readonly bridge: Bridge;
 }
@@ -32,16 +32,16 @@ const refused = (status: number, message: string, headers: Record<string, string
   reply(errorText(null, new RpcError(RPC.server, message)), status, headers);
 
 export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse {
-  const peers = new Map<string, Peer>();
+  const readers = new Map<string, Reader>();
   return {
-    open(caller, listener, address) {
+    open(caller, peer, address) {
       const id = randomBytes(24).toString('base64url');
       try {
-        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, listener }, (send) => {
-          const bridge = createBridge({ dispatch, serving, caller, address, listener, send });
-          peers.set(id, { owner: caller.owner, bridge });
+        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, peer }, (send) => {
+          const bridge = createBridge({ dispatch, serving, caller, address, listener: peer.listener, send });
+          readers.set(id, { owner: caller.owner, bridge });
           return () => {
-            peers.delete(id);
+            readers.delete(id);
             bridge.close();
           };
         });
@@ -51,12 +51,12 @@ export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse 
       }
     },
     async post(request, caller) {
-      const peer = peers.get(new URL(request.url).searchParams.get(PARAMETER) ?? '');
+      const reader = readers.get(new URL(request.url).searchParams.get(PARAMETER) ?? '');
       // Another caller learns no more than that there is nothing.
-      if (peer === undefined || peer.owner !== caller.owner) return refused(404, 'Session not found. Open /sse again.');
+      if (reader === undefined || reader.owner !== caller.owner) return refused(404, 'Session not found. Open /sse again.');
       const message = await readMessage(request);
       if (message instanceof Response) return message;
-      peer.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
+      reader.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
       return new Response('Accepted', { status: 202 });
     },
   };

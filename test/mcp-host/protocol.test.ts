@@ -254,6 +254,30 @@ describe('long lists', () => {
     expect(seen).toEqual(names);
   });
 
+  test('are the same under every id, in both eras and in a batch', async () => {
+    const ids = [1, 2, 1, 0, 'a', '"', 'é€', 3, 4, 5, 6, 1];
+    const listed = (body: { id?: unknown; result?: Record<string, unknown> }) => {
+      const tools = body.result?.['tools'] as { name: string }[];
+      return [body.id, body.result?.['resultType'], tools.map(({ name }) => name).join()];
+    };
+    const first = names.slice(0, 1_000).join();
+    const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+    for (const id of ids) {
+      const plain = await rpc(host.mcp, { id, method: 'tools/list' });
+      expect(listed(plain.body)).toEqual([id, undefined, first]);
+      const stateless = await rpc(host.mcp, { id, method: 'tools/list', params: { _meta: ENVELOPE } }, own);
+      expect(listed(stateless.body)).toEqual([id, 'complete', first]);
+    }
+    const messages = ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }));
+    const batch = await fetch(host.mcp, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' },
+      body: JSON.stringify(messages),
+    });
+    const answers = (await batch.json()) as Parameters<typeof listed>[0][];
+    expect(answers.map(listed)).toEqual(ids.map((id) => [id, undefined, first]));
+  });
+
   test('a cursor that is not ours is refused, an empty one is the first page', async () => {
     for (const cursor of ['x', 5, Buffer.from('7-00000000.1').toString('base64url')]) {
       expect(await modern(host.mcp, 'tools/list', { cursor })).toMatchObject({ status: 200, body: { error: { code: -32_602 } } });

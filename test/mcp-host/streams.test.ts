@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createStreams } from '#mcp-host/streams.ts';
 
-const by = { caller: { owner: 'someone' }, listener: 1 };
+const by = { caller: { owner: 'someone' }, peer: { listener: 1, hold: () => undefined, release: () => undefined } };
 const CHANGES = { notifications: { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true } };
 
 test('a reader that reads nothing is let go with its farewell, and the news still reaches everybody else', async () => {

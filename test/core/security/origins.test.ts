@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { createHostCheck, isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
 
 const allowed = new Set(['mcp.example.com']);
 
@@ -56,4 +56,21 @@ describe('the Origin header', () => {
     expect(isOriginAllowed('https://any.example', 'h', ['*'])).toBe(true);
     expect(isOriginAllowed('null', 'h', ['*'])).toBe(false);
   });
+});
+
+test('a remembered answer about a Host ends when the names change, and many Hosts are not kept', () => {
+  let names: ReadonlySet<string> = new Set(['one.example']);
+  const isServed = createHostCheck(() => names);
+  const answers = () => ['one.example', 'two.example', 'localhost:8080'].map((host) => isServed(host));
+  expect([answers(), answers()]).toEqual([
+    [true, false, true],
+    [true, false, true],
+  ]);
+  names = new Set(['two.example']);
+  expect([answers(), answers()]).toEqual([
+    [false, true, true],
+    [false, true, true],
+  ]);
+  for (let n = 0; n < 1_000; n++) expect(isServed(`${n}.example`)).toBe(false);
+  expect(answers()).toEqual([false, true, true]);
 });
