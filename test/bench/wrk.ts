@@ -8,6 +8,7 @@ export interface Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tool?: string;
+  /** `@` stands for a random number. */
   readonly body?: string;
   /** Largest argument. */
   readonly span?: number;
@@ -60,7 +61,7 @@ ${Object.entries(all)
   .map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
   .join('\n')}
 math.randomseed(${Math.floor(Math.random() * 1e9)})
-${body === undefined ? `request = function() return wrk.format(nil, nil, nil, [[${before}]] .. math.random(1, ${span}) .. [[${after}]]) end` : `wrk.body = [[${text}]]`}
+${text.includes('@') ? `request = function() return wrk.format(nil, nil, nil, [[${before}]] .. math.random(1, ${span}) .. [[${after}]]) end` : `wrk.body = [[${text}]]`}
 ${think_ms === undefined ? '' : `delay = function() return math.random(0, ${think_ms * 2}) end`}
 done = function(summary, latency)
   local e = summary.errors

@@ -4,6 +4,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { type Programs, until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 const SERVICE_TOKEN = 'observed-'.repeat(5);
 const MINUTE_MS = 60_000;
@@ -18,10 +19,10 @@ async function tellCalls(programs: Programs): Promise<void> {
     const tool = tools.find((candidate) => candidate.name === name);
     return {
       timestamp: new Date(now - minutes * MINUTE_MS).toISOString(),
-      kind: 'tool',
+      kind: 'tool' as const,
       name,
-      entity_id: tool?.id,
-      connection_id: tool?.connection_id,
+      entity_id: tool?.id ?? null,
+      connection_id: tool?.connection_id ?? null,
       duration_ms,
       wait_ms: 0,
       rows: 3,
@@ -38,7 +39,7 @@ async function tellCalls(programs: Programs): Promise<void> {
   const answer = await fetch(`${programs.url}/api/internal/hosts/busy/usage`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-service-token': SERVICE_TOKEN },
-    body: JSON.stringify({ boot_id: 'busy', seq: 1, items }),
+    body: JSON.stringify({ boot_id: 'busy', seq: 1, ...toBatch(items) }),
   });
   expect(answer.status).toBe(204);
 }
