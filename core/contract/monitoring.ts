@@ -218,9 +218,12 @@ export const HostLine = v.object({
 });
 export type HostLine = v.InferOutput<typeof HostLine>;
 
-/** What a host sends in a row: a batch is stored once for each boot id and sequence, and sequences grow. */
+/**
+ * What a host sends in a row: a batch is stored once for each boot id and sequence, and sequences grow. What is not known here
+ * is refused: a batch that is taken without its calls would lose them without a word.
+ */
 export const UsageBatch = v.pipe(
-  v.object({
+  v.strictObject({
     boot_id: v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/)),
     seq: v.pipe(whole, v.minValue(1)),
     groups: v.optional(v.pipe(v.array(CallGroup), v.maxLength(MOST_CALLS)), []),

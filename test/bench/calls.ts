@@ -147,7 +147,7 @@ function gatesOf(at: (key: string, label: string | number, name: string) => Figu
     gates.push(ratioGate(`${TOOLS[key].title}, ${place}: ${UNITS[of] ?? of} to Toolbox`, ours[of], base, sign, limit, bound));
   };
   const box = 'two cores shared with the database and the client';
-  const path = 'four system calls a call; HTTP and queue in one thread';
+  const path = 'HTTP, queue and the reading of rows in one thread';
   const storing = 'every call is also stored in the log of calls, in another program';
   add('lookup', 64, 'rps', '>=', 1.6, box);
   add('lookup', 64, 'host_cpu_s', '<=', 0.5, path);

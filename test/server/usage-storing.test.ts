@@ -60,6 +60,7 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     const numbers = 'must be a list of at most 10000 numbers from 0 to 1000000000000.';
     const faulty: [object, string][] = [
       [{ seq: 0 }, 'seq must be at least 1.'],
+      [{ items: [{ name: 'x' }] }, 'items is not a known field'],
       [{ groups: [...groups, { kind: 'other', name: 'x' }] }, 'groups.2.kind must be one of tool, resource, prompt.'],
       [{ groups: [] }, 'calls.group names a group that is not there.'],
       [{ groups: 1 }, 'groups must be a list.'],
