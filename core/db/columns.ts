@@ -3,7 +3,8 @@ import type { Store } from './open.ts';
 
 /**
  * Cells of one column. Integers are from 0 to 2⁵³; thousandths are numbers from 0 to 10¹² of which three digits after the point
- * are kept; a time is given in ms since 1970 and becomes text of ISO 8601.
+ * are kept; reals are 0 or more, and SQLite keeps fifteen digits of them (https://www.sqlite.org/floatingpoint.html); a time is
+ * given in ms since 1970 and becomes text of ISO 8601.
  */
 export type Column =
   | { readonly type: 'integer' | 'thousandths' | 'real' | 'time'; readonly cells: readonly number[] }
