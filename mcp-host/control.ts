@@ -10,9 +10,9 @@ export interface ListenEvent {
   readonly port: number;
   readonly request_id: string;
 }
-/** What the server says on the stream, beside pings (contract section 0). */
+/** What the server says on the stream, beside pings (contract section 0). `text` is what `data` was read from. */
 export type ControlEvent =
-  | { readonly event: 'snapshot'; readonly data: SnapshotEvent }
+  | { readonly event: 'snapshot'; readonly data: SnapshotEvent; readonly text: string }
   | { readonly event: 'listen'; readonly data: ListenEvent }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
@@ -62,7 +62,7 @@ export function createControl(options: ControlOptions): Control {
     retry_ms = min_retry_ms;
     if (!EVENTS.has(event)) return;
     queue = queue
-      .then(() => options.onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent))
+      .then(() => options.onEvent({ event, data: JSON.parse(data) as unknown, text: data } as ControlEvent))
       .catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
   };
 
@@ -123,12 +123,16 @@ async function reason(response: Response): Promise<string> {
 /** Server-Sent Events of a body, until it ends. */
 export async function readEvents(body: ReadableStream<Uint8Array>, take: (event: string, data: string) => void): Promise<void> {
   const decoder = new TextDecoder();
-  let text = '';
+  /** What came since the last whole event; joined when its end is there, because it may be long. */
+  let parts: string[] = [];
   for await (const chunk of body) {
-    const seen = Math.max(0, text.length - 1);
-    text += decoder.decode(chunk, { stream: true });
+    const part = decoder.decode(chunk, { stream: true });
+    const ends = part.includes('\n\n') || (part.startsWith('\n') && parts.at(-1)?.endsWith('\n') === true);
+    if (part !== '') parts.push(part);
+    if (!ends) continue;
+    const text = parts.join('');
     let start = 0;
-    for (let end = text.indexOf('\n\n', seen); end >= 0; end = text.indexOf('\n\n', start)) {
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', start)) {
       const lines = text.slice(start, end).split('\n');
       start = end + 2;
       const event = lines
@@ -138,6 +142,6 @@ export async function readEvents(body: ReadableStream<Uint8Array>, take: (event:
       const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length).replace(/^ /, ''));
       if (event !== undefined) take(event, data.join('\n'));
     }
-    text = text.slice(start);
+    parts = start < text.length ? [text.slice(start)] : [];
   }
 }

@@ -5,7 +5,7 @@ import { bodyOf } from './large-body.ts';
 import type { ResultCache } from './cache.ts';
 import { CallerGone, type CallContext, callTool, readResource } from './call.ts';
 import { type Era, eraOf, clientName } from './era.ts';
-import { LIST_MEMBER, type ListMethod, type Page, pageAt } from './lists.ts';
+import { LIST_MEMBER, type ListMethod, type Page, pageAt, type Whole } from './lists.ts';
 import { complete, getPrompt } from './prompt.ts';
 import {
   BATCH_VERSIONS,
@@ -55,6 +55,8 @@ export interface Exchange {
   /** Of the caller, read when it is wanted. */
   readonly address: () => string;
   readonly peer: Peer;
+  /** Whether the answer may come as gzip; absent: it may not. */
+  readonly accepts_gzip?: () => boolean;
 }
 
 /** The other end of the connection that a request came over. */
@@ -83,8 +85,8 @@ const BATCH = 50;
 
 /** The members of a result. */
 type Handler = (params: Members, context: CallContext) => string | Page | Promise<string>;
-/** A JSON-RPC response, as text or in bytes; null when there is none to give. */
-type Answer = string | Blob | null;
+/** A JSON-RPC response, as text or ready to be sent; null when there is none to give. */
+type Answer = string | Whole | null;
 const list =
   (method: ListMethod): Handler =>
   ({ cursor }, { registry }) => {
@@ -248,7 +250,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         if (message === null) return accepted();
         const answer = await one(message, exchange);
         if (typeof answer === 'string') return reply(answer);
-        return answer === null ? accepted() : answer instanceof Response ? answer : reply(answer);
+        return answer === null ? accepted() : answer instanceof Response ? answer : replyWith(answer, exchange);
       } catch (error) {
         if (error instanceof CallerGone) return accepted();
         const rpc = toRpcError(error, options.log);
@@ -328,9 +330,10 @@ const HEAR_MS = 25;
 const modernHead = (method: string, registry: Registry, now: number): string =>
   method === 'server/discover' ? '' : `${registry.pieces.modern}${lifetime(method, registry, now)},`;
 
-const within = (head: string, members: string | Page): string | Blob =>
+const within = (head: string, members: string | Page): string | Whole =>
   typeof members === 'string' ? `${head}${members}${RESULT_TAIL}` : members.within(head, RESULT_TAIL);
-const textOf = (answer: Answer): string | null | Promise<string> => (answer instanceof Blob ? answer.text() : answer);
+const textOf = (answer: Answer): string | null | Promise<string> =>
+  answer === null || typeof answer === 'string' ? answer : answer.plain().text();
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
@@ -338,6 +341,12 @@ const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
 export function reply(answer: string | Blob, status = 200, headers?: Readonly<Record<string, string>>): Response {
   const init = status === 200 && headers === undefined ? JSON_OK : { status, headers: { ...JSON_HEADERS, ...headers } };
   return new Response(typeof answer === 'string' ? bodyOf(answer) : answer, init);
+}
+
+const GZIP = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+function replyWith(answer: Whole, { accepts_gzip }: Exchange): Response {
+  const packed = accepts_gzip?.() === true ? answer.packed() : null;
+  return packed === null ? reply(answer.plain()) : reply(packed, 200, GZIP);
 }
 
 const accepted = () => new Response(null, { status: 202 });

@@ -6,13 +6,14 @@ import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/security/places.ts';
 import type { Shares } from '#core/kv/shares.ts';
 import type { Stop } from '#core/sources/stop.ts';
-import type { SnapshotFile } from '#snapshots/file.ts';
+import type { Draft, SnapshotFile } from '#snapshots/file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
 import type { Caller } from './auth/scheme.ts';
 import { createResultCache } from './cache.ts';
 import { type ControlEvent, createControl, type ListenEvent, type SnapshotEvent } from './control.ts';
 import { createDispatch } from './dispatch.ts';
+import { drain } from './drain.ts';
 import { type HostHealth, healthOf } from './health.ts';
 import { createHostNames } from './host-names.ts';
 import { createLines } from './lines.ts';
@@ -224,17 +225,6 @@ export function createHost(options: HostOptions): Host {
     sources.use([]);
   };
 
-  /** Waits until the calls that run now have ended; the rest is cancelled after the grace. */
-  const drain = async (grace: number, reason: string) => {
-    const mine = new Set(running);
-    const deadline = performance.now() + grace;
-    while (mine.size > 0 && performance.now() < deadline) {
-      await Bun.sleep(10);
-      for (const call of mine) if (!running.has(call)) mine.delete(call);
-    }
-    for (const call of mine) call.abort(new AppError('unavailable', reason));
-  };
-
   const acknowledge = (answer: { request_id?: string; error?: string; load_ms?: number; nothing?: true }) => {
     const serving = answer.nothing === true ? null : held;
     return control
@@ -252,34 +242,45 @@ export function createHost(options: HostOptions): Host {
       .catch((error: unknown) => log.warning('ack_not_sent', { error: String(error) }));
   };
 
-  const load = async ({ version, checksum, created_at, content }: SnapshotEvent) => {
+  /** What is new to this host; null when it has it already. */
+  const newIn = ({ version, checksum, created_at, content }: SnapshotEvent): Snapshot | null => {
     const same = held?.snapshot_version === version && held.checksum === checksum;
-    if (held !== null && same && !(stale && content !== undefined)) return { registry: held, snapshot: null };
+    if (held !== null && same && !(stale && content !== undefined)) return null;
     if (content === undefined) throw new AppError('not_found', `The host does not have snapshot ${version}.`);
-    const snapshot: Snapshot = { version, checksum, created_at, content };
-    stale = false;
-    return { registry: await loadRegistry(snapshot, now()), snapshot };
+    return { version, checksum, created_at, content };
   };
 
   /** What is acknowledged survives a restart; a full disk does not keep the host from serving. */
   const keep = (write: () => Promise<void>) =>
     write().catch((error: unknown) => log.error('snapshot_not_kept', { error: String(error) }));
-  const onSnapshot = async (data: SnapshotEvent) => {
+  const onSnapshot = async (data: SnapshotEvent, text: string) => {
     const began = performance.now();
+    let draft: Promise<Draft> | null = null;
     try {
-      const { registry, snapshot } = await load(data);
-      await listener.use(registry.server);
-      swap(registry);
+      const snapshot = newIn(data);
+      if (snapshot !== null) {
+        // Written while it is read; a fault of the disk is told when it is to be kept.
+        draft = file.draft(text);
+        draft.catch(() => undefined);
+        const registry = await loadRegistry(snapshot, now());
+        stale = false;
+        await listener.use(registry.server);
+        swap(registry);
+      } else if (held !== null) {
+        await listener.use(held.server);
+        swap(held);
+      }
       const load_ms = Math.round((performance.now() - began) * 100) / 100;
-      log.info('snapshot_loaded', { version: data.version, load_ms, tools: registry.tools.size });
+      log.info('snapshot_loaded', { version: data.version, load_ms, tools: held?.tools.size ?? 0 });
       await keep(async () => {
-        if (snapshot !== null) await file.write(snapshot);
+        await (await draft)?.keep();
         file_fault = null;
         await file.setStopped(false);
       });
       await acknowledge({ load_ms });
     } catch (error) {
       log.error('snapshot_refused', { version: data.version, error: String(error) });
+      await draft?.then((written) => written.discard()).catch(() => undefined);
       await acknowledge({ error: error instanceof AppError ? error.detail : 'The host could not load the snapshot.' });
     }
   };
@@ -299,12 +300,12 @@ export function createHost(options: HostOptions): Host {
   const onStop = async () => {
     pause(held === null ? WAITING : STOPPED);
     log.info('stopped');
-    void drain(grace_ms, STOPPED);
+    void drain(running, grace_ms, STOPPED);
     await keep(() => file.setStopped(true));
     await acknowledge({ nothing: true });
   };
   function onEvent(event: ControlEvent): Promise<void> {
-    if (event.event === 'snapshot') return onSnapshot(event.data);
+    if (event.event === 'snapshot') return onSnapshot(event.data, event.text);
     if (event.event === 'tokens') return onTokens(event.data.tokens);
     if (event.event === 'names') return names.use(event.data.names);
     return event.event === 'listen' ? onListen(event.data) : onStop();
@@ -362,7 +363,7 @@ export function createHost(options: HostOptions): Host {
     async stop(grace) {
       // Whoever asks meanwhile is told to go elsewhere; a closed port would say nothing.
       pause(ENDING);
-      await drain(grace, ENDING);
+      await drain(running, grace, ENDING);
       const rest = [
         listener.close(500),
         usage.flush(),

@@ -1,3 +1,5 @@
+import { createPacked, type Packed } from './gzip.ts';
+
 /** The lists of the protocol and the member that their results carry. */
 export const LIST_MEMBER = {
   'tools/list': 'tools',
@@ -17,7 +19,14 @@ export interface RenderedList {
 /** The members of a result that is the same for everybody, such as a page of a list. */
 export interface Page {
   /** The whole answer, when these texts stand around the members. */
-  within(before: string, after: string): Blob;
+  within(before: string, after: string): Whole;
+}
+
+/** An answer that is ready to be sent. */
+export interface Whole {
+  plain(): Blob;
+  /** As gzip; null when it is not worth while, or not compressed yet. */
+  packed(): Blob | null;
 }
 
 /** Items a page. Clients that read only the first page are common, so it is long. */
@@ -27,6 +36,8 @@ const PAGE = 1_000;
  * answer that is kept is sent without being copied or encoded again.
  */
 const KEPT = 4;
+/** From so many bytes on gzip saves round trips: what a new connection may send at once (RFC 6928). */
+const PACKED_FROM = 14_000;
 
 /**
  * @param items each as text. @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such.
@@ -41,19 +52,33 @@ export function renderList(method: ListMethod, items: readonly string[], edition
 }
 
 function createPage(members: string): Page {
-  const answers = new Map<string, Blob>();
   let bytes: Buffer<ArrayBuffer> | undefined;
+  let packer: Packed | undefined;
+  const encoded = () => (bytes ??= Buffer.from(members));
+  const plain = keeping((before, after) => new Blob([before, encoded(), after]));
+  const packed = keeping((before, after) => (packer ??= createPacked(encoded())).within(before, after));
+  const worth = members.length >= PACKED_FROM;
   return {
-    within(before, after) {
-      const key = `${before}${after}`;
-      const known = answers.get(key);
-      if (known !== undefined) return known;
-      const answer = new Blob([before, (bytes ??= Buffer.from(members)), after]);
-      const [oldest] = answers.size < KEPT ? [] : answers.keys();
-      if (oldest !== undefined) answers.delete(oldest);
-      answers.set(key, answer);
-      return answer;
-    },
+    within: (before, after) => ({
+      plain: () => plain(before, after),
+      packed: () => (worth ? packed(before, after) : null),
+    }),
+  };
+}
+
+/** Keeps the last few of what it makes. */
+function keeping<T extends Blob | null>(make: (before: string, after: string) => T): (before: string, after: string) => T {
+  const kept = new Map<string, T>();
+  return (before, after) => {
+    const key = `${before}${after}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const made = make(before, after);
+    if (made === null) return made;
+    const [oldest] = kept.size < KEPT ? [] : kept.keys();
+    if (oldest !== undefined) kept.delete(oldest);
+    kept.set(key, made);
+    return made;
   };
 }
 

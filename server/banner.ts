@@ -1,5 +1,6 @@
 import type { App } from '#core/app.ts';
 import { activeSnapshot, contentOf } from '#core/services/deployment.ts';
+import { exposureOf } from '#core/services/exposure.ts';
 import { mcpUrl } from '#core/services/server.ts';
 
 const CALL = {
@@ -19,6 +20,8 @@ export async function printBanner(app: App, port: number, write: (text: string) 
     const mcp = await mcpUrl(app, server.port);
     lines.push(`  MCP server  ${mcp}  (${tools.length} tools, snapshot ${active.version})`, '', '  Connect a client:');
     lines.push(`    claude mcp add --transport http sluice ${mcp}`);
+    const exposed = await exposureOf(app, server);
+    if (exposed !== null) lines.push('', `  Warning: ${exposed}`);
     if (tools.some(({ name }) => name === CALL.params.name)) {
       lines.push('', '  Call a tool:');
       lines.push(`    curl -s ${mcp} -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \\`);

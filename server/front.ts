@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/security/origins.ts';
 import { CERTIFICATE_CHANNEL, challengeKey } from '#core/services/certificates.ts';
 import { readSettings } from '#core/services/config.ts';
-import { activeSnapshot, contentOf, readDeployment } from '#core/services/deployment.ts';
+import { activeSnapshot, readDeployment, serverOf } from '#core/services/deployment.ts';
 import { signal } from '#core/services/signals.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
@@ -56,7 +56,7 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
     if (active_version === null) return otherwise;
     if (port?.version !== active_version) {
       const active = await activeSnapshot(app);
-      port = { version: active_version, port: active === null ? otherwise : contentOf(active).server.port };
+      port = { version: active_version, port: active === null ? otherwise : serverOf(active).port };
     }
     return port.port;
   };

@@ -81,7 +81,7 @@ function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: num
     timestamp: new Date(calls.timestamp[n] ?? 0).toISOString(),
     level: code === null ? 'INFO' : 'WARNING',
     source: 'tool',
-    message: code === null ? `${kind} ${name}` : `${kind} ${name} failed`,
+    message: code === null ? `${kind} ${name}` : `${kind} ${name} failed: ${code}`,
     fields: { kind, name, duration_ms, wait_ms, rows, client, ...(code === null ? {} : { code }) },
   };
 }

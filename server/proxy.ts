@@ -82,11 +82,14 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string, name: stri
   headers.set('x-request-id', c.get('request_id'));
   const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
   if (address !== null) headers.set('x-client-address', address);
+  // The body is handed on as it comes, so in an encoding that the caller knows.
+  if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity');
   const body = passed(c);
   const answer = await fetch(`${target}${pathname}${search}`, {
     method: c.req.method,
     headers,
     redirect: 'manual',
+    decompress: false,
     signal: c.req.raw.signal,
     ...(body === null ? {} : { body, duplex: 'half' }),
   }).catch((cause: unknown) => {
@@ -97,7 +100,6 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string, name: stri
     });
   });
   const kept = new Headers(answer.headers);
-  // The body arrives decoded.
-  for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive']) kept.delete(name);
+  for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) kept.delete(name);
   return new Response(answer.body, { status: answer.status, headers: kept });
 }

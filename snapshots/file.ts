@@ -10,9 +10,18 @@ import { SNAPSHOT_FORMAT, type Snapshot } from './format.ts';
 export interface SnapshotFile {
   /** The newest copy that is whole; `fault` says in a sentence why a newer one was passed over. */
   read(): Promise<{ snapshot: Snapshot | null; stopped: boolean; fault: string | null }>;
-  /** Atomic: a crash leaves the old copy or the new one, never half of one. */
-  write(snapshot: Snapshot): Promise<void>;
+  /**
+   * Writes a draft beside the copy that is there.
+   * @param text a `Snapshot` as JSON, without white space at its end.
+   */
+  draft(text: string): Promise<Draft>;
   setStopped(stopped: boolean): Promise<void>;
+}
+
+export interface Draft {
+  /** Takes the place of the copy. Atomic: a crash leaves the old copy or the new one, never half of one. */
+  keep(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 export function snapshotFile(path: string): SnapshotFile {
@@ -30,13 +39,23 @@ export function snapshotFile(path: string): SnapshotFile {
       }
       return { snapshot: null, stopped, fault: faults.join(' ') || null };
     },
-    async write(snapshot) {
-      const body = JSON.stringify(snapshot);
-      await writeWhole(`${path}.${process.pid}.new`, `${digest(body)}\n${body}\n`);
-      if (whole || typeof (await readOne(path)) === 'object') await rename(path, `${path}.previous`).catch(ignoreMissing);
-      await rename(`${path}.${process.pid}.new`, path);
-      await syncFolder(path);
-      whole = true;
+    async draft(text) {
+      const fresh = `${path}.${process.pid}.new`;
+      const discard = () => rm(fresh, { force: true });
+      const orDiscard = async (error: unknown): Promise<never> => {
+        await discard().catch(() => undefined);
+        throw error;
+      };
+      await writeWhole(fresh, `${digest(text)}\n${text}\n`).catch(orDiscard);
+      return {
+        async keep() {
+          if (whole || typeof (await readOne(path)) === 'object') await rename(path, `${path}.previous`).catch(ignoreMissing);
+          await rename(fresh, path).catch(orDiscard);
+          await syncFolder(path);
+          whole = true;
+        },
+        discard,
+      };
     },
     async setStopped(stopped) {
       if (stopped) await writeWhole(`${path}.stopped`, '');

@@ -186,3 +186,10 @@ export const config = {
     summary: 'Change fields of the server configuration; general, auth and variables take effect at the next deploy',
   }),
 };
+
+/** Whether an address to listen on is of this machine alone. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
+
+/** Whether nobody has to show anything to call the tools. */
+export const asksNothing = ({ auth_type, transport }: Pick<ServerConfig, 'auth_type' | 'transport'>): boolean =>
+  auth_type === 'none' && transport !== 'stdio';

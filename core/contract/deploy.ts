@@ -72,6 +72,7 @@ export const deploy = {
       pending_changes: v.number(),
       hosts: v.array(HostState),
       last_error: v.nullable(v.string()),
+      warnings: v.pipe(Warnings, v.description('What is risky about what is served now, in sentences')),
     }),
     agent: 'get_deploy_status',
     summary: 'What runs now',

@@ -26,10 +26,33 @@ const pgJson = pgCustom<{ data: unknown; driverData: string }>({
   fromDriver: (value) => JSON.parse(value) as unknown,
 });
 
+/** Before the base64 of a text that was compressed with Zstandard (RFC 8878). */
+const PACKED = 'zstd:';
+/** Shorter ones are stored as they are. */
+const PACKED_FROM = 1_000;
+
+const pack = (text: string): string =>
+  text.length < PACKED_FROM && !text.startsWith(PACKED)
+    ? text
+    : `${PACKED}${Bun.zstdCompressSync(text, { level: 1 }).toString('base64')}`;
+
+const unpack = (stored: string): string =>
+  stored.startsWith(PACKED) ? Bun.zstdDecompressSync(Buffer.from(stored.slice(PACKED.length), 'base64')).toString() : stored;
+
+const PACKING = {
+  dataType: () => 'text',
+  toDriver: pack,
+  fromDriver: unpack,
+};
+const sqlitePacked = customType<{ data: string; driverData: string }>(PACKING);
+const pgPacked = pgCustom<{ data: string; driverData: string }>(PACKING);
+
 /** What tables are made of, in the embedded dialect; its types stand for both. */
 export const sqliteKit = {
   table: sqliteTable,
   text: () => text(),
+  /** A text that may be megabytes; SQL cannot look into it. */
+  long: () => sqlitePacked(),
   int: () => integer(),
   /** A key that the database counts up. */
   counter: () => integer(),
@@ -45,6 +68,7 @@ export type Kit = typeof sqliteKit;
 export const pgKit = {
   table: pgTable,
   text: () => pgText(),
+  long: () => pgPacked(),
   int: () => pgInteger(),
   counter: () => pgBigint({ mode: 'number' }).generatedByDefaultAsIdentity(),
   real: () => pgDouble(),

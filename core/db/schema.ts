@@ -170,7 +170,7 @@ function define(k: Kit) {
   const snapshots = k.table('snapshots', {
     version: k.int().primaryKey(),
     checksum: k.text().notNull(),
-    content: k.text().notNull(),
+    content: k.long().notNull(),
     counts: k.json<{ connections: number; tools: number; resources: number; prompts: number }>().notNull(),
     note: k.text(),
     actor: k.json<unknown>().notNull(),

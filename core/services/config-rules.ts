@@ -1,11 +1,12 @@
 import type { App } from '#core/app.ts';
-import { AuthType } from '#core/contract/config.ts';
+import { asksNothing, AuthType, isLoopback } from '#core/contract/config.ts';
 import { AppError, type FieldError, nearest } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { openDnsCredentials } from './config-secrets.ts';
 import type { Settings } from './config-settings.ts';
+import { activeSnapshot, serverOf } from './deployment.ts';
 
 /** What only an administrator changes, whichever way a change comes (contract section 2). */
 const ADMIN_ONLY: readonly (keyof Settings)[] = [
@@ -71,11 +72,22 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
     errors.push({ field: 'cors_origins', message });
   }
   if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(after.prompt_guard_allow)));
+  if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);
   }
+}
+
+/** Counts at once, so it is refused at once where a deploy would be. */
+async function openProxy(app: App): Promise<FieldError[]> {
+  if (!app.env.SVC_REQUIRE_AUTH || isLoopback(app.env.SVC_BIND)) return [];
+  const active = await activeSnapshot(app);
+  if (active === null || !asksNothing(serverOf(active))) return [];
+  const message =
+    'mcp_proxy would let anyone who reaches the front port call the tools, and this installation requires authentication (SVC_REQUIRE_AUTH): deploy another auth_type first.';
+  return [{ field: 'mcp_proxy', message }];
 }
 
 async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {

@@ -1,4 +1,4 @@
-import { inArray } from 'drizzle-orm';
+import { type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Schema } from '#core/db/schema.ts';
 import type { Db } from '#core/db/open.ts';
@@ -9,6 +9,7 @@ import type { ConnectionRow } from './source-pool.ts';
 
 type ToolRow = Schema['tools']['$inferSelect'];
 type ResourceRow = Schema['resources']['$inferSelect'];
+type ArtifactRow = { readonly id: string; readonly artifact: unknown };
 
 /** A configuration as it is stored: whole rows. */
 export interface StoredConfiguration extends Configuration {
@@ -17,24 +18,25 @@ export interface StoredConfiguration extends Configuration {
   readonly resources: readonly ResourceRow[];
 }
 
-/**
- * Rows and artifacts read before, by id: a row of the same version and an artifact of the same digest are not read again. The
- * maps are replaced as a whole and never changed, so that two reads at once cannot mix.
- */
+/** Rows and artifacts read before. Each is replaced as a whole and never changed, so that two reads at once cannot mix. */
 export interface ConfigurationCache {
-  tools: ReadonlyMap<string, ToolRow>;
-  compiled: ReadonlyMap<string, StoredArtifact>;
+  tools: Kept<ToolRow>;
+  compiled: Kept<ArtifactRow>;
   readonly memo: FreezeMemo;
 }
 
-interface StoredArtifact {
-  readonly digest: string;
-  readonly artifact: Compiled;
+/** Rows of a table by id, with what told then that they are the newest: a row whose head is the same is not read again. */
+interface Kept<R> {
+  /** All heads as one text. */
+  readonly heads: string;
+  readonly rows: ReadonlyMap<string, { readonly head: string; readonly row: R }>;
 }
 
+const NOTHING = { heads: '', rows: new Map<string, never>() };
+
 export const createConfigurationCache = (): ConfigurationCache => ({
-  tools: new Map(),
-  compiled: new Map(),
+  tools: NOTHING,
+  compiled: NOTHING,
   memo: createFreezeMemo(),
 });
 
@@ -55,47 +57,46 @@ export async function readConfiguration(app: App): Promise<StoredConfiguration> 
 
 async function readTools(app: App, tx: Db): Promise<ToolRow[]> {
   const { tools: table } = app.store.tables;
-  const cache = app.configuration_cache;
-  const heads = await tx.select({ id: table.id, version: table.version, updated_at: table.updated_at }).from(table);
-  const kept = new Map<string, ToolRow>();
-  for (const { id, version, updated_at } of heads) {
-    const row = cache.tools.get(id);
-    if (row?.version === version && row.updated_at === updated_at) kept.set(id, row);
-  }
-  const missing = heads.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
-  if (missing.length > 0) {
-    const rows = await tx
-      .select()
-      .from(table)
-      .where(few(missing, heads.length) ? inArray(table.id, missing) : undefined);
-    for (const row of rows) if (!kept.has(row.id)) kept.set(row.id, row);
-  }
-  cache.tools = kept;
-  return [...kept.values()];
+  const { id, version, updated_at } = table;
+  const heads = await readHeads(app, tx, table, sql`${id} || ' ' || ${version} || ' ' || ${updated_at}`);
+  const kept = await refreshed(app.configuration_cache.tools, heads, (where) => tx.select().from(table).where(where?.(id)));
+  app.configuration_cache.tools = kept;
+  return [...kept.rows.values()].map(({ row }) => row);
 }
 
 async function readCompiled(app: App, tx: Db): Promise<Map<string, Compiled>> {
   const { compiled: table } = app.store.tables;
-  const cache = app.configuration_cache;
-  const heads = await tx.select({ id: table.entity_id, digest: table.digest }).from(table);
-  const kept = new Map<string, StoredArtifact>();
-  for (const { id, digest } of heads) {
-    const known = cache.compiled.get(id);
-    if (known?.digest === digest) kept.set(id, known);
-  }
-  const missing = heads.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
-  if (missing.length > 0) {
-    const rows = await tx
-      .select()
-      .from(table)
-      .where(few(missing, heads.length) ? inArray(table.entity_id, missing) : undefined);
-    for (const { entity_id, digest, artifact } of rows) {
-      if (!kept.has(entity_id)) kept.set(entity_id, { digest, artifact: artifact as Compiled });
-    }
-  }
-  cache.compiled = kept;
-  return new Map([...kept].map(([id, { artifact }]) => [id, artifact]));
+  const { entity_id, digest, artifact } = table;
+  const heads = await readHeads(app, tx, table, sql`${entity_id} || ' ' || ${digest}`);
+  const kept = await refreshed(app.configuration_cache.compiled, heads, (where) =>
+    tx.select({ id: entity_id, artifact }).from(table).where(where?.(entity_id)),
+  );
+  app.configuration_cache.compiled = kept;
+  return new Map([...kept.rows].map(([id, { row }]) => [id, row.artifact as Compiled]));
 }
 
-/** So few that they are read by id; otherwise all of them are. */
-const few = (ids: readonly string[], total: number): boolean => ids.length <= 200 && ids.length * 2 <= total;
+/** Of every row its id and what changes with it, a line each: one value, because the rows of an answer cost more than the reading. */
+async function readHeads(app: App, tx: Db, table: Schema['tools'] | Schema['compiled'], head: SQL): Promise<string> {
+  const join = sql.raw(app.store.dialect === 'sqlite' ? 'group_concat' : 'string_agg');
+  const [found] = await tx.select({ heads: sql<string | null>`${join}(${head}, ${'\n'})` }).from(table);
+  return found?.heads ?? '';
+}
+
+/** @param read reads the rows that a condition on their id names, or all of them. */
+async function refreshed<R extends { readonly id: string }>(
+  kept: Kept<R>,
+  heads: string,
+  read: (where?: (id: Column) => SQL) => Promise<R[]>,
+): Promise<Kept<R>> {
+  if (heads === kept.heads) return kept;
+  const now = new Map(heads.split('\n').map((head) => [head.slice(0, head.indexOf(' ')), head]));
+  if (heads === '') now.clear();
+  const rows = new Map([...kept.rows].filter(([id, { head }]) => now.get(id) === head));
+  const missing = [...now.keys()].filter((id) => !rows.has(id));
+  const few = missing.length <= 200 && missing.length * 2 <= now.size;
+  for (const row of missing.length === 0 ? [] : await read(few ? (id) => inArray(id, missing) : undefined)) {
+    const head = now.get(row.id);
+    if (head !== undefined && !rows.has(row.id)) rows.set(row.id, { head, row });
+  }
+  return { heads, rows };
+}

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import type { DeployStatus } from '#core/contract/deploy.ts';
 import type { Db } from '#core/db/open.ts';
 import type { HostEvent } from '#core/host-board.ts';
-import type { Snapshot, SnapshotContent } from '#snapshots/format.ts';
+import type { FrozenServer, Snapshot, SnapshotContent } from '#snapshots/format.ts';
 
 /** Hosts gone for longer than this are an error (contract section 9). */
 const ABSENT_MS = 10_000;
@@ -69,6 +69,21 @@ export async function newestVersion(app: App, tx: Db): Promise<number> {
 }
 
 export const contentOf = (stored: StoredSnapshot): SnapshotContent => JSON.parse(stored.text) as SnapshotContent;
+
+const servers = new WeakMap<StoredSnapshot, FrozenServer>();
+/** The server settings of a snapshot, without its content being parsed again. */
+export function serverOf(stored: StoredSnapshot): FrozenServer {
+  const known = servers.get(stored) ?? contentOf(stored).server;
+  servers.set(stored, known);
+  return known;
+}
+
+/** A snapshot that was frozen or read as content just now. */
+export function toStored(head: Omit<StoredSnapshot, 'text'>, text: string, { server }: SnapshotContent): StoredSnapshot {
+  const stored = { ...head, text };
+  servers.set(stored, server);
+  return stored;
+}
 
 /** The event that brings a host to a snapshot; without content when it has it already. */
 export function snapshotEvent({ version, checksum, created_at, text }: StoredSnapshot, have: string | null): HostEvent {

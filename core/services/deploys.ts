@@ -9,12 +9,16 @@ import { readConfiguration } from './configuration.ts';
 import {
   activeSnapshot,
   contentOf,
+  type Deployment,
   newestVersion,
   readDeployment,
+  serverOf,
   statusOf,
   type StoredSnapshot,
+  toStored,
   writeDeployment,
 } from './deployment.ts';
+import { exposureOf } from './exposure.ts';
 import { writeGenerated } from './generated.ts';
 import { recordHistory } from './history.ts';
 import { prepare, type Prepared, refusal } from './prepare.ts';
@@ -36,6 +40,7 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
       pending_changes: (await pendingChanges(app)).length,
       hosts: app.hosts.list(),
       last_error: state.last_error,
+      warnings: await standingWarnings(app, state),
     };
   },
   'deploy.diff': async ({ app }) => ({
@@ -51,6 +56,12 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
       return { status: 'stopped' as const };
     }),
 };
+
+async function standingWarnings(app: App, { desired }: Deployment): Promise<string[]> {
+  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  const exposed = active === null ? null : await exposureOf(app, serverOf(active));
+  return exposed === null ? [] : [exposed];
+}
 
 /** Deploys, stops and activations one after the other, over every server of the database. */
 export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
@@ -140,7 +151,7 @@ async function store(
     await tx.delete(snapshots).where(lt(snapshots.version, next - KEPT_SNAPSHOTS + 1));
     return next;
   });
-  const stored = { version, checksum, created_at, text };
+  const stored = toStored({ version, checksum, created_at }, text, content);
   app.snapshot_cache.clear();
   app.snapshot_cache.set(version, stored);
   return stored;

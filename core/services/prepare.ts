@@ -3,9 +3,9 @@ import { AppError } from '#core/errors.ts';
 import type { Description } from '#core/sources/source.ts';
 import { type Compiled, compiledKey, compileQuery, describeCompiled } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
-import type { SnapshotContent } from '#snapshots/format.ts';
 import { freeze, type Frozen, isRemembered, type Problem } from '#snapshots/freeze.ts';
 import { readConfiguration, type StoredConfiguration } from './configuration.ts';
+import { checkExposure } from './exposure.ts';
 import type { ConnectionRow } from './source-pool.ts';
 import { describeWhole } from './statements.ts';
 
@@ -55,7 +55,7 @@ export async function prepare(app: App): Promise<Prepared> {
   return {
     ...frozen,
     problems: [...problems, ...frozen.problems],
-    warnings: [...frozen.warnings, ...unchecked, ...exposure(app, frozen.content)],
+    warnings: [...frozen.warnings, ...unchecked, ...(await checkExposure(app, frozen.content.server))],
     refreshed,
   };
 }
@@ -91,16 +91,6 @@ const sameDescription = ({ statement, columns }: Compiled, now: Description): bo
   now.columns.every(
     ({ name, type, kind }, n) => columns[n]?.name === name && columns[n].type === type && columns[n].kind === kind,
   );
-
-/** Anyone who can reach the port can call the tools: said at every deploy. */
-export function exposure(app: App, { server }: SnapshotContent): string[] {
-  const loopback = server.host === 'localhost' || server.host === '::1' || server.host.startsWith('127.');
-  if (server.auth_type !== 'none' || loopback || server.transport === 'stdio') return [];
-  const said = `The MCP server listens on ${server.host} and asks for no credentials (auth_type none): anyone who reaches the port can call the tools.`;
-  if (!app.env.SVC_REQUIRE_AUTH) return [said];
-  const advice = 'This installation requires authentication (SVC_REQUIRE_AUTH): choose another auth_type, or the host 127.0.0.1.';
-  throw new AppError('cannot_deploy', `${said} ${advice}`, { errors: [{ field: 'auth_type', message: advice }] });
-}
 
 /** Every problem in one refusal. */
 export function refusal(problems: readonly Problem[]): AppError {

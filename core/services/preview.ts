@@ -1,7 +1,7 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Parameter, ScalarType } from '#core/contract/parameters.ts';
 import { checkParameters, compileArguments } from '#core/engine/arguments.ts';
-import { bind, variants } from '#core/engine/sql/bind.ts';
+import { bind, wholeVariant } from '#core/engine/sql/bind.ts';
 import { classify } from '#core/engine/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/engine/sql/parse.ts';
 import { DIALECT_OF } from '#core/engine/sql/statement.ts';
@@ -57,13 +57,10 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     const values = checkedValues(declared, parameters);
     const source = await app.sources.of(connection);
     const started = performance.now();
-    const [form] = variants(parsed);
-    const { typed } =
-      form === undefined
-        ? { typed: false }
-        : await source.describe(form.text, form.types).catch((error: unknown) => {
-            throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
-          });
+    const form = wholeVariant(parsed);
+    const { typed } = await source.describe(form.text, form.types).catch((error: unknown) => {
+      throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
+    });
     const result = await source.query(bind({ ...parsed, typed }, values), {
       mode: 'read',
       timeout_ms: TIMEOUT_MS,

@@ -3,14 +3,14 @@ import type { Counts, Receipt } from '#core/contract/deploy.ts';
 import { AppError } from '#core/errors.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 import { signal } from './signals.ts';
-import { contentOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
+import { serverOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
 
 /** How long a receipt waits for hosts (contract section 9). */
 const ACK_TIMEOUT_MS = 5_000;
 
 /** A new address is opened before the old one closes; a host that cannot bind it refuses the deploy. */
 export async function probeListener(app: App, active: StoredSnapshot | null, { server }: SnapshotContent): Promise<void> {
-  const old = active === null ? null : contentOf(active).server;
+  const old = active === null ? null : serverOf(active);
   if (old?.host === server.host && old.port === server.port) return;
   await app.hosts.refresh();
   const refusals = await app.hosts.probe(server.host, server.port, app.ids(), ACK_TIMEOUT_MS);
@@ -52,9 +52,9 @@ export async function publish(
     duration_ms: elapsed(started),
     hosts,
   };
-  app.log
-    .from('deploy')
-    .info('deployed', { version: snapshot.version, changed, duration_ms: receipt.duration_ms, hosts: hosts.length });
+  const log = app.log.from('deploy');
+  log.info('deployed', { version: snapshot.version, changed, duration_ms: receipt.duration_ms, hosts: hosts.length });
+  for (const warning of receipt.warnings) log.warning('deploy warning', { version: snapshot.version, warning });
   return receipt;
 }
 

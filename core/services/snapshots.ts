@@ -8,11 +8,19 @@ import { keyOf } from '#core/security/places.ts';
 import { diff } from '#snapshots/diff.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 import { refuseServerForBearer } from './config-rules.ts';
-import { activeSnapshot, contentOf, readDeployment, readSnapshot, type StoredSnapshot, writeDeployment } from './deployment.ts';
+import {
+  activeSnapshot,
+  contentOf,
+  readDeployment,
+  readSnapshot,
+  serverOf,
+  type StoredSnapshot,
+  writeDeployment,
+} from './deployment.ts';
 import { inTurn } from './deploys.ts';
 import { recordHistory } from './history.ts';
 import { snapshotSecrets } from './keys.ts';
-import { exposure } from './prepare.ts';
+import { checkExposure } from './exposure.ts';
 import { probeListener, publish } from './publish.ts';
 import { isSealed } from './source-pool.ts';
 
@@ -55,7 +63,7 @@ async function activate(context: Context, version: number, note: string | null) 
   const content = contentOf(snapshot);
   const active = await activeSnapshot(app);
   checkActivation(context, active, snapshot, content);
-  const warnings = exposure(app, content);
+  const warnings = await checkExposure(app, content.server);
   await probeListener(app, active, content);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
@@ -79,7 +87,7 @@ function checkActivation(
   snapshot: StoredSnapshot,
   content: SnapshotContent,
 ): void {
-  if (active !== null) refuseServerForBearer(actor, contentOf(active).server, content.server);
+  if (active !== null) refuseServerForBearer(actor, serverOf(active), content.server);
   for (const { sealed, place } of snapshotSecrets(snapshot.text)) app.keyring.open(sealed, place);
   const passthrough = content.tools.find((tool) => tool.passthrough === true);
   if (passthrough !== undefined && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {

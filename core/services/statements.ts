@@ -1,7 +1,7 @@
 import { and, eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/db/open.ts';
-import { sourceOffset, type Variant, variants } from '#core/engine/sql/bind.ts';
+import { sourceOffset, type Variant, variants, wholeVariant } from '#core/engine/sql/bind.ts';
 import type { Statement } from '#core/engine/sql/statement.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { BoundStatement, Description, Source } from '#core/sources/source.ts';
@@ -68,7 +68,7 @@ export function describeWhole(
   return askDatabase(
     app,
     connection,
-    compiled.flatMap(({ statement }) => variants(statement).slice(0, 1)),
+    compiled.map(({ statement }) => wholeVariant(statement)),
   );
 }
 

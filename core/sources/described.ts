@@ -40,4 +40,12 @@ export function createDescribedMemory(
   };
 }
 
-const keyOf = ({ text, types }: Asked): string => `${JSON.stringify(types)} ${text}`;
+const keys = new WeakMap<Asked, string>();
+/** Worked out once for a statement that comes as the same object again. */
+function keyOf(asked: Asked): string {
+  const known = keys.get(asked);
+  if (known !== undefined) return known;
+  const key = `${JSON.stringify(asked.types)} ${asked.text}`;
+  keys.set(asked, key);
+  return key;
+}

@@ -1,6 +1,5 @@
 import type { LiveToken } from '#core/host-board.ts';
 import type { Log } from '#core/log.ts';
-import { createExpiring } from './expiring.ts';
 import { type Caller, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 import type { TokenFile, TokenList } from './token-file.ts';
 
@@ -41,9 +40,6 @@ interface Entry {
   unreported: boolean;
 }
 
-/** A hash that was verified counts for so long. */
-const VERIFIED_MS = 60_000;
-const VERIFIED = 10_000;
 const REPORT_MS = 10_000;
 /** Of one batch (contract of the usage report). */
 const USES_AT_ONCE = 1_000;
@@ -54,8 +50,11 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   let by_digest = new Map<string, Entry>();
   let by_id = new Map<string, Entry>();
   let unsaved = false;
-  /** Digest to the sealed hash that it was verified against. */
-  const verified = createExpiring<string>(now, VERIFIED);
+  /**
+   * Digest to the sealed hash that it was verified against, for as long as the list holds both: what was true of them stays true, and
+   * whether the token counts is looked up at every call.
+   */
+  const verified = new Map<string, string>();
   const verifying = new Map<string, Promise<boolean>>();
 
   const isLive = ({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean =>
@@ -73,6 +72,9 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
       by_id.set(token.id, entry);
       if (!token.revoked) by_digest.set(token.digest, entry);
+    }
+    for (const [digest, sealed] of verified) {
+      if (by_digest.get(digest)?.token.secret_hash.$sealed !== sealed) verified.delete(digest);
     }
   };
 
@@ -94,7 +96,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     if (running !== undefined) return running;
     const verdict = (async () => {
       const fits = await Bun.password.verify(token, openSecret($sealed, `mcp_token/${id}/secret_hash`));
-      if (fits) verified.set(digest, $sealed, now() + VERIFIED_MS);
+      if (fits) verified.set(digest, $sealed);
       return fits;
     })().finally(() => verifying.delete(digest));
     verifying.set(digest, verdict);

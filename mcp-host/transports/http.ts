@@ -6,6 +6,7 @@ import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { Caller } from '../auth/scheme.ts';
 import { type Dispatch, type Exchange, type Peer, reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
+import { acceptsGzip } from '../gzip.ts';
 import type { HostHealth } from '../health.ts';
 import type { Probes } from '../probes.ts';
 import type { Registry } from '../registry.ts';
@@ -132,7 +133,8 @@ function answerTo(
   if (sse_method !== undefined && method !== sse_method) return wrongMethod(sse_method);
   if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
-  const exchange = { request, registry, caller, address, peer };
+  const accepts_gzip = () => acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
+  const exchange = { request, registry, caller, address, peer, accepts_gzip };
   if (method === 'POST') return answerPost(exchange, dispatch);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);

@@ -118,7 +118,7 @@ test('a digest alone is not believed: the sealed hash must fit too', async () =>
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
 });
 
-test('bcrypt is run once a minute for a token, and never for a digest that is not known', async () => {
+test('bcrypt is run once for a token until it is sealed anew, and never for a digest that is not known', async () => {
   const id = crypto.randomUUID();
   const hash = await Bun.password.hash(TOKEN, { algorithm: 'bcrypt', cost: 10 });
   const secret_hash = { $sealed: keyring.seal(hash, `mcp_token/${id}/secret_hash`) };
@@ -134,9 +134,15 @@ test('bcrypt is run once a minute for a token, and never for a digest that is no
   expect(await Promise.all(Array.from({ length: 20 }, () => statusWith(TOKEN)))).toEqual(Array.from({ length: 20 }, () => 200));
   for (let n = 0; n < 20; n++) await statusWith(`svc_mcp_${String(n).padStart(40, '0')}`);
   expect(opened).toBe(1);
-  now += 60_001;
+  now += 86_400_000;
+  expect(await statusWith(TOKEN)).toBe(200);
+  expect(opened).toBe(1);
+  await tell(await liveToken(TOKEN, { id, secret_hash: { $sealed: keyring.seal(hash, `mcp_token/${id}/secret_hash`) } }));
   expect(await statusWith(TOKEN)).toBe(200);
   expect(opened).toBe(2);
+  const other = await Bun.password.hash(OTHER, { algorithm: 'bcrypt', cost: 10 });
+  await tell(await liveToken(TOKEN, { id, secret_hash: { $sealed: keyring.seal(other, `mcp_token/${id}/secret_hash`) } }));
+  expect(await statusWith(TOKEN)).toBe(401);
 });
 
 test('a flood of wrong tokens is turned away with 429, and those with a valid one do not notice', async () => {

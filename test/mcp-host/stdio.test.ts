@@ -104,7 +104,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 
   test('serves the snapshot on disk without a server', async () => {
     mkdirSync(join(folder.directory, 'host'));
-    await snapshotFile(join(folder.directory, 'host/snapshot.json')).write(versioned(7));
+    await (await snapshotFile(join(folder.directory, 'host/snapshot.json')).draft(JSON.stringify(versioned(7)))).keep();
     await control.stop();
     const client = await connect(() => undefined);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_7', 'endless']);

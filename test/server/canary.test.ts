@@ -196,11 +196,15 @@ test('no log line holds a secret', () => {
   expectNone(t.log.map((line) => ({ from: `log ${line.message}`, text: JSON.stringify(line) })));
 });
 
-test('no file holds a secret: not the database as it lies on the disk, not the generated project', () => {
+test('no file holds a secret: not the database as it lies on the disk, not the generated project', async () => {
   const files = readdirSync(t.directory, { recursive: true, encoding: 'utf8' }).filter((path) =>
     statSync(join(t.directory, path)).isFile(),
   );
   expect(files).toContain('sluice.sqlite');
   expect(files.filter((path) => path.startsWith('generated/')).length).toBeGreaterThan(3);
   expectNone(files.map((path) => ({ from: path, text: readFileSync(join(t.directory, path), 'latin1') })));
+  // They lie there compressed.
+  const versions = await t.app.store.db.select().from(t.app.store.tables.snapshots);
+  expect(versions.length).toBeGreaterThan(0);
+  expectNone(versions.map(({ version, content }) => ({ from: `snapshot ${version}`, text: content })));
 });

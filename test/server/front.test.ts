@@ -18,7 +18,8 @@ const behind = Bun.serve({
     reached.push(record);
     const decoder = new TextDecoder();
     for await (const part of request.body ?? []) record.parts.push(decoder.decode(part));
-    return new Response('done');
+    if (!(request.headers.get('accept-encoding') ?? '').includes('gzip')) return new Response('done');
+    return new Response(Bun.gzipSync('done'), { headers: { 'content-encoding': 'gzip' } });
   },
 });
 let s: ListeningServer;
@@ -172,6 +173,30 @@ describe('what is handed on', () => {
     expect(reached[0]?.parts.join('')).toBe('firstlast');
     socket.destroy();
   }, 40_000);
+
+  test('comes back in an encoding that the caller takes', async () => {
+    const ask = async (encoding: string) => {
+      const response = await fetch(at('/agent-mcp/health'), { headers: { 'accept-encoding': encoding }, decompress: false });
+      return [response.headers.get('content-encoding'), await response.bytes()] as const;
+    };
+    const [encoding, bytes] = await ask('gzip');
+    expect([encoding, Buffer.from(Bun.gunzipSync(new Uint8Array(bytes))).toString()]).toEqual(['gzip', 'done']);
+    const [none, plain] = await ask('identity');
+    expect([none, Buffer.from(plain).toString()]).toEqual([null, 'done']);
+    const head = await fetch(at('/agent-mcp/health'), { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } });
+    expect([head.status, (await head.bytes()).length]).toEqual([200, 0]);
+  });
+
+  test('comes back plain to whoever names no encoding', async () => {
+    const socket = net.connect(s.server.port, '127.0.0.1', () => {
+      socket.write('GET /agent-mcp/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    });
+    let answer = '';
+    socket.on('data', (bytes) => (answer += String(bytes)));
+    await until(() => socket.destroyed, 20_000);
+    expect(answer.toLowerCase()).not.toContain('content-encoding');
+    expect(answer).toContain('done');
+  });
 
   test('carries the address of the caller, and nothing that only we may say', async () => {
     reached.length = 0;

@@ -41,3 +41,42 @@ test('an earlier snapshot without authentication is not served again either', as
   expect((await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} })).status).toBe(422);
   expect((await t.request('GET', '/api/v1/deploy/status')).body['snapshot_version']).toBe(2);
 });
+
+test('what anyone may call is said at the deploy, in its log, and for as long as it is served', async () => {
+  await start({});
+  const standing = async () => (await t.request('GET', '/api/v1/deploy/status')).body['warnings'];
+  const logged = () => t.log.filter(({ level, message }) => level === 'WARNING' && message === 'deploy warning').length;
+  await patch({ host: '127.evil.example' });
+  expect(await standing()).toEqual([]);
+  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('127.evil.example')] } });
+  expect(await standing()).toEqual([expect.stringContaining('anyone who reaches the port')]);
+  expect(logged()).toBe(1);
+  await t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  expect(await standing()).toEqual([]);
+  await patch({ auth_type: 'bearer' });
+  await deploy();
+  expect(await standing()).toEqual([]);
+  expect(logged()).toBe(1);
+});
+
+test('a front port that hands calls on is a way in too', async () => {
+  await start({ SVC_BIND: '0.0.0.0' });
+  await patch({ host: '127.0.0.1' });
+  const standing = async () => (await t.request('GET', '/api/v1/deploy/status')).body['warnings'];
+  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [] } });
+  expect((await patch({ mcp_proxy: true })).status).toBe(200);
+  expect(await standing()).toEqual([expect.stringContaining('mcp_proxy')]);
+  expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('mcp_proxy')] } });
+
+  Object.assign(t.app.env, { SVC_REQUIRE_AUTH: true });
+  expect((await deploy()).status).toBe(422);
+  expect((await patch({ mcp_proxy: false })).status).toBe(200);
+  expect((await deploy()).status).toBe(200);
+  const refused = await patch({ mcp_proxy: true });
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('deploy another auth_type first')]);
+  expect((await patch({ mcp_proxy: true, auth_type: 'bearer' })).status).toBe(422);
+  await patch({ auth_type: 'bearer' });
+  await deploy();
+  expect((await patch({ mcp_proxy: true })).status).toBe(200);
+  expect(await standing()).toEqual([]);
+});

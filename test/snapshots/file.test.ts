@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { snapshotFile } from '#snapshots/file.ts';
+import { type SnapshotFile, snapshotFile } from '#snapshots/file.ts';
 import { SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
 
 const folders: string[] = [];
@@ -21,6 +21,8 @@ const snapshotOf = (version: number): Snapshot => ({
   content: { format: SNAPSHOT_FORMAT, connections: [], tools: [], resources: [], prompts: [] } as unknown as Snapshot['content'],
 });
 
+const keep = async (file: SnapshotFile, snapshot: Snapshot) => (await file.draft(JSON.stringify(snapshot))).keep();
+
 describe('a host’s snapshot file', () => {
   test('is empty at first', async () => {
     expect(await snapshotFile(path).read()).toEqual({ snapshot: null, stopped: false, fault: null });
@@ -28,10 +30,19 @@ describe('a host’s snapshot file', () => {
 
   test('gives back what was written last, and leaves no draft behind', async () => {
     const file = snapshotFile(path);
-    await file.write(snapshotOf(1));
-    await file.write(snapshotOf(2));
+    await keep(file, snapshotOf(1));
+    await keep(file, snapshotOf(2));
     expect(await file.read()).toEqual({ snapshot: snapshotOf(2), stopped: false, fault: null });
     expect((await readdir(join(path, '..'))).sort()).toEqual(['snapshot.json', 'snapshot.json.previous']);
+  });
+
+  test('a draft that is not kept leaves what was there', async () => {
+    const file = snapshotFile(path);
+    await keep(file, snapshotOf(1));
+    const draft = await file.draft(JSON.stringify(snapshotOf(2)));
+    expect(await snapshotFile(path).read()).toMatchObject({ snapshot: { version: 1 }, fault: null });
+    await draft.discard();
+    expect(await readdir(join(path, '..'))).toEqual(['snapshot.json']);
   });
 
   test.each([
@@ -41,11 +52,11 @@ describe('a host’s snapshot file', () => {
     ['another format', () => '{}'],
   ])('%s is passed over for the one before it', async (_, damage) => {
     const file = snapshotFile(path);
-    await file.write(snapshotOf(1));
-    await file.write(snapshotOf(2));
+    await keep(file, snapshotOf(1));
+    await keep(file, snapshotOf(2));
     await writeFile(path, damage(await readFile(path, 'utf8')));
     expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: expect.stringContaining('damaged') });
-    await file.write(snapshotOf(4));
+    await keep(file, snapshotOf(4));
     await writeFile(path, '');
     expect(await file.read()).toMatchObject({ snapshot: { version: 1 } });
   });
@@ -57,15 +68,15 @@ describe('a host’s snapshot file', () => {
 
   test('a lost file is replaced by the one before it', async () => {
     const file = snapshotFile(path);
-    await file.write(snapshotOf(1));
-    await file.write(snapshotOf(2));
+    await keep(file, snapshotOf(1));
+    await keep(file, snapshotOf(2));
     await rm(path);
     expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: null });
   });
 
   test('remembers that the server was stopped', async () => {
     const file = snapshotFile(path);
-    await file.write(snapshotOf(1));
+    await keep(file, snapshotOf(1));
     await file.setStopped(true);
     expect(await snapshotFile(path).read()).toMatchObject({ stopped: true, snapshot: { version: 1 } });
     await file.setStopped(false);

@@ -24,7 +24,9 @@ export async function startMariadb(
   const user = `--user=${Bun.spawnSync(['id', '-un']).stdout.toString().trim()}`;
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
   const install = ['mariadb-install-db', '--no-defaults', user, `--datadir=${data}`, '--auth-root-authentication-method=normal'];
-  const installer = Bun.spawn([...install, '--skip-test-db'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // A server that starts removes all temporary tables of its folder, those of another one included.
+  const env = { ...process.env, TMPDIR: folder };
+  const installer = Bun.spawn([...install, '--skip-test-db'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = await Promise.all([new Response(installer.stdout).text(), new Response(installer.stderr).text()]);
   if ((await installer.exited) !== 0) throw new Error(`mariadb-install-db failed: ${said.join('')}`);
   const port = await freePort();
@@ -32,6 +34,7 @@ export async function startMariadb(
   const small = ['--innodb-buffer-pool-size=8M', '--innodb-log-file-size=4M', '--performance-schema=0', '--skip-name-resolve'];
   const chosen = options.map((option) => option.replace('$folder', folder));
   const server = Bun.spawn(['mariadbd', '--no-defaults', user, ...place, ...small, ...chosen], {
+    env,
     stdio: ['ignore', 'ignore', 'ignore'],
   });
   const admin = await connectSoon(`${folder}/socket`);

@@ -25,6 +25,7 @@ interface Plan {
   /** Names whose arrays become as many placeholders as they have elements. */
   readonly arrays: readonly string[];
   readonly shapes: Map<string, Shape>;
+  whole: Variant | null;
 }
 
 /** Texts kept of one statement; the least recently made goes first. */
@@ -67,6 +68,12 @@ export function variants(statement: Statement): Variant[] {
   return distinct(statement, choices).slice(0, MAX_VARIANTS);
 }
 
+/** The first of the `variants`: all blocks kept. Always the same object for a statement. */
+export function wholeVariant(statement: Statement): Variant {
+  const plan = planOf(statement);
+  return (plan.whole ??= toVariant(statement, () => true));
+}
+
 /** Every text that can arise from the blocks, or the `variants` alone when those are too many or too long (`complete` is false). */
 export function everyVariant(statement: Statement): { variants: Variant[]; complete: boolean } {
   const { blocks } = planOf(statement);
@@ -107,7 +114,12 @@ function planOf(statement: Statement): Plan {
   if (known) return known;
   const blocks = statement.nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? [node.names] : []));
   const arrays = leaves(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
-  const plan = { blocks, arrays: statement.dialect === 'postgresql' ? [] : [...new Set(arrays)], shapes: new Map() };
+  const plan: Plan = {
+    blocks,
+    arrays: statement.dialect === 'postgresql' ? [] : [...new Set(arrays)],
+    shapes: new Map(),
+    whole: null,
+  };
   plans.set(statement, plan);
   return plan;
 }
@@ -135,13 +147,18 @@ function paddedLength(value: Json | undefined): number {
 }
 
 function distinct(statement: Statement, choices: readonly ((index: number) => boolean)[]): Variant[] {
-  const lengths = new Map(planOf(statement).arrays.map((name) => [name, 1]));
   const found = new Map<string, Variant>();
   for (const keep of choices) {
-    const { text, types, names, pieces } = compose(statement, keep, lengths);
-    if (!found.has(text)) found.set(text, { text, types, values: names.map(() => null), typed: statement.typed, pieces });
+    const variant = toVariant(statement, keep);
+    if (!found.has(variant.text)) found.set(variant.text, variant);
   }
   return [...found.values()];
+}
+
+function toVariant(statement: Statement, keep: (index: number) => boolean): Variant {
+  const lengths = new Map(planOf(statement).arrays.map((name) => [name, 1]));
+  const { text, types, names, pieces } = compose(statement, keep, lengths);
+  return { text, types, values: names.map(() => null), typed: statement.typed, pieces };
 }
 
 const NO_ROW: Readonly<Record<Dialect, string>> = {
