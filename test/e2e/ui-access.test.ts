@@ -107,15 +107,26 @@ browserTest(
 );
 
 browserTest(
-  'a server that asks for nothing on every network is warned about',
+  'a server that anyone may call is named on every page, with the way out, until it asks for a token',
   async () => {
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'none', host: '0.0.0.0' });
     await ui.programs.api('POST', '/deploy', {});
     const opened = await ui.signedIn();
-    await opened.page.goto(`${ui.programs.url}/access`);
-    await opened.page.getByText('Anyone who reaches this address may call every tool').waitFor();
-    await opened.page.getByRole('link', { name: 'Choose an authentication' }).click();
-    await opened.page.getByRole('radio', { name: /^Access token/ }).waitFor();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/tools`);
+    const warning = page.getByRole('alert').filter({ hasText: 'Anyone may call every tool' });
+    await warning.getByText('listens on 0.0.0.0').waitFor();
+    await expectAccessible(page, 'a standing warning');
+    await warning.getByRole('link', { name: 'Choose an authentication' }).click();
+    await page.waitForURL('**/settings/auth');
+    await warning.waitFor();
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer', host: '127.0.0.1' });
+    await ui.programs.api('POST', '/deploy', {});
+    const told = page.waitForResponse('**/api/v1/deploy/status');
+    await page.goto(`${ui.programs.url}/access`);
+    expect(((await (await told).json()) as { warnings: string[] }).warnings).toEqual([]);
+    await page.getByRole('region', { name: 'The server' }).waitFor();
+    expect(await warning.count()).toBe(0);
     await close(opened);
   },
   LIMIT_MS,

@@ -158,7 +158,7 @@ browserTest(
     await page.getByRole('button', { name: 'Follow', pressed: false }).waitFor();
     await page.getByLabel('Find in these lines').fill('list_orders failed');
     await lines.getByText('tool list_orders failed').first().click();
-    await page.getByRole('dialog', { name: 'Log line' }).getByText('timeout').waitFor();
+    await page.getByRole('dialog', { name: 'Log line' }).getByText('timeout', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByLabel('Find in these lines').fill('no such words at all');
     await page.getByText('No line has these words').waitFor();

@@ -15,7 +15,13 @@ type Config = {
 } & Record<string, unknown>;
 const config = () => ui.programs.api<Config>('GET', '/server/config');
 const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true }).click();
-const saved = (page: Page) => toast(page, 'Saved.').waitFor();
+/** The words of an earlier time may still stand there. */
+const saveWell = async (page: Page) => {
+  const stored = page.waitForResponse((response) => response.request().method() === 'PATCH');
+  await save(page);
+  expect((await stored).status()).toBe(200);
+  await toast(page, 'Saved.').waitFor();
+};
 
 browserTest(
   'a setting of the snapshot is marked until it is deployed, wrong values stand at their field, leaving asks',
@@ -30,8 +36,7 @@ browserTest(
     await page.getByRole('tab', { name: 'Guard' }).click();
     const leave = page.getByRole('alertdialog').or(page.getByRole('dialog'));
     await leave.getByRole('button', { name: 'Stay here' }).click();
-    await save(page);
-    await saved(page);
+    await saveWell(page);
     await page.getByText(/Live until the next deploy: Sluice/).waitFor();
     await page.getByText('1 setting here waits for a deploy').waitFor();
     expect((await config()).server_name).toBe('Corner shop');
@@ -46,8 +51,7 @@ browserTest(
       .getByText(/no secret is stored for this client/)
       .waitFor();
     await page.getByRole('button', { name: 'Make a secret' }).click();
-    await save(page);
-    await saved(page);
+    await saveWell(page);
     expect((await config())['oauth_clients']).toEqual([{ client_id: 'nightly', secret_set: true }]);
     await close(opened, [422]);
   },
@@ -93,8 +97,7 @@ browserTest(
     await expectAccessible(page, 'wrong variables');
     await page.getByLabel('Name', { exact: true }).fill('vat');
     await page.getByLabel('Value', { exact: true }).fill('0.19');
-    await save(page);
-    await saved(page);
+    await saveWell(page);
     expect((await config()).global_variables).toEqual({ vat: { value: 0.19, type: 'float' } });
 
     await page.getByRole('tab', { name: 'Guard' }).click();
@@ -105,8 +108,7 @@ browserTest(
     await page.getByText(/records?, nothing found|findings in/).waitFor();
     await page.getByLabel('Search rules').fill('override.ignore_previous');
     await page.getByRole('group', { name: 'Rules' }).getByRole('switch').first().click();
-    await save(page);
-    await saved(page);
+    await saveWell(page);
     expect((await config())['prompt_guard_allow']).toEqual(['override.ignore_previous']);
     await close(opened);
   },
@@ -130,8 +132,7 @@ browserTest(
     await save(page);
     await page.locator('[aria-invalid=true][name=ui_domain]').waitFor();
     await page.getByLabel('Domain of this interface').fill('sluice.example.com');
-    await save(page);
-    await saved(page);
+    await saveWell(page);
     expect(await config()).toMatchObject({ acme_challenge: 'dns-01', dns_provider: 'route53', dns_credentials_set: true });
     expect(await page.content()).not.toContain('secret-of-the-test');
     await close(opened);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
-import { type ServerConfig, ServerConfigPatch } from '#core/contract/config.ts';
+import { isLoopback, type ServerConfig, ServerConfigPatch } from '#core/contract/config.ts';
 import { countryName, flagOf, left } from '#ui/src/kernel/access-activity.ts';
-import { agentTexts, clientTexts, isLoopback, liveValue } from '#ui/src/kernel/access-clients.ts';
+import { agentTexts, clientTexts, liveValue } from '#ui/src/kernel/access-clients.ts';
 import { createAccessTest } from '#ui/src/kernel/access-test.ts';
 import { codesText, deviceOf, inFours, svgAddress } from '#ui/src/kernel/account-device.ts';
 import { changesOf, withCredential } from '#ui/src/kernel/settings-draft.ts';

@@ -8,7 +8,12 @@ export interface ApiOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** The session has ended: called for every refused call that is not part of signing in. */
   readonly onSessionEnd: () => void;
+  /** What is served has become another. */
+  readonly onDeployed?: () => void;
 }
+
+/** Calls after which something else is served. */
+const DEPLOYS: ReadonlySet<string> = new Set(['deploy.run', 'deploy.stop', 'snapshots.activate', 'config.update']);
 
 /** The REST API as typed calls in the session of this browser. */
 export function createApi(options: ApiOptions): Call {
@@ -18,7 +23,9 @@ export function createApi(options: ApiOptions): Call {
   });
   return async (name, input, signal) => {
     try {
-      return await call(name, input, signal);
+      const answer = await call(name, input, signal);
+      if (DEPLOYS.has(name)) options.onDeployed?.();
+      return answer;
     } catch (fault) {
       if (!name.startsWith('auth.') && name !== 'two_factor.login' && toProblem(fault).code === 'unauthenticated')
         options.onSessionEnd();

@@ -6,6 +6,7 @@ import { FirstRunStrip } from './first-run.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Link } from './link.tsx';
 import { Mark } from './brand.tsx';
+import { StandingWarnings } from './standing-warnings.tsx';
 
 export interface NavEntry {
   readonly path: string;
@@ -53,6 +54,7 @@ export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }
         <SideContent nav={props.nav} />
       </div>
       <main id="main" class="main" tabindex="-1">
+        <StandingWarnings />
         {props.children}
       </main>
       <Show when={open()}>

@@ -134,8 +134,5 @@ export function liveValue<K extends keyof ServerConfig>(
   return change === undefined ? { live: config[field], pending: false } : { live: change.old as ServerConfig[K], pending: true };
 }
 
-/** Whether an address is of this machine alone. */
-export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
-
 /** A token is needed to call. */
 export const wantsToken = (auth_type: ServerConfig['auth_type']): boolean => auth_type !== 'none';

@@ -1,8 +1,10 @@
 import { createContext, useContext } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
 import { type Call, createApi } from '../api.ts';
 import { type Commands, createCommands } from './commands.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
+import { createQuery, type Query } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { createSession, type Session } from './session.ts';
 import { browserStorage } from './storage.ts';
@@ -22,6 +24,8 @@ export interface Kernel {
   readonly commands: Commands;
   readonly dialogs: Dialogs;
   readonly first_run: FirstRun;
+  /** What is served now; read again with every page and every deploy of this browser. */
+  readonly serving: Query<Output<'deploy.status'>>;
 }
 
 export function createKernel(browser: Window): Kernel {
@@ -30,8 +34,10 @@ export function createKernel(browser: Window): Kernel {
     onSessionEnd: () => {
       if (session.end()) toasts.show('Your session has ended. Sign in again to go on.');
     },
+    onDeployed: () => void serving.reload(),
   });
   const session = createSession(call);
+  const serving = createQuery((signal) => call('deploy.status', {}, signal));
   const dialogs = createDialogs();
   const leave = (text: string) =>
     dialogs.confirm({ title: 'Leave without saving?', text, action: 'Leave', cancel: 'Stay here', danger: true });
@@ -40,6 +46,7 @@ export function createKernel(browser: Window): Kernel {
     session,
     toasts,
     dialogs,
+    serving,
     first_run: createFirstRun(call, browserStorage),
     router: createRouter(browser, leave),
     commands: createCommands(browserStorage),

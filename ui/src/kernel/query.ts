@@ -9,7 +9,11 @@ export interface Query<T> {
   readonly reload: () => Promise<void>;
 }
 
-/** Data of one call. A reload gives up the one before it, so an old answer never replaces a newer one. */
+/**
+ * Data of one call. A reload gives up the one before it, so an old answer never replaces a newer one. The parts that an answer has
+ * in common with the one before stay the same objects, so that no row is drawn anew, and no menu in it closed, where nothing changed;
+ * the answer itself is always another, so that who waits for one hears of each.
+ */
 export function createQuery<T>(load: (signal: AbortSignal) => Promise<T>): Query<T> {
   const [data, setData] = createSignal<T>();
   const [problem, setProblem] = createSignal<Problem>();
@@ -28,7 +32,7 @@ export function createQuery<T>(load: (signal: AbortSignal) => Promise<T>): Query
       try {
         const answer = await load(mine.signal);
         if (mine !== current) return;
-        setData(() => answer);
+        setData((before) => anew(keepEqual(before, answer)));
         setProblem(undefined);
       } catch (fault) {
         if (mine === current) setProblem(toProblem(fault));
@@ -82,3 +86,37 @@ export function createPoll(options: {
     },
   };
 }
+
+function anew<T>(answer: T): T {
+  if (Array.isArray(answer)) return [...answer] as T;
+  return isPlain(answer) ? { ...answer } : answer;
+}
+
+/** JSON as `next`, made of the parts of `before` wherever they are equal; members of lists are matched by their `id`, or their place. */
+export function keepEqual<T>(before: unknown, next: T): T {
+  if (Array.isArray(next)) return Array.isArray(before) ? (keepItems(before, next) as T) : next;
+  if (!isPlain(before) || !isPlain(next)) return next;
+  const members = Object.entries(next).map(
+    ([name, value]) => [name, Object.hasOwn(before, name) ? keepEqual(before[name], value) : value] as const,
+  );
+  const same =
+    members.length === Object.keys(before).length &&
+    // In the same order, which a person sees.
+    Object.keys(before).every((name, place) => members[place]?.[0] === name && Object.is(members[place][1], before[name]));
+  return (same ? before : Object.fromEntries(members)) as T;
+}
+
+function keepItems(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
+  const by_id = new Map(before.map((item) => [idOf(item), item]));
+  const merged = next.map((item, place) => {
+    const id = idOf(item);
+    return keepEqual(id === undefined ? before[place] : by_id.get(id), item);
+  });
+  const same = merged.length === before.length && merged.every((item, place) => Object.is(item, before[place]));
+  return same ? before : merged;
+}
+
+const idOf = (item: unknown): unknown => (isPlain(item) ? item['id'] : undefined);
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;

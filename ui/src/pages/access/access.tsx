@@ -2,12 +2,12 @@ import { createMemo, createSignal, onCleanup, Show } from 'solid-js';
 import { ClientTexts } from '#ui/src/components/client-texts.tsx';
 import { KeyValue } from '#ui/src/components/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { clientTexts, isLoopback, liveValue, TOKEN_PLACE, wantsToken } from '#ui/src/kernel/access-clients.ts';
+import { clientTexts, liveValue, TOKEN_PLACE, wantsToken } from '#ui/src/kernel/access-clients.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
@@ -28,11 +28,6 @@ export function Access() {
     const settings = config.data();
     return settings === undefined ? undefined : liveValue(settings, changes(), 'auth_type');
   });
-  const bind = createMemo(() => {
-    const settings = config.data();
-    return settings === undefined ? undefined : liveValue(settings, changes(), 'host').live;
-  });
-  const exposed = () => auth()?.live === 'none' && bind() !== undefined && !isLoopback(bind() ?? '');
   const texts = () => {
     const server = health.data();
     const kind = auth()?.live;
@@ -51,19 +46,6 @@ export function Access() {
 
   return (
     <Page title={WORDS.title} lead={WORDS.lead}>
-      <Show when={exposed()}>
-        <Notice
-          tone="brass"
-          title={WORDS.open_title}
-          action={
-            <LinkButton href="/settings/auth" size="small" icon="shield">
-              {WORDS.open_action}
-            </LinkButton>
-          }
-        >
-          <p>{WORDS.open_text(bind() ?? '')}</p>
-        </Notice>
-      </Show>
       <Show when={health.problem() ?? config.problem()}>
         {(problem) => (
           <ProblemNotice

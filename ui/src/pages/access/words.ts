@@ -4,10 +4,6 @@ import { plural } from '#ui/src/kernel/words.ts';
 export const WORDS = {
   title: 'MCP access',
   lead: 'Where clients find the deployed server, and what they have to show.',
-  open_title: 'Anyone who reaches this address may call every tool',
-  open_text: (host: string) =>
-    `The server listens on ${host} and asks for nothing. Choose an authentication, or let it listen on 127.0.0.1 only.`,
-  open_action: 'Choose an authentication',
   address: 'Address',
   address_title: 'The server',
   transport: 'Transport',

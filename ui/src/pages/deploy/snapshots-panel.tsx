@@ -31,10 +31,10 @@ export function SnapshotsPanel(props: {
   onCode: (version: number) => void;
 }) {
   const { call } = useKernel();
-  const live = () => props.deployment.status.data()?.snapshot_version ?? null;
+  const live = createMemo(() => props.deployment.status.data()?.snapshot_version ?? null);
   const list = useQuery((signal) => call('snapshots.list', { limit: MOST }, signal), { watch: live });
   const [activating, setActivating] = createSignal<number>();
-  const rows = () => list.data()?.items;
+  const rows = createMemo(() => list.data()?.items);
   const versions = createMemo(() =>
     (rows() ?? []).map(({ version, active }) => ({
       value: String(version),

@@ -8,7 +8,7 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { NumberField } from '#ui/src/components/number-field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { TagsField } from '#ui/src/components/tags-field.tsx';
-import { isLoopback } from '#ui/src/kernel/access-clients.ts';
+import { isLoopback } from '#core/contract/config.ts';
 import type { Form } from '#ui/src/kernel/form.ts';
 import { authDraft } from '#ui/src/kernel/settings-draft.ts';
 import { hint, type PartProps, SettingsFoot, useSettings } from './use-settings.tsx';
