@@ -53,7 +53,8 @@ export async function measureCalls(
     if (!found.has(`${key} ${label} ${target.name}`)) await runWrk({ ...asked, seconds: 1 });
     const is_ours = target === ours;
     const before = { all: target.measure().cpu_s, host: ours.measureHost().cpu_s };
-    const loaded = await runWrk({ ...asked, seconds });
+    // Of few calls a second the slowest hundredth is few.
+    const loaded = await runWrk({ ...asked, seconds: pace.think_ms === undefined ? seconds : seconds * 3 });
     if (is_ours) await Bun.sleep(SETTLE_MS);
     const each = (cpu_s: number) => (cpu_s / loaded.calls) * 10_000;
     note(`${key} ${label} ${target.name}`, {
@@ -158,7 +159,7 @@ function gatesOf(at: (key: string, label: string | number, name: string) => Figu
   add('range', 64, 'cpu_s', '<=', 0.4, storing);
   for (const key of ['lookup', 'range'] as const) {
     add(key, 'paced', 'p50_ms', '<=', 1, path);
-    add(key, 'paced', 'p99_ms', '<=', 1, 'one thread: a collection of garbage is in the way of everybody');
+    add(key, 'paced', 'p99_ms', '<=', 1, 'not established: it differs by half from run to run');
   }
   return gates;
 }
