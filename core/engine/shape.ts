@@ -19,15 +19,20 @@ export interface Shaped {
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
+/** A branch for each type: clients whose dialect has one `type` in a schema know no list of them. */
+const anyOf = (...branches: readonly JsonSchema[]): JsonSchema => ({ anyOf: branches });
+const orNull = (schema: JsonSchema): JsonSchema => anyOf(schema, { type: 'null' });
+
+const ANY_JSON = anyOf(...['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })));
 const OF_KIND: Readonly<Record<ValueKind, JsonSchema>> = {
-  boolean: { type: ['boolean', 'null'] },
-  integer: { type: ['integer', 'null'] },
+  boolean: orNull({ type: 'boolean' }),
+  integer: orNull({ type: 'integer' }),
   bigint: { type: ['integer', 'string', 'null'] },
-  number: { type: ['number', 'null'] },
-  string: { type: ['string', 'null'] },
-  bytes: { type: ['string', 'null'], contentEncoding: 'base64' },
-  json: {},
-  array: { type: ['array', 'null'] },
+  number: orNull({ type: 'number' }),
+  string: orNull({ type: 'string' }),
+  bytes: orNull({ type: 'string', contentEncoding: 'base64' }),
+  json: ANY_JSON,
+  array: orNull({ type: 'array' }),
 };
 const AFFECTED: JsonSchema = { type: 'integer', description: 'Rows changed by a statement that returns none' };
 const TRUNCATED: JsonSchema = { type: 'boolean', description: 'Rows were left out because a limit was reached' };
@@ -43,25 +48,19 @@ export function outputSchema(
 ): JsonSchema | null {
   if (has_template) return null;
   const first = columns?.[0];
-  const cell = first === undefined ? {} : OF_KIND[first.kind];
+  const cell = first === undefined ? ANY_JSON : OF_KIND[first.kind];
+  // A statement that returns rows never says how many it changed.
+  const changed = first === undefined ? { affected_rows: AFFECTED } : {};
   if (return_type === 'rows') {
-    return object(
-      {
-        rows: { type: 'array', items: rowSchema(columns) },
-        row_count: { type: 'integer', minimum: 0 },
-        truncated: TRUNCATED,
-        affected_rows: AFFECTED,
-      },
-      ['rows', 'row_count', 'truncated'],
-    );
+    const rows = { type: 'array', items: rowSchema(columns) };
+    const row_count = { type: 'integer', minimum: 0 };
+    return object({ rows, row_count, truncated: TRUNCATED, ...changed }, ['rows', 'row_count', 'truncated']);
   }
-  if (return_type === 'row') {
-    return object({ row: { ...rowSchema(columns), type: ['object', 'null'] }, affected_rows: AFFECTED }, ['row']);
-  }
+  if (return_type === 'row') return object({ row: orNull(rowSchema(columns)), ...changed }, ['row']);
   if (return_type === 'column') {
-    return object({ values: { type: 'array', items: cell }, truncated: TRUNCATED, affected_rows: AFFECTED }, ['values']);
+    return object({ values: { type: 'array', items: cell }, truncated: TRUNCATED, ...changed }, ['values']);
   }
-  if (return_type === 'value') return object({ value: cell, affected_rows: AFFECTED }, ['value']);
+  if (return_type === 'value') return object({ value: cell, ...changed }, ['value']);
   return null;
 }
 

@@ -6,6 +6,8 @@ import { type Programs, removeFolder, startPrograms } from '#test/support/progra
 export interface Ours extends Target {
   readonly programs: Programs;
   readonly connection_id: string;
+  readonly server_pid: number;
+  readonly host_pid: number;
   /** The host alone, without the server that keeps its log of calls and the agent. */
   measureHost(): Tree;
 }
@@ -56,6 +58,8 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
     headers,
     programs,
     connection_id,
+    server_pid: programs.process.pid,
+    host_pid: host,
     measure: () => measureTree(pids),
     measureHost: () => measureTree([host]),
     async stop() {

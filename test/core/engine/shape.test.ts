@@ -152,9 +152,9 @@ describe('output schemas', () => {
             type: 'object',
             properties: {
               id: { type: ['integer', 'string', 'null'] },
-              name: { type: ['string', 'null'] },
-              name_2: {},
-              b: { type: ['string', 'null'], contentEncoding: 'base64' },
+              name: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+              name_2: { anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })) },
+              b: { anyOf: [{ type: 'string', contentEncoding: 'base64' }, { type: 'null' }] },
             },
             required: ['id', 'name', 'name_2', 'b'],
           },
@@ -165,14 +165,35 @@ describe('output schemas', () => {
   });
 
   test('row, column and value follow the first column; an undescribed statement has an open schema', () => {
-    expect(outputSchema('row', people.columns, false)).toMatchObject({ properties: { row: { type: ['object', 'null'] } } });
+    expect(outputSchema('row', people.columns, false)).toMatchObject({
+      properties: { row: { anyOf: [{ type: 'object', required: ['id', 'name'] }, { type: 'null' }] } },
+    });
     expect(outputSchema('column', people.columns, false)).toMatchObject({
       properties: { values: { items: { type: ['integer', 'string', 'null'] } } },
     });
     expect(outputSchema('value', [column('n', 'boolean')], false)).toMatchObject({
-      properties: { value: { type: ['boolean', 'null'] } },
+      properties: { value: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } },
     });
     expect(outputSchema('rows', null, false)).toMatchObject({ properties: { rows: { items: { type: 'object' } } } });
+  });
+
+  test('every schema says what it takes, with a list of types for bigint alone', () => {
+    const kinds: ValueKind[] = ['boolean', 'integer', 'bigint', 'number', 'string', 'bytes', 'json', 'array'];
+    for (const return_type of ['rows', 'row', 'column', 'value'] as const) {
+      for (const columns of [null, [], ...kinds.map((kind) => [column('c', kind)])]) {
+        const text = JSON.stringify(outputSchema(return_type, columns, false));
+        expect(text).not.toContain('{}');
+        expect(text.includes('"type":[')).toBe(columns?.[0]?.kind === 'bigint');
+      }
+    }
+  });
+
+  test('only a statement without columns says how many rows it changed', () => {
+    for (const return_type of ['rows', 'row', 'column', 'value'] as const) {
+      const has = (columns: readonly Column[] | null) =>
+        Object.hasOwn(outputSchema(return_type, columns, false)?.['properties'] as object, 'affected_rows');
+      expect([people.columns, [], null].map(has)).toEqual([false, true, true]);
+    }
   });
 
   test('text shapes and templates have none', () => {
