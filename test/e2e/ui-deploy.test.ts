@@ -65,6 +65,7 @@ browserTest(
     await expectAccessible(page, 'two versions compared');
     await page.keyboard.press('Escape');
     await compare.waitFor({ state: 'hidden' });
+    await versions.locator('[aria-label="More for version 1"]:focus').waitFor();
 
     await versions.getByRole('button', { name: 'More for version 1' }).click();
     await page.getByRole('menuitem', { name: 'Serve this version' }).click();

@@ -1,4 +1,4 @@
-import { createEffect, createSignal, createUniqueId, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, createUniqueId, For, Index, on, onCleanup, onMount, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Plot } from './chart-uplot.ts';
 import './chart.css';
@@ -60,7 +60,8 @@ export function Chart(props: ChartProps) {
     probe.style.color = `var(${token})`;
     return getComputedStyle(probe).color;
   };
-  const shape = () => props.series.map(({ label, kind }) => `${label}/${kind}`).join();
+  /** Only another one needs another drawing. */
+  const shape = createMemo(() => props.series.map(({ label, kind }) => `${label}/${kind}`).join());
   const make = async () => {
     const made = await import('./chart-uplot.ts').catch(() => undefined);
     if (gone || frame === undefined) return;
@@ -131,14 +132,14 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="chart">
       <ul class="chart-legend" aria-hidden="true">
-        <For each={props.series}>
+        <Index each={props.series}>
           {(one) => (
             <li>
-              <span class="chart-key" data-kind={one.kind} data-token={one.token} />
-              {one.label}
+              <span class="chart-key" data-kind={one().kind} data-token={one().token} />
+              {one().label}
             </li>
           )}
-        </For>
+        </Index>
       </ul>
       <div
         class="chart-frame"

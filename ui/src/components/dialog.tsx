@@ -19,7 +19,7 @@ export function Dialog(props: Surface & { size?: 'small' | 'wide'; alert?: boole
         class="dialog"
         data-size={props.size}
         role={props.alert ? 'alertdialog' : 'dialog'}
-        onOpenAutoFocus={focusInside}
+        {...focusThereAndBack()}
       >
         <Inside {...props} />
       </Kobalte.Content>
@@ -31,7 +31,7 @@ export function Dialog(props: Surface & { size?: 'small' | 'wide'; alert?: boole
 export function Drawer(props: Surface & { size?: 'wide' }) {
   return (
     <Modal {...props}>
-      <Kobalte.Content class="drawer" data-size={props.size} onOpenAutoFocus={focusInside}>
+      <Kobalte.Content class="drawer" data-size={props.size} {...focusThereAndBack()}>
         <Inside {...props} />
       </Kobalte.Content>
     </Modal>
@@ -52,6 +52,27 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'>) {
       </Kobalte.Portal>
     </Kobalte.Root>
   );
+}
+
+/** Whoever closes it goes on where it was opened. */
+function focusThereAndBack() {
+  let from: Element | null = null;
+  return {
+    onOpenAutoFocus: (event: Event) => {
+      from = openerOf(document.activeElement);
+      focusInside(event);
+    },
+    onCloseAutoFocus: (event: Event) => {
+      event.preventDefault();
+      if (from instanceof HTMLElement && from.isConnected) from.focus({ preventScroll: true });
+    },
+  };
+}
+
+/** A menu is gone by then; its button is not. */
+function openerOf(element: Element | null): Element | null {
+  const menu = element?.closest('[role=menu]');
+  return menu ? document.querySelector(`[aria-controls="${menu.id}"]`) : element;
 }
 
 /** What asks for the focus by `data-autofocus` gets it; else the first field, else the surface itself. */

@@ -1,7 +1,10 @@
-import { createEffect, on, onCleanup, onMount } from 'solid-js';
+import { createEffect, createMemo, on, onCleanup, onMount } from 'solid-js';
 import { createPoll, createQuery, type Query } from '#ui/src/kernel/query.ts';
 
-/** Data of one call for as long as the component is there: again when `watch` changes, and every so often when asked. */
+/**
+ * Data of one call for as long as the component is there: again when `watch` gives another value, or a list with another member, and
+ * every so often when asked.
+ */
 export function useQuery<T>(
   load: (signal: AbortSignal) => Promise<T>,
   options: { readonly every_ms?: number; readonly watch?: () => unknown } = {},
@@ -9,7 +12,7 @@ export function useQuery<T>(
   const query = createQuery(load);
   const { every_ms, watch } = options;
   if (watch === undefined) onMount(() => void query.reload());
-  else createEffect(on(watch, () => void query.reload()));
+  else createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void query.reload()));
   if (every_ms !== undefined) {
     const poll = createPoll({ run: query.reload, every_ms, visible: () => document.visibilityState === 'visible' });
     onMount(poll.start);
@@ -17,3 +20,8 @@ export function useQuery<T>(
   }
   return query;
 }
+
+const isSame = (before: unknown, now: unknown): boolean =>
+  Array.isArray(before) && Array.isArray(now)
+    ? before.length === now.length && before.every((member, place) => Object.is(member, now[place]))
+    : Object.is(before, now);

@@ -9,7 +9,8 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { type Dagre, drawFlow } from '#ui/src/kernel/flow-graph.ts';
+import { type Dagre, drawFlow, type FlowPicture } from '#ui/src/kernel/flow-graph.ts';
+import { keepEqual } from '#ui/src/kernel/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
@@ -42,9 +43,10 @@ export function Flow() {
     const kinds: readonly Kind[] = kind === 'all' ? KINDS : [kind];
     return { search: params.get('q'), kinds, connection_id: connection === '' ? undefined : connection };
   });
-  const picture = createMemo(() => {
+  const picture = createMemo<FlowPicture | undefined>((before) => {
     const [given, loaded] = [layout.data(), dagre()];
-    return given === undefined || loaded === undefined ? undefined : drawFlow(given, stats.data(), filter(), loaded);
+    if (given === undefined || loaded === undefined) return undefined;
+    return keepEqual(before, drawFlow(given, stats.data(), filter(), loaded));
   });
   const entities = () => (picture()?.nodes ?? []).filter(({ kind }) => kind !== 'connection' && kind !== 'server');
   const nothing = () => {

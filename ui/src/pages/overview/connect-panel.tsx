@@ -1,4 +1,4 @@
-import { createSignal, createUniqueId, For, Show } from 'solid-js';
+import { createSignal, createUniqueId, Index, Show } from 'solid-js';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Snippet } from '#ui/src/components/snippet.tsx';
 import { clientExamples } from './examples.ts';
@@ -24,25 +24,25 @@ export function ConnectPanel(props: { server_name: string; mcp_url: string }) {
         <Snippet label="the MCP address" text={props.mcp_url} />
         <div>
           <div class="tabs" role="tablist" aria-label="Client" onKeyDown={move}>
-            <For each={examples()}>
+            <Index each={examples()}>
               {(example, index) => (
                 <button
                   ref={(tab) => {
-                    tabs[index()] = tab;
+                    tabs[index] = tab;
                   }}
                   type="button"
                   class="tab"
                   role="tab"
-                  id={`${id}-${example.id}`}
-                  aria-selected={chosen() === index()}
+                  id={`${id}-${example().id}`}
+                  aria-selected={chosen() === index}
                   aria-controls={`${id}-panel`}
-                  tabindex={chosen() === index() ? 0 : -1}
-                  onClick={() => setChosen(index())}
+                  tabindex={chosen() === index ? 0 : -1}
+                  onClick={() => setChosen(index)}
                 >
-                  {example.label}
+                  {example().label}
                 </button>
               )}
-            </For>
+            </Index>
           </div>
           <Show when={examples()[chosen()]}>
             {(example) => (

@@ -1,4 +1,4 @@
-import { For, Show } from 'solid-js';
+import { createMemo, For, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -9,6 +9,7 @@ import { Ago } from '#ui/src/components/time.tsx';
 import type { Diff } from '#ui/src/kernel/deployment.ts';
 import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
+import { keepEqual } from '#ui/src/kernel/query.ts';
 import { count, duration } from '#ui/src/kernel/words.ts';
 import { ACTION_WORDS, ENTITY_WORDS, WORDS } from './words.ts';
 
@@ -17,7 +18,7 @@ const SHOWN_CHANGES = 5;
 
 /** What is called most, with how long it takes. */
 export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | undefined }) {
-  const top = () => topBy(props.rows ?? [], 'calls', TOP);
+  const top = createMemo<readonly UsageRow[]>((before) => keepEqual(before, topBy(props.rows ?? [], 'calls', TOP)));
   const most = () => top()[0]?.calls ?? 1;
   return (
     <Panel title={WORDS.top} flush>
@@ -52,6 +53,7 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
 
 /** Calls that failed last. */
 export function FailuresPanel(props: { period: Period; failures: Output<'logs.list'> | undefined }) {
+  const items = createMemo(() => props.failures?.items);
   return (
     <Panel
       title={WORDS.failures}
@@ -67,7 +69,7 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
     >
       <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} />}>
         <ul class="dash-rows">
-          <For each={props.failures?.items} fallback={<li class="soft small">{WORDS.no_failures}</li>}>
+          <For each={items()} fallback={<li class="soft small">{WORDS.no_failures}</li>}>
             {(entry) => (
               <li>
                 <Link
@@ -129,6 +131,7 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
 
 /** Who changed what. */
 export function ActivityPanel(props: { history: Output<'history.list'> | undefined }) {
+  const items = createMemo(() => props.history?.items);
   return (
     <Panel
       title={WORDS.activity}
@@ -141,7 +144,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
     >
       <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} />}>
         <ul class="dash-rows">
-          <For each={props.history?.items} fallback={<li class="soft small">{WORDS.no_activity}</li>}>
+          <For each={items()} fallback={<li class="soft small">{WORDS.no_activity}</li>}>
             {(entry) => (
               <li data-action={entry.action}>
                 <Link

@@ -1,0 +1,69 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+
+/** Every page for administrators, and every part of those that poll. */
+const PATHS = [
+  '/',
+  '/connections',
+  '/connections/new',
+  '/tools',
+  '/resources',
+  '/prompts',
+  '/deploy',
+  '/deploy?view=versions',
+  '/deploy?view=code',
+  '/history',
+  '/transfer',
+  '/access',
+  '/agents',
+  '/settings',
+  '/metrics',
+  '/logs',
+  '/queue',
+  '/flow',
+  '/playground',
+  '/account',
+];
+/** What comes after the first answers is there by then. */
+const SETTLE_MS = 4_000;
+/** Longer than any page waits between two looks at the server. */
+const WATCHED_MS = 16_500;
+
+/** Elements that were not there when it was marked. */
+const mark = (page: Page) =>
+  page.evaluate(() => {
+    for (const element of document.querySelectorAll('body *')) Object.assign(element, { marked: true });
+  });
+const unmarked = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('body *')]
+      .filter((element) => !('marked' in element))
+      .map((element) => `${element.tagName}.${element.getAttribute('class')}`),
+  );
+
+browserTest(
+  'a page to which nothing happens keeps its elements, and with them focus, open menus and what was typed',
+  async () => {
+    const opened = await ui.signedIn();
+    const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools');
+    const places = await Promise.all(
+      [...PATHS, `/tools/${items[0]?.id}`].map(async (path) => {
+        const page = await opened.context.newPage();
+        await page.goto(`${ui.programs.url}${path}`);
+        await page.locator('h1').waitFor();
+        return { path, page };
+      }),
+    );
+    await Bun.sleep(SETTLE_MS);
+    for (const { page } of places) await mark(page);
+    await Bun.sleep(WATCHED_MS);
+    const drawn = await Promise.all(places.map(async ({ path, page }) => [path, await unmarked(page)] as const));
+    expect(Object.fromEntries(drawn.filter(([, elements]) => elements.length > 0))).toEqual({});
+    await close(opened);
+  },
+  LIMIT_MS,
+);
