@@ -26,6 +26,8 @@ interface Figures {
 const KEYS = ['lookup', 'range', 'stats'] as const satisfies readonly ToolKey[];
 const CALLERS = [1, 16, 64];
 const PACED = { connections: 16, think_ms: 20 };
+/** Of few calls a second the slowest hundredth is few: they are taken more often, in turns. */
+const PACED_TURNS = 4;
 /** Programs that compile while they run are measured as they are after some ten thousand calls, all alike. */
 const WARM = { connections: 16, seconds: 4 };
 /** Calls that are still on their way into the log of calls when the load ends are counted too. */
@@ -53,8 +55,7 @@ export async function measureCalls(
     if (!found.has(`${key} ${label} ${target.name}`)) await runWrk({ ...asked, seconds: 1 });
     const is_ours = target === ours;
     const before = { all: target.measure().cpu_s, host: ours.measureHost().cpu_s };
-    // Of few calls a second the slowest hundredth is few.
-    const loaded = await runWrk({ ...asked, seconds: pace.think_ms === undefined ? seconds : seconds * 3 });
+    const loaded = await runWrk({ ...asked, seconds });
     if (is_ours) await Bun.sleep(SETTLE_MS);
     const each = (cpu_s: number) => (cpu_s / loaded.calls) * 10_000;
     note(`${key} ${label} ${target.name}`, {
@@ -73,7 +74,11 @@ export async function measureCalls(
         note(`${key} ${connections} driver alone`, { ...raw, cpu_s: (raw.cpu_s / raw.calls) * 10_000, host_cpu_s: Number.NaN });
       }
     }
-    for (const key of ['lookup', 'range'] as const) for (const target of targets) await load(target, key, PACED, 'paced');
+    for (const key of ['lookup', 'range'] as const) {
+      for (let turn = 0; turn < PACED_TURNS; turn++) {
+        for (const target of turn % 2 === 0 ? targets : targets.toReversed()) await load(target, key, PACED, 'paced');
+      }
+    }
     say(`tools/call: round ${round} of ${rounds} done.`);
   }
   return toSection(found, [...targets.map(({ name }) => name), 'driver alone']);
