@@ -55,7 +55,7 @@ export async function measureCalls(
     if (!found.has(`${key} ${label} ${target.name}`)) await runWrk({ ...asked, seconds: 1 });
     const is_ours = target === ours;
     const before = { all: target.measure().cpu_s, host: ours.measureHost().cpu_s };
-    const loaded = await runWrk({ ...asked, seconds });
+    const loaded = await runWrk({ ...asked, seconds: pace.think_ms === undefined ? seconds : seconds * 2 });
     if (is_ours) await Bun.sleep(SETTLE_MS);
     const each = (cpu_s: number) => (cpu_s / loaded.calls) * 10_000;
     note(`${key} ${label} ${target.name}`, {
