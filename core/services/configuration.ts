@@ -89,8 +89,8 @@ async function refreshed<R extends { readonly id: string }>(
   read: (where?: (id: Column) => SQL) => Promise<R[]>,
 ): Promise<Kept<R>> {
   if (heads === kept.heads) return kept;
-  const now = new Map(heads.split('\n').map((head) => [head.slice(0, head.indexOf(' ')), head]));
-  if (heads === '') now.clear();
+  const lines = heads === '' ? [] : heads.split('\n');
+  const now = new Map(lines.map((head) => [head.slice(0, head.indexOf(' ')), head]));
   const rows = new Map([...kept.rows].filter(([id, { head }]) => now.get(id) === head));
   const missing = [...now.keys()].filter((id) => !rows.has(id));
   const few = missing.length <= 200 && missing.length * 2 <= now.size;
