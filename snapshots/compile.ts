@@ -36,9 +36,9 @@ export interface Compiled {
 }
 
 /** Hash over the compiler and everything that goes in, but for the description. */
-export function compiledKey(definition: QueryDefinition, db_type: DbType): string {
+export function compiledKey(definition: QueryDefinition, db_type: DbType, compiler = COMPILER): string {
   const { sql_query, parameters, return_type, transform_template } = definition;
-  const text = canonical([COMPILER, db_type, sql_query, parameters, return_type, transform_template]);
+  const text = canonical([compiler, db_type, sql_query, parameters, return_type, transform_template]);
   return createHash('sha256').update(text).digest('base64url');
 }
 
@@ -87,4 +87,20 @@ export function describeCompiled(compiled: Compiled, definition: QueryDefinition
     statement: { ...compiled.statement, typed: description?.typed ?? false },
     output_schema: outputSchema(definition.return_type, columns, definition.transform_template !== null),
   };
+}
+
+/**
+ * The stored artifact, or a new one when the definition, the kind of database or the compiler is another since. What the database
+ * said stays when only the compiler is another: it may be away when the artifact is made again.
+ */
+export async function currentArtifact(
+  stored: Compiled | undefined,
+  definition: QueryDefinition,
+  db_type: DbType,
+): Promise<Compiled> {
+  if (stored !== undefined && stored.key === compiledKey(definition, db_type)) return stored;
+  const compiled = await compileQuery(definition, db_type);
+  const older = Array.from({ length: COMPILER - 1 }, (_, n) => compiledKey(definition, db_type, n + 1));
+  if (stored === undefined || stored.columns === null || !older.includes(stored.key)) return compiled;
+  return describeCompiled(compiled, definition, { columns: stored.columns, typed: stored.statement.typed });
 }

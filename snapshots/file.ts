@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { SNAPSHOT_FORMAT, type Snapshot } from './format.ts';
 
 /**
@@ -29,6 +29,7 @@ export function snapshotFile(path: string): SnapshotFile {
   let whole = false;
   return {
     async read() {
+      await sweepDrafts(path);
       const stopped = await exists(`${path}.stopped`);
       const faults: string[] = [];
       for (const candidate of [path, `${path}.previous`]) {
@@ -63,6 +64,18 @@ export function snapshotFile(path: string): SnapshotFile {
       await syncFolder(path);
     },
   };
+}
+
+/** Of hosts that were killed while they wrote them; a living one is done within this time. */
+const DRAFT_MS = 3_600_000;
+async function sweepDrafts(path: string): Promise<void> {
+  const folder = dirname(path);
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((one) => one.startsWith(`${basename(path)}.`) && one.endsWith('.new'))) {
+    const draft = join(folder, name);
+    const written = await stat(draft).catch(() => null);
+    if (written !== null && written.mtimeMs < Date.now() - DRAFT_MS) await rm(draft, { force: true }).catch(() => undefined);
+  }
 }
 
 /** The snapshot, null when there is no file, or a sentence when the file is damaged. */

@@ -1,7 +1,7 @@
 import type { DbType } from '#core/contract/connections.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, canonicalFields, checksum } from './canonical.ts';
-import { type Compiled, compiledKey, compileQuery } from './compile.ts';
+import { type Compiled, currentArtifact } from './compile.ts';
 import {
   type ConnectionDefinition,
   freezeConnection,
@@ -39,6 +39,8 @@ interface Piece<F> {
 
 interface Remembered {
   readonly compiled: Compiled;
+  /** The piece is made of it; otherwise it was stale, and the piece is made of another. */
+  readonly current: boolean;
   readonly db_type: DbType;
   readonly limits: string;
   readonly piece: Piece<FrozenTool | FrozenResource>;
@@ -49,7 +51,7 @@ export type FreezeMemo = WeakMap<object, Remembered>;
 /** Whether an artifact is known to be that of a definition, without working out its key again. */
 export function isRemembered(memo: FreezeMemo | undefined, definition: object, compiled: Compiled, db_type: DbType): boolean {
   const kept = memo?.get(definition);
-  return kept !== undefined && kept.compiled === compiled && kept.db_type === db_type;
+  return kept !== undefined && kept.current && kept.compiled === compiled && kept.db_type === db_type;
 }
 export const createFreezeMemo = (): FreezeMemo => new WeakMap();
 
@@ -151,11 +153,10 @@ function remembered<D extends ToolDefinition | ResourceDefinition, F extends Fro
     const stored = configuration.compiled.get(definition.id);
     const kept = memo?.get(definition);
     if (kept !== undefined && kept.compiled === stored && kept.limits === limits) return kept.piece as Piece<F>;
-    const fresh = stored?.key === compiledKey(query(definition), db_type);
-    const compiled = fresh && stored !== undefined ? stored : await compileQuery(query(definition), db_type);
+    const compiled = await currentArtifact(stored, query(definition), db_type);
     refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
     const piece = toPiece(make(definition, compiled, connection));
-    if (stored !== undefined) memo?.set(definition, { compiled: stored, db_type, limits, piece });
+    if (stored !== undefined) memo?.set(definition, { compiled: stored, current: stored === compiled, db_type, limits, piece });
     return piece;
   };
 }

@@ -18,7 +18,7 @@ import {
   toStored,
   writeDeployment,
 } from './deployment.ts';
-import { exposureOf } from './exposure.ts';
+import { checkExposure, exposureOf } from './exposure.ts';
 import { writeGenerated } from './generated.ts';
 import { recordHistory } from './history.ts';
 import { prepare, type Prepared, refusal } from './prepare.ts';
@@ -93,7 +93,9 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     const active = await activeSnapshot(app);
     const changed = active?.checksum !== prepared.checksum;
     if (changed) await probeListener(app, active, prepared.content);
-    const snapshot = active === null || changed ? await store(context, prepared, note) : await resume(app, active);
+    // The hosts may have taken seconds.
+    await checkExposure(app, prepared.content.server);
+    const snapshot = active === null || changed ? await store(context, prepared, note) : await resume(app, active, prepared);
     const receipt = await publish(app, snapshot, { changed, content: prepared.content, warnings: prepared.warnings, started });
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
@@ -158,7 +160,10 @@ async function store(
 }
 
 /** The same configuration again: a stopped server starts. */
-async function resume(app: App, active: StoredSnapshot): Promise<StoredSnapshot> {
-  await app.store.write((tx) => writeDeployment(app, tx, { desired: 'running', last_error: null }));
+async function resume(app: App, active: StoredSnapshot, { refreshed }: Prepared): Promise<StoredSnapshot> {
+  await app.store.write(async (tx) => {
+    for (const [id, { before, after }] of refreshed) await replaceCompiled(app, tx, id, before, after);
+    await writeDeployment(app, tx, { desired: 'running', last_error: null });
+  });
   return active;
 }

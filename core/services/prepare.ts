@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import type { Description } from '#core/sources/source.ts';
-import { type Compiled, compiledKey, compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import { type Compiled, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
 import { freeze, type Frozen, isRemembered, type Problem } from '#snapshots/freeze.ts';
 import { readConfiguration, type StoredConfiguration } from './configuration.ts';
@@ -26,7 +26,9 @@ export async function prepare(app: App): Promise<Prepared> {
     for (const query of queriesOf(configuration, connection)) {
       const stored = compiled.get(query.entity.id);
       const known = stored !== undefined && isRemembered(configuration.memo, query.entity, stored, connection.db_type);
-      const artifact = known ? stored : await artifactOf(query, connection, stored).catch(asProblem(query, problems));
+      const artifact = known
+        ? stored
+        : await currentArtifact(stored, query.definition, connection.db_type).catch(asProblem(query, problems));
       // What is one parameter has no statement that could be prepared.
       if (artifact !== null && !artifact.classification.passthrough) asked.push({ ...query, artifact });
     }
@@ -61,11 +63,6 @@ export async function prepare(app: App): Promise<Prepared> {
 }
 
 type Query = ReturnType<typeof queriesOf>[number];
-
-/** The stored artifact, or a new one when the definition, the kind of database or the compiler is another since. */
-async function artifactOf({ definition }: Query, { db_type }: ConnectionRow, stored: Compiled | undefined): Promise<Compiled> {
-  return stored !== undefined && stored.key === compiledKey(definition, db_type) ? stored : compileQuery(definition, db_type);
-}
 
 const asProblem =
   ({ entity_type, entity }: Query, problems: Problem[]) =>

@@ -65,6 +65,8 @@ async function activate(context: Context, version: number, note: string | null) 
   checkActivation(context, active, snapshot, content);
   const warnings = await checkExposure(app, content.server);
   await probeListener(app, active, content);
+  // The hosts may have taken seconds.
+  await checkExposure(app, content.server);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type SnapshotFile, snapshotFile } from '#snapshots/file.ts';
 import { SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
 
@@ -72,6 +72,17 @@ describe('a host’s snapshot file', () => {
     await keep(file, snapshotOf(2));
     await rm(path);
     expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: null });
+  });
+
+  test('a draft of a host that was killed goes in time, one that is being written stays', async () => {
+    const file = snapshotFile(path);
+    await keep(file, snapshotOf(1));
+    const [old, fresh] = [`${path}.111.new`, `${path}.222.new`];
+    for (const draft of [old, fresh]) await writeFile(draft, 'half');
+    const yesterday = new Date(Date.now() - 86_400_000);
+    await utimes(old, yesterday, yesterday);
+    expect(await file.read()).toMatchObject({ snapshot: { version: 1 }, fault: null });
+    expect((await readdir(dirname(path))).filter((name) => name.endsWith('.new'))).toEqual([basename(fresh)]);
   });
 
   test('remembers that the server was stopped', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { canonical, checksum } from '#snapshots/canonical.ts';
-import { type Compiled, compileQuery } from '#snapshots/compile.ts';
+import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
 import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
 import { resourceDefinition } from '#snapshots/entities.ts';
 import { type Configuration, createFreezeMemo, freeze } from '#snapshots/freeze.ts';
@@ -135,6 +135,22 @@ test('stored artifacts, a memo and nothing at all give the same bytes, in whatev
     }),
     { numRuns: 100 },
   );
+});
+
+test('an artifact of an older compiler is made anew with what the database said then; one of another definition is not', async () => {
+  const definition = {
+    sql_query: 'select :a as name',
+    parameters: [{ name: 'a', type: 'string' as const, description: '', required: true }],
+    return_type: 'rows' as const,
+    transform_template: null,
+  };
+  const columns = [{ name: 'name', type: 'text', kind: 'string' as const }];
+  const made = describeCompiled(await compileQuery(definition, 'postgresql'), definition, { columns, typed: true });
+  const older = { ...made, key: compiledKey(definition, 'postgresql', COMPILER - 1), output_schema: {} };
+  expect(await currentArtifact(made, definition, 'postgresql')).toBe(made);
+  expect(await currentArtifact(older, definition, 'postgresql')).toEqual(made);
+  expect((await currentArtifact(older, definition, 'timescaledb')).columns).toBeNull();
+  expect((await currentArtifact(older, { ...definition, return_type: 'row' }, 'postgresql')).columns).toBeNull();
 });
 
 test('a tool of a disabled connection is left out with a warning, one that writes on a read-only connection is a problem', async () => {

@@ -13,7 +13,14 @@ export interface ApiOptions {
 }
 
 /** Calls after which something else is served. */
-const DEPLOYS: ReadonlySet<string> = new Set(['deploy.run', 'deploy.stop', 'snapshots.activate', 'config.update']);
+const DEPLOYS: ReadonlySet<string> = new Set([
+  'deploy.run',
+  'deploy.stop',
+  'snapshots.activate',
+  'config.update',
+  'history.rollback',
+  'transfer.import',
+]);
 
 /** The REST API as typed calls in the session of this browser. */
 export function createApi(options: ApiOptions): Call {

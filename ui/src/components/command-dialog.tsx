@@ -3,6 +3,7 @@ import { createEffect, createMemo, createSignal, createUniqueId, For, on, onClea
 import { type Command, COMMAND_GROUPS, type Found } from '#ui/src/kernel/commands.ts';
 import { rank } from '#ui/src/kernel/fuzzy.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { focusThereAndBack } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
 interface Row {
@@ -28,7 +29,7 @@ export function CommandDialog(props: { open: boolean; onClose: () => void }) {
       <Kobalte.Portal>
         <Kobalte.Overlay class="overlay" />
         <div class="overlay-place" data-top="true">
-          <Kobalte.Content class="dialog palette" aria-label="Commands">
+          <Kobalte.Content class="dialog palette" aria-label="Commands" {...focusThereAndBack()}>
             <Palette onClose={props.onClose} />
           </Kobalte.Content>
         </div>

@@ -54,25 +54,34 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'>) {
   );
 }
 
+/** What had the focus when the first of dialogs that follow each other was opened. */
+let opener: Element | null = null;
+
 /** Whoever closes it goes on where it was opened. */
-function focusThereAndBack() {
+export function focusThereAndBack() {
   let from: Element | null = null;
   return {
     onOpenAutoFocus: (event: Event) => {
-      from = openerOf(document.activeElement);
+      const now = document.activeElement;
+      // One that comes in the place of another finds nothing focused.
+      if (now !== null && now !== document.body) opener = openerOf(now);
+      from = opener;
       focusInside(event);
     },
     onCloseAutoFocus: (event: Event) => {
+      opener = null;
+      // Something else has been focused since.
+      if (event.defaultPrevented) return;
       event.preventDefault();
       if (from instanceof HTMLElement && from.isConnected) from.focus({ preventScroll: true });
     },
   };
 }
 
-/** A menu is gone by then; its button is not. */
-function openerOf(element: Element | null): Element | null {
-  const menu = element?.closest('[role=menu]');
-  return menu ? document.querySelector(`[aria-controls="${menu.id}"]`) : element;
+/** A menu is gone by then, and so is a dialog; what opened them is not. */
+function openerOf(element: Element): Element | null {
+  const menu = element.closest('[role=menu]');
+  return menu === null ? element : document.querySelector(`[aria-controls="${menu.id}"]`);
 }
 
 /** What asks for the focus by `data-autofocus` gets it; else the first field, else the surface itself. */
