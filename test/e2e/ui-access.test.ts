@@ -36,6 +36,7 @@ browserTest(
     expect(token).toMatch(/^svc_mcp_/);
     await expectAccessible(page, 'a token shown once');
     await made.getByRole('button', { name: 'I have copied it' }).click();
+    await page.locator('button:focus').getByText('New token').waitFor();
 
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await page.getByText(/The server answers with \d+ tools in/).waitFor();
