@@ -32,12 +32,21 @@ export interface ProgramOptions {
   readonly command?: readonly string[];
 }
 
+/** Below the ports that Linux gives to outgoing connections, one of which could take it before the program that is told it. */
+const PORTS = { least: 10_000, most: 32_000 };
+
 /** A port that was free a moment ago. */
 export function freePort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port } = server;
-  void server.stop(true);
-  return port ?? 0;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = PORTS.least + Math.floor(Math.random() * (PORTS.most - PORTS.least));
+    try {
+      void Bun.serve({ port, hostname: '0.0.0.0', reusePort: false, fetch: () => new Response() }).stop(true);
+      return port;
+    } catch {
+      // Another program has it.
+    }
+  }
+  throw new Error('No port is free.');
 }
 
 /** The real programs as `npm start` runs them, in a folder of their own, on free ports. Ready when it answers. */
