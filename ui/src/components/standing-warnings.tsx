@@ -1,4 +1,4 @@
-import { createEffect, createMemo, For, on } from 'solid-js';
+import { createEffect, createMemo, For, on, onCleanup, onMount } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LinkButton } from './link.tsx';
 import { Notice } from './notice.tsx';
@@ -7,7 +7,11 @@ import { Notice } from './notice.tsx';
 export function StandingWarnings() {
   const { router, serving } = useKernel();
   const page = createMemo(router.path);
-  createEffect(on(page, () => void serving.reload()));
+  const look = () => void serving.reload();
+  createEffect(on(page, look));
+  // Others deploy too. A person comes back to the window; asking without one would keep a session from ending.
+  onMount(() => window.addEventListener('focus', look));
+  onCleanup(() => window.removeEventListener('focus', look));
   return (
     <For each={serving.data()?.warnings}>
       {(warning) => (
