@@ -100,7 +100,11 @@ export async function currentArtifact(
 ): Promise<Compiled> {
   if (stored !== undefined && stored.key === compiledKey(definition, db_type)) return stored;
   const compiled = await compileQuery(definition, db_type);
-  const older = Array.from({ length: COMPILER - 1 }, (_, n) => compiledKey(definition, db_type, n + 1));
-  if (stored === undefined || stored.columns === null || !older.includes(stored.key)) return compiled;
+  if (stored === undefined || stored.columns === null || !isOlder(stored, definition, db_type)) return compiled;
   return describeCompiled(compiled, definition, { columns: stored.columns, typed: stored.statement.typed });
+}
+
+function isOlder({ key }: Compiled, definition: QueryDefinition, db_type: DbType): boolean {
+  for (let compiler = 1; compiler < COMPILER; compiler++) if (key === compiledKey(definition, db_type, compiler)) return true;
+  return false;
 }

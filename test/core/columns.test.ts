@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { rowsOf } from '#core/db/columns.ts';
-import { openStore, type Store } from '#core/db/open.ts';
-import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { storeOf } from '#test/support/stores.ts';
 
 const text = fc.option(
   fc.oneof(
@@ -28,22 +24,9 @@ const lists = fc.array(fc.record({ name: text, size: fc.maxSafeNat() }), { minLe
 const nearly = (got: number, meant = 0): number => (Math.abs(got - meant) <= meant * 1e-15 ? meant : got);
 
 describe.each(['sqlite', 'postgresql'] as const)('rows given as columns to %s', (dialect) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-columns-'));
-  const can = dialect === 'sqlite' || reachable.postgres;
-  let database: TestDatabase | null = null;
-  let store: Store;
-  beforeAll(async () => {
-    if (!can) return;
-    database = dialect === 'sqlite' ? null : await testDatabase('postgresql');
-    store = await openStore(database?.url ?? `file:${folder}/sluice.sqlite`);
-  });
-  afterAll(async () => {
-    if (can) await store.close();
-    await database?.drop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const made = storeOf(dialect);
 
-  test.skipIf(!can)('are the rows that were meant, in their order', async () => {
+  test.skipIf(!made.can)('are the rows that were meant, in their order', async () => {
     const check = async (
       rows: (typeof row extends fc.Arbitrary<infer R> ? R : never)[],
       shared: { name: string | null; size: number }[],
@@ -68,7 +51,9 @@ describe.each(['sqlite', 'postgresql'] as const)('rows given as columns to %s', 
       );
       const columns = ['whole', 'real', 'rounded', 'at', 'words', 'name', 'size', 'place'] as const;
       const read = Object.fromEntries(columns.map((column) => [column, sql.raw(column)]));
-      const found = await store.db.select(read).from(sql`(with recursive ${given} select * from given) as found order by place`);
+      const found = await made.store.db
+        .select(read)
+        .from(sql`(with recursive ${given} select * from given) as found order by place`);
       const shown = found.map((one, n) => ({
         ...one,
         real: nearly(Number(one['real']), rows[n]?.real),

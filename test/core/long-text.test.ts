@@ -1,44 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { openStore, type Store } from '#core/db/open.ts';
-import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { storeOf } from '#test/support/stores.ts';
 
 describe.each(['sqlite', 'postgresql'] as const)('a long text in %s', (dialect) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-long-'));
-  const can = dialect === 'sqlite' || reachable.postgres;
-  let database: TestDatabase | null = null;
-  let store: Store;
-  beforeAll(async () => {
-    if (!can) return;
-    database = dialect === 'sqlite' ? null : await testDatabase('postgresql');
-    store = await openStore(database?.url ?? `file:${folder}/sluice.sqlite`);
-  });
-  afterAll(async () => {
-    if (can) await store.close();
-    await database?.drop();
-    rmSync(folder, { recursive: true });
-  });
+  const made = storeOf(dialect);
 
   let version = 0;
   const write = async (content: string) => {
     version += 1;
     const head = { version, checksum: '', note: null, actor: {}, created_at: '' };
     const counts = { connections: 0, tools: 0, resources: 0, prompts: 0 };
-    await store.write((tx) => tx.insert(store.tables.snapshots).values({ ...head, counts, content }));
+    await made.store.write((tx) => tx.insert(made.store.tables.snapshots).values({ ...head, counts, content }));
   };
   const read = async () => {
-    const { snapshots } = store.tables;
-    const [row] = await store.db
+    const { snapshots } = made.store.tables;
+    const [row] = await made.store.db
       .select({ content: snapshots.content, stored: sql<string>`${snapshots.content}` })
       .from(snapshots)
       .where(eq(snapshots.version, version));
     return row;
   };
 
-  test.skipIf(!can).each([
+  test.skipIf(!made.can).each([
     ['nothing', ''],
     ['a short one', '{"a":"é"}'],
     ['one that looks compressed', 'zstd:{}'],
@@ -50,12 +33,12 @@ describe.each(['sqlite', 'postgresql'] as const)('a long text in %s', (dialect) 
     expect((await read())?.content === text).toBe(true);
   });
 
-  test.skipIf(!can)('takes a small part of its length, and one that was stored as it is can be read', async () => {
+  test.skipIf(!made.can)('takes a small part of its length, and one that was stored as it is can be read', async () => {
     const text = JSON.stringify(Array.from({ length: 5_000 }, (_, n) => ({ name: `tool ${n}` })));
     await write(text);
     expect((await read())?.stored.length).toBeLessThan(text.length / 5);
-    const { snapshots } = store.tables;
-    await store.write((tx) =>
+    const { snapshots } = made.store.tables;
+    await made.store.write((tx) =>
       tx
         .update(snapshots)
         .set({ content: sql`${text}` })
