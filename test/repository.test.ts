@@ -4,37 +4,40 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dir, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const manifest: { license: string; dependencies: Record<string, string>; devDependencies: Record<string, string> } = JSON.parse(
-  read('package.json'),
-);
+type Versions = Record<string, string>;
+const manifest = (folder: string): { license?: string; dependencies: Versions; devDependencies?: Versions } =>
+  JSON.parse(read(join(folder, 'package.json')));
+/** The product, and the MCP clients of its tests. */
+const PACKAGES = ['', 'test/clients'];
 
 /** Everything git keeps or would keep; a checkout without git has nothing to compare with. */
 const listing = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard'], { cwd: root });
 const tracked = listing.success ? listing.stdout.toString().trim().split('\n') : [];
 const texts = tracked.filter(
-  (path) => !/(^bun\.lock|\.(png|ico|woff2|jsonl|db|svg))$/.test(path) && existsSync(join(root, path)),
+  (path) => !/((^|\/)bun\.lock|\.(png|ico|woff2|jsonl|db|svg))$/.test(path) && existsSync(join(root, path)),
 );
 
 function matching(pattern: RegExp): string[] {
   return texts.filter((path) => path !== 'test/repository.test.ts' && pattern.test(read(path)));
 }
 
-test('bun.lock is the only lock file and names no registry', () => {
-  expect(read('bun.lock')).not.toMatch(/https?:\/\//);
+test.each(PACKAGES)('bun.lock is the only lock file of the package in "%s" and names no registry', (folder) => {
+  expect(read(join(folder, 'bun.lock'))).not.toMatch(/https?:\/\//);
   for (const other of ['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lockb']) {
-    expect(existsSync(join(root, other))).toBe(false);
+    expect(existsSync(join(root, folder, other))).toBe(false);
   }
 });
 
-test('every version in package.json is exact and locked', () => {
-  const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+test.each(PACKAGES)('every version of the package in "%s" is exact and locked', (folder) => {
+  const { dependencies, devDependencies } = manifest(folder);
+  const versions = Object.entries({ ...dependencies, ...devDependencies });
   expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
-  const lock = read('bun.lock');
+  const lock = read(join(folder, 'bun.lock'));
   expect(versions.filter(([name, version]) => !lock.includes(`"${name}@${version}"`))).toEqual([]);
 });
 
 test('the licence is MIT', () => {
-  expect(manifest.license).toBe('MIT');
+  expect(manifest('').license).toBe('MIT');
   expect(read('LICENSE')).toStartWith('MIT License');
 });
 

@@ -1,5 +1,6 @@
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 /** What both official clients answer, as far as tests look. */
@@ -15,22 +16,28 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
+const INFO = { name: 'test', version: '1.0.0' };
 export type ClientKind = 'v1' | 'v2';
 
 /** An official client of either generation, connected. */
 export async function connectClient(kind: ClientKind, url: string, headers: Record<string, string> = {}): Promise<McpClient> {
-  const info = { name: 'test', version: '1.0.0' };
-  if (kind === 'v1') {
-    const client = new LegacyClient(info);
-    await client.connect(new LegacyTransport(new URL(url), { requestInit: { headers } }));
-    return {
-      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: async (name, args) => (await client.callTool({ name, arguments: args })) as unknown as ToolResult,
-      close: () => client.close(),
-    };
-  }
-  const client = new ModernClient(info);
+  if (kind === 'v1') return connectLegacy(new LegacyTransport(new URL(url), { requestInit: { headers } }));
+  const client = new ModernClient(INFO);
   await client.connect(new ModernTransport(new URL(url), { requestInit: { headers } }));
+  return {
+    tools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args) => (await client.callTool({ name, arguments: args })) as unknown as ToolResult,
+    close: () => client.close(),
+  };
+}
+
+/** The older official client, connected to a program on its standard streams. */
+export const connectProgram = (parameters: StdioServerParameters): Promise<McpClient> =>
+  connectLegacy(new StdioClientTransport(parameters));
+
+async function connectLegacy(transport: Parameters<LegacyClient['connect']>[0]): Promise<McpClient> {
+  const client = new LegacyClient(INFO);
+  await client.connect(transport);
   return {
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, args) => (await client.callTool({ name, arguments: args })) as unknown as ToolResult,

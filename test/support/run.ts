@@ -127,7 +127,12 @@ function testFiles(filters: readonly string[]): string[] {
   const named = (folder: string) => wanted.some((filter) => filter.startsWith(folder.slice(0, -1)));
   return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .map((path) => `test/${path.replaceAll('\\', '/')}`)
-    .filter((path) => /\.test\.tsx?$/.test(path) && (wanted.length === 0 || wanted.some((filter) => path.includes(filter))))
+    .filter(
+      (path) =>
+        /\.test\.tsx?$/.test(path) &&
+        !path.includes('/node_modules/') &&
+        (wanted.length === 0 || wanted.some((filter) => path.includes(filter))),
+    )
     .filter((path) => LONG.every((folder) => !path.startsWith(folder) || named(folder)))
     .toSorted((a, b) => Number(b.startsWith('test/e2e/')) - Number(a.startsWith('test/e2e/')) || (a < b ? -1 : 1));
 }
