@@ -97,7 +97,8 @@ async function answerAuth(
 }
 
 /** What a host is set to speak over standard input is not to be had over the network. */
-const SPEAKS_STDIO = 'This server speaks over standard input and output. Start it as a command: bun mcp-host/stdio.ts';
+const SPEAKS_STDIO =
+  'This server speaks over standard input and output. The Sluice UI shows its command line under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
   readonly path: string;

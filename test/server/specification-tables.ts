@@ -93,6 +93,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 8', 'POST', '/api/v1/mcp-tokens'],
   ['section 8', 'GET', '/api/v1/mcp-tokens'],
   ['section 8', 'DELETE', '/api/v1/mcp-tokens/{id}'],
+  ['section 8', 'GET', '/api/v1/server/stdio'],
   ['section 9', 'GET', '/api/v1/deploy/diff'],
   ['section 9', 'GET', '/api/v1/snapshots'],
   ['section 9', 'GET', '/api/v1/snapshots/{version}'],
