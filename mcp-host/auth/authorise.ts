@@ -3,11 +3,11 @@ import type { Log } from '#core/log.ts';
 import { createAddresses } from '#core/security/asked-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { createAccessTokens, SCOPE } from './access-tokens.ts';
+import { createAccessTokens } from './access-tokens.ts';
 import { createAttempts, tooMany } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
-import { metadataAt, resourceMetadataUrl } from './metadata.ts';
+import { metadataAt, resourceMetadataUrl, scopesOf } from './metadata.ts';
 import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
@@ -133,7 +133,8 @@ export function createAuth(options: AuthOptions): Auth {
     if (status === 401) {
       // RFC 6750 section 3.1: no error code for a request without any credential.
       const error = is_missing ? '' : ', error="invalid_token"';
-      const scope = server.auth_type === 'oauth_credentials' ? `, scope="${SCOPE}"` : '';
+      const scopes = scopesOf(server);
+      const scope = scopes.length === 0 ? '' : `, scope="${scopes.join(' ')}"`;
       headers.set(
         'www-authenticate',
         `Bearer resource_metadata="${resourceMetadataUrl(addresses.at(origin()))}"${scope}${error}`,

@@ -84,17 +84,19 @@ export function createIntrospection({ ask, openSecret, addresses, log, now }: In
     return verdict;
   };
 
-  /** The token is for this server: it names the resource, or the client that asks (RFC 7662 section 2.2, RFC 8707). */
-  const isForUs = ({ aud }: Members, { introspection_client_id }: FrozenServer): boolean => {
+  /** The token is for this server: it names the audience that is set, else the resource or the client that asks (RFC 7662 section 2.2). */
+  const isForUs = ({ aud }: Members, { introspection_client_id, introspection_audience: wanted }: FrozenServer): boolean => {
+    const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud ?? null];
+    if (wanted !== undefined) return named.includes(wanted);
     if (aud === undefined || aud === null) return true;
-    const named = Array.isArray(aud) ? aud : [aud];
     return named.some((name) => typeof name === 'string' && (addresses.include(name) || name === introspection_client_id));
   };
 
-  /** Other settings, other answers. */
+  /** Other settings, other verdicts. */
   const follow = (server: FrozenServer) => {
-    const { introspection_url, introspection_client_id, introspection_client_secret } = server;
-    const next = `${introspection_url} ${introspection_client_id} ${fingerprintOf(introspection_client_secret?.$sealed ?? '')}`;
+    const { introspection_url, introspection_client_id, introspection_client_secret, introspection_audience } = server;
+    const secret = fingerprintOf(introspection_client_secret?.$sealed ?? '');
+    const next = JSON.stringify([introspection_url, introspection_client_id, secret, introspection_audience]);
     if (next === source) return;
     source = next;
     known.clear();

@@ -24,17 +24,23 @@ export function metadataAt(path: string, server: FrozenServer, resource: string,
   return insertedIn(ISSUER, issuer).includes(path) ? aboutIssuer(issuer, issuer) : null;
 }
 
-function aboutResource(
-  { auth_type, server_name, introspection_url }: FrozenServer,
-  resource: string,
-  issuer: string,
-): object | null {
+function aboutResource(server: FrozenServer, resource: string, issuer: string): object | null {
+  const { auth_type, server_name, introspection_url, introspection_issuer } = server;
   if (auth_type === 'none') return null;
   const about = { resource, resource_name: server_name, bearer_methods_supported: ['header'] };
-  if (auth_type === 'oauth_credentials') return { ...about, authorization_servers: [issuer], scopes_supported: [SCOPE] };
-  // The best that is known of the issuer is where it answers introspection.
-  if (introspection_url === null || auth_type === 'bearer') return about;
-  return { ...about, authorization_servers: [new URL(introspection_url).origin] };
+  if (auth_type === 'bearer') return about;
+  const scopes = scopesOf(server);
+  const scopes_supported = scopes.length === 0 ? {} : { scopes_supported: scopes };
+  if (auth_type === 'oauth_credentials') return { ...about, authorization_servers: [issuer], ...scopes_supported };
+  // Without a setting the best that is known of the issuer is where it answers introspection.
+  const foreign = introspection_issuer ?? (introspection_url === null ? null : new URL(introspection_url).origin);
+  return { ...about, ...(foreign !== null && { authorization_servers: [foreign] }), ...scopes_supported };
+}
+
+/** What a client asks its issuer for. */
+export function scopesOf({ auth_type, introspection_scopes = [] }: FrozenServer): readonly string[] {
+  if (auth_type === 'oauth_credentials') return [SCOPE];
+  return auth_type === 'oauth_introspection' ? introspection_scopes : [];
 }
 
 /**

@@ -183,6 +183,9 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   introspection_url: introspected,
   introspection_client_id: introspected,
   introspection_client_secret: introspected,
+  introspection_issuer: introspected,
+  introspection_scopes: introspected,
+  introspection_audience: introspected,
   introspection_cache_ttl_seconds: introspected,
   async cors_origins() {
     const origin = 'https://chat.example.com';
@@ -324,7 +327,8 @@ async function introspected(): Promise<void> {
     port: 0,
     async fetch(request) {
       asked.push(request.headers.get('authorization'));
-      return Response.json({ active: (await request.text()).startsWith('token=good&') });
+      const token = new URLSearchParams(await request.text()).get('token') ?? '';
+      return Response.json({ active: token !== 'bad', ...(token === 'named' && { aud: 'shop' }) });
     },
   });
   await patch({
@@ -341,7 +345,17 @@ async function introspected(): Promise<void> {
   await deploy();
   for (let n = 0; n < 3; n++) await statusWith('good');
   expect(asked.length).toBe(5);
-  await patch({ auth_type: 'none', introspection_url: null, introspection_client_id: null, introspection_client_secret: null });
+  const issuer_url = 'https://login.example.com/realms/shop';
+  await patch({ introspection_issuer: issuer_url, introspection_scopes: ['mcp', 'offline'], introspection_audience: 'shop' });
+  const { body } = await t.request('GET', '/api/v1/export-import/export');
+  expect(body['server_config']).toMatchObject({ introspection_issuer: issuer_url, introspection_audience: 'shop' });
+  await deploy();
+  expect([await statusWith('named'), await statusWith('good')]).toEqual([200, 401]);
+  const document = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', host.mcp));
+  expect(await document.json()).toMatchObject({ authorization_servers: [issuer_url], scopes_supported: ['mcp', 'offline'] });
+  expect((await initialize()).headers.get('www-authenticate')).toContain('scope="mcp offline"');
+  const cleared = ['url', 'client_id', 'client_secret', 'issuer', 'audience'].map((name) => [`introspection_${name}`, null]);
+  await patch({ auth_type: 'none', ...Object.fromEntries(cleared), introspection_scopes: [] });
   await deploy();
 }
 

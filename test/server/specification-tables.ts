@@ -127,7 +127,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/preview/execute': 'limit definitions return_type mime_type',
   'POST /api/v1/deploy': 'note dry_run',
   'PATCH /api/v1/server/config':
-    'version server_name transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_cache_ttl_seconds ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow agent_enabled agent_rate_limit',
+    'version server_name transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot',
   'GET /api/v1/history': 'actor search',
@@ -183,6 +183,9 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   introspection_url: null,
   introspection_client_id: null,
   introspection_client_secret_set: false,
+  introspection_issuer: null,
+  introspection_scopes: [],
+  introspection_audience: null,
   introspection_cache_ttl_seconds: 60,
   cors_origins: ['http://localhost:3000', 'http://localhost:5173'],
   ssl_enabled: false,

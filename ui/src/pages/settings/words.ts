@@ -86,6 +86,13 @@ export const AUTH = {
   introspection_client: 'Client id',
   secret: 'Client secret',
   cache: 'An answer is kept for',
+  issuer: 'Issuer',
+  issuer_hint:
+    "The issuer that your authorization server names in its own metadata, path included. Default: the introspection address's origin.",
+  scopes: 'Scopes',
+  scopes_hint: 'Clients request these when they sign in. Sluice does not check them.',
+  audience: 'Required audience',
+  audience_hint: 'Only tokens that name this audience are accepted. Without it, a token that names no audience is accepted too.',
   cors: 'Browser pages',
   cors_lead: 'Pages of these origins may call the MCP server from a browser. Other clients are not concerned.',
   origins: 'Allowed origins',
