@@ -193,3 +193,25 @@ test('a client that tries to register is told what to send instead', async () =>
   }
   expect((await fetch(new URL('/register', host.mcp))).status).toBe(404);
 });
+
+test.each(['v1', 'v2'])('the official %s client, sent away with a 401, shows the person that sentence', async (kind) => {
+  await start();
+  await deploy({ auth_type: 'bearer' });
+  const provider = {
+    redirectUrl: 'http://localhost:9/callback',
+    clientMetadata: { redirect_uris: ['http://localhost:9/callback'] },
+    clientInformation: () => undefined,
+    saveClientInformation: () => undefined,
+    tokens: () => undefined,
+    saveTokens: () => undefined,
+    redirectToAuthorization: () => undefined,
+    saveCodeVerifier: () => undefined,
+    codeVerifier: () => '',
+  };
+  const info = { name: kind, version: '1' };
+  const failed =
+    kind === 'v1'
+      ? new LegacyClient(info).connect(new LegacyTransport(host.mcp, { authProvider: provider }))
+      : new ModernClient(info).connect(new ModernTransport(host.mcp, { authProvider: provider }));
+  expect(String(await failed.catch((error: unknown) => error))).toContain('send a token as Authorization: Bearer');
+});
