@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { clientTexts } from '#core/client-texts.ts';
-import type { Output } from '#core/contract/index.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
 
 const PROGRAM = join(import.meta.dir, '../../mcp-host/stdio.ts');
 const DEMO = ['get_customer', 'list_orders', 'sales_by_category', 'search_products'];
@@ -15,9 +11,7 @@ let programs: Programs;
 /** Somebody's project: its own settings of Bun and its own environment file are not ours. */
 let elsewhere: string;
 beforeAll(async () => {
-  elsewhere = mkdtempSync(join(tmpdir(), 'elsewhere-'));
-  writeFileSync(join(elsewhere, 'bunfig.toml'), 'preload = ["./not-ours.ts"]\n');
-  writeFileSync(join(elsewhere, 'not-ours.ts'), 'process.exit(9);\n');
+  elsewhere = foreignFolder();
   writeFileSync(join(elsewhere, '.env'), 'SVC_DATA_DIR=/nowhere\nSVC_FASTMCP_PORT=nonsense\n');
   programs = await startPrograms();
   await until(
@@ -33,52 +27,11 @@ afterAll(async () => {
   rmSync(elsewhere, { recursive: true });
 });
 
-interface Line {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Runs a line with nothing in the environment but what it says: not even a PATH. */
-async function toolsOf({ command, args, env = {} }: Line, cwd: string): Promise<string[]> {
-  const assigned = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const transport = new StdioClientTransport({
-    command: '/usr/bin/env',
-    args: ['-i', ...assigned, command, ...args],
-    cwd,
-    stderr: 'pipe',
-  });
-  let said = '';
-  transport.stderr?.on('data', (chunk) => (said += String(chunk)));
-  const client = new Client({ name: 'test', version: '1' });
-  try {
-    await client.connect(transport);
-    const { tools } = await client.listTools();
-    const called = await client.callTool({ name: 'get_customer', arguments: { email: 'ada@example.com' } });
-    expect(called['structuredContent']).toMatchObject({ row: { name: 'Ada' } });
-    return tools.map(({ name }) => name);
-  } catch (error) {
-    throw new Error(said, { cause: error });
-  } finally {
-    await client.close();
-  }
-}
-
 describe('the stdio line', () => {
   test('as the UI prints it works from another folder, without an environment and without Bun on the PATH', async () => {
-    const stdio = await programs.api<Output<'server.stdio'>>('GET', '/server/stdio');
-    expect(stdio.secrets).toEqual([]);
-    const { text = '' } =
-      clientTexts({
-        server_name: 'Demo',
-        url: programs.mcp_url,
-        token: undefined,
-        auth_type: 'none',
-        transport: 'http',
-        stdio,
-      }).find(({ id }) => id === 'stdio') ?? {};
-    const { mcpServers } = JSON.parse(text) as { mcpServers: Record<string, Line> };
-    expect(await toolsOf(mcpServers['demo'] as Line, elsewhere)).toEqual(DEMO);
+    const { line, secrets } = await stdioLine(programs);
+    expect(secrets).toEqual([]);
+    expect(await toolsOf(line, elsewhere)).toEqual(DEMO);
   }, 30_000);
 
   test('typed by hand finds the installation of the current folder', async () => {

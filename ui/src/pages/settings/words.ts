@@ -81,7 +81,7 @@ export const AUTH = {
   ttl: 'A token lasts',
   introspection: 'Introspection',
   introspection_lead:
-    'Your authorization server says whether a token is active (RFC 7662). While it does not answer, nobody new comes in.',
+    'Your authorization server says whether a token is active (RFC 7662). While it does not answer, new clients are rejected.',
   url: 'Address',
   introspection_client: 'Client id',
   secret: 'Client secret',
