@@ -101,8 +101,8 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
   };
 }
 
-const isForUs = ({ aud = [] }: JWTPayload, { include }: Addresses): boolean =>
-  (typeof aud === 'string' ? [aud] : aud).some((name) => include(name));
+const isForUs = ({ aud = [] }: JWTPayload, addresses: Addresses): boolean =>
+  (typeof aud === 'string' ? [aud] : aud).some((name) => addresses.include(name));
 
 function keyOf(ring: ReadonlyMap<string, Uint8Array>, kid: string | undefined): Uint8Array {
   const key = ring.get(kid ?? '');
