@@ -3,11 +3,11 @@ import type { RpcAnswer } from '#test/mcp-host/support.ts';
 import type { Answer } from '#test/support/app.ts';
 
 interface Introspected {
-  patch(body: object): Promise<Answer>;
-  deploy(): Promise<Answer>;
-  initialize(headers?: Record<string, string>): Promise<RpcAnswer>;
-  exported(): Promise<Answer>;
-  mcp(): URL;
+  readonly patch: (body: object) => Promise<Answer>;
+  readonly deploy: () => Promise<Answer>;
+  readonly initialize: (headers?: Record<string, string>) => Promise<RpcAnswer>;
+  readonly exported: () => Promise<Answer>;
+  readonly mcp: () => URL;
 }
 
 const FIELDS = ['url', 'client_id', 'client_secret', 'cache_ttl_seconds', 'issuer', 'scopes', 'audience'] as const;
