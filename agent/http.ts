@@ -2,12 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import { askedOrigin, createAddresses } from '#core/security/asked-address.ts';
 import { clientAddress } from '#core/security/client-address.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter, preflight, setCors } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
-import { MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
+import { isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
 import { type Caller, createServerLink } from './server-link.ts';
 
 export interface AgentOptions {
@@ -15,10 +17,19 @@ export interface AgentOptions {
   readonly service_token: string;
   /** Proxies in front of this port. */
   readonly trusted_proxies: readonly Network[];
-  /** The front port as clients see it. */
-  readonly public_url: string;
+  /** The front port as clients see it; null: they see what they ask for. */
+  readonly public_url: string | null;
+  /** The front port on this machine. */
+  readonly local_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
   readonly log: Log;
+}
+
+/** Who asks, and at which origin. */
+interface Client {
+  readonly client_address: string | null;
+  readonly request_id: string;
+  readonly origin: string | null;
 }
 
 /** @param address of the socket. */
@@ -29,16 +40,27 @@ const BODY_LIMIT = 4 * 1024 * 1024;
 
 /** Everything that the agent endpoint answers. It keeps nothing between two requests. */
 export function createAgent(options: AgentOptions): AgentFetch {
-  const { public_url, allowed_hosts, log } = options;
+  const { public_url, local_url, allowed_hosts, log } = options;
   const link = createServerLink(options);
   const mcp = createMcp(link, log);
-  const documents = metadataDocuments(public_url);
-  const answer = async (request: Request, client_address: string | null, request_id: string): Promise<Response> => {
+  /** Base of the address that a client asked for, when its name is ours. */
+  const askedUrl = async (origin: string | null): Promise<string> => {
+    const { domains } = await link.settings().catch(() => ({ domains: [] }));
+    const public_urls = public_url === null ? [] : [public_url];
+    const names = new Set([...allowed_hosts, ...domains]);
+    return createAddresses({ path: '', public_urls, names: () => names, otherwise: () => public_url ?? local_url }).at(origin);
+  };
+  const answer = async (request: Request, client: Client): Promise<Response> => {
+    const { client_address, request_id } = client;
     const { pathname } = new URL(request.url);
     const path = pathname.length > 1 ? pathname.replace(/\/$/, '') : pathname;
     if (path === '/agent-mcp/health') return Response.json({ status: 'ok', version: PRODUCT_VERSION });
-    const document = documents.get(path);
-    if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
+    if (isMetadataPath(path)) {
+      const asked_url = await askedUrl(client.origin);
+      const document = metadataDocuments(asked_url, public_url ?? asked_url).get(path);
+      if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
+    }
+    if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
     if (path === '/agent-mcp/oauth/token') return answerToken(link, request, client_address);
     if (path === '/agent-mcp/oauth/authorize') return answerAuthorize();
     if (!MCP_PATHS.includes(path)) throw new AppError('not_found', 'There is nothing at this address. MCP is at /agent-mcp/mcp.');
@@ -54,14 +76,15 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const client_address = proxied
       ? request.headers.get('x-client-address')
       : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
+    const origin = askedOrigin(request.headers, proxied, address, options.trusted_proxies);
     let page: string | null = null;
     let response: Response;
     try {
       if (!proxied) page = await enter(request, link, allowed_hosts);
       const asks = request.method === 'OPTIONS' && page !== null;
-      response = asks ? preflight() : await answer(request, client_address, request_id);
+      response = asks ? preflight() : await answer(request, { client_address, request_id, origin });
     } catch (error) {
-      response = toFault(error, request, public_url, log);
+      response = await toFault(error, request, () => askedUrl(origin), log);
     }
     response.headers.set('x-request-id', request_id);
     if (page !== null) setCors(response.headers, page);
@@ -107,7 +130,7 @@ function toolsCalledBy(body: unknown): string[] {
   });
 }
 
-function toFault(error: unknown, request: Request, public_url: string, log: Log): Response {
+async function toFault(error: unknown, request: Request, askedUrl: () => Promise<string>, log: Log): Promise<Response> {
   const fault =
     error instanceof AppError ? error : new AppError('internal', 'Something went wrong inside the agent. Its log says what.');
   if (!(error instanceof AppError)) {
@@ -118,7 +141,9 @@ function toFault(error: unknown, request: Request, public_url: string, log: Log)
   if (fault.status === 401) {
     const path = new URL(request.url).pathname.replace(/\/$/, '');
     const shown = MCP_PATHS.includes(path) ? path : '/agent-mcp';
-    headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(public_url, shown)}"`);
+    // RFC 6750 section 3.1: no error code for a request without any credential.
+    const invalid = request.headers.has('authorization') ? ', error="invalid_token"' : '';
+    headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(await askedUrl(), shown)}"${invalid}`);
   }
   return Response.json({ detail: fault.detail }, { status: fault.status, headers });
 }

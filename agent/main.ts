@@ -32,7 +32,8 @@ function main(): void {
   const answer = createAgent({
     ...server,
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
-    public_url: env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
+    public_url: env.SVC_PUBLIC_URL,
+    local_url: `http://127.0.0.1:${env.SVC_PORT}`,
     allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
     log,
   });

@@ -3,11 +3,19 @@ const PROTECTED = '/.well-known/oauth-protected-resource';
 const AUTHORIZATION = '/.well-known/oauth-authorization-server';
 export const MCP_PATHS: readonly string[] = ['/agent-mcp', '/agent-mcp/mcp'];
 
-/** Metadata documents by path: path-inserted, and at the root of the port that serves only this (RFC 9728, RFC 8414). */
-export function metadataDocuments(public_url: string): ReadonlyMap<string, object> {
-  const issuer = `${public_url}/agent-mcp`;
+const IN_PATHS = [PROTECTED, AUTHORIZATION];
+
+export const isMetadataPath = (path: string): boolean => IN_PATHS.some((known) => path.startsWith(known));
+
+/**
+ * Metadata documents by path: path-inserted, and at the root of the port that serves only this (RFC 9728, RFC 8414).
+ * @param asked_url base of the address that this client asked for.
+ * @param issuer_url base of the address that tokens come from.
+ */
+export function metadataDocuments(asked_url: string, issuer_url: string): ReadonlyMap<string, object> {
+  const issuer = `${issuer_url}/agent-mcp`;
   const resource = (path: string) => ({
-    resource: `${public_url}${path}`,
+    resource: `${asked_url}${path}`,
     authorization_servers: [issuer],
     scopes_supported: SCOPES,
     bearer_methods_supported: ['header'],
@@ -32,4 +40,4 @@ export function metadataDocuments(public_url: string): ReadonlyMap<string, objec
 }
 
 /** Where a client that came without a valid token learns how to get one. */
-export const metadataUrl = (public_url: string, path: string): string => `${public_url}${PROTECTED}${path}`;
+export const metadataUrl = (asked_url: string, path: string): string => `${asked_url}${PROTECTED}${path}`;

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { productFile } from '#core/product.ts';
 
+const FILE = 'dev-secrets.json';
 const NAMES = ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'] as const;
 
 /**
@@ -13,10 +15,28 @@ export function withDevSecrets(source: Readonly<Record<string, string | undefine
   const missing = NAMES.filter((name) => !source[name] && !source[`${name}_FILE`]);
   if (missing.length === 0) return { SVC_KV: devKv(source), ...source };
   const directory = resolve(source['SVC_DATA_DIR'] || './data');
-  const file = join(directory, 'dev-secrets.json');
+  const file = join(directory, FILE);
   if (!existsSync(file)) create(directory, file);
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
+  const kept = keptDevSecrets(directory);
   return { SVC_KV: devKv(source), ...source, ...Object.fromEntries(missing.map((name) => [name, kept[name]])) };
+}
+
+/**
+ * A client may start a program in any folder and without an environment. Then it belongs to the dev installation whose data folder is in
+ * the current folder, or else in the product's own.
+ */
+export function withDevInstallation(source: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const is_told = ['SVC_ENV', 'SVC_ENCRYPTION_KEY', 'SVC_ENCRYPTION_KEY_FILE'].some((name) => source[name]);
+  if (is_told) return withDevSecrets(source);
+  const folders = source['SVC_DATA_DIR'] ? [source['SVC_DATA_DIR']] : ['./data', productFile('data')];
+  const SVC_DATA_DIR = folders.map((folder) => resolve(folder)).find((folder) => existsSync(join(folder, FILE)));
+  return withDevSecrets(SVC_DATA_DIR === undefined ? source : { ...source, SVC_ENV: 'dev', SVC_DATA_DIR });
+}
+
+/** What was generated for the installation of a data folder; empty when nothing was. */
+export function keptDevSecrets(directory: string): Readonly<Record<string, string>> {
+  const file = join(directory, FILE);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>) : {};
 }
 
 const devKv = (source: Readonly<Record<string, string | undefined>>): string =>

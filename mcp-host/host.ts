@@ -128,6 +128,7 @@ export function createHost(options: HostOptions): Host {
     ...options.auth,
     openSecret: options.openSecret,
     local_url: () => localUrl(listener, held),
+    names: () => names.accepted(),
     log,
     now,
   });

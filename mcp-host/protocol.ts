@@ -13,6 +13,7 @@ export const META = {
   subscription: 'io.modelcontextprotocol/subscriptionId',
   server: 'io.modelcontextprotocol/serverInfo',
   log_level: 'io.modelcontextprotocol/logLevel',
+  snapshot: 'sluice/snapshot',
 } as const;
 
 /** JSON-RPC error codes and the HTTP status of each in the stateless revision. */

@@ -1,5 +1,6 @@
 import type { FrozenConnection, FrozenQuery, FrozenResource, FrozenServer, FrozenTool, Snapshot } from '#snapshots/format.ts';
 import type { Json } from '#core/sources/source.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
 import { planQuery, type QueryPlan } from '#core/engine/query.ts';
 import { compilePrompt, type PromptPlan } from './prompt.ts';
@@ -41,9 +42,11 @@ export interface Registry {
 
 /** Result members that depend on the snapshot alone, rendered once. */
 export interface Pieces {
-  /** Name and version, and the same with what clients show. */
+  /** Name and version of the product, and the same with what clients show. */
   readonly server_info: string;
   readonly server_card: string;
+  /** The member of `_meta` that names the snapshot. */
+  readonly snapshot: string;
   /** First members of every 2026-07-28 result. */
   readonly modern: string;
   readonly cache_scope: string;
@@ -107,12 +110,14 @@ async function inSlices<A, B>(items: readonly A[], make: (item: A) => B): Promis
 }
 
 function renderPieces({ server_name, auth_type }: FrozenServer, version: number): Pieces {
-  const identity = { name: server_name, version: String(version) };
+  const identity = { name: server_name, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
+  const snapshot = `"${META.snapshot}":${version}`;
   return {
     server_info,
     server_card: JSON.stringify({ ...identity, title: server_name, icons: [ICON] }),
-    modern: `"resultType":"complete","_meta":{"${META.server}":${server_info}}`,
+    snapshot,
+    modern: `"resultType":"complete","_meta":{"${META.server}":${server_info},${snapshot}}`,
     cache_scope: auth_type === 'none' ? 'public' : 'private',
   };
 }
@@ -157,9 +162,9 @@ export function lifetime(method: string, { pieces, since }: Registry, now: numbe
 
 /** The members of the results that open a conversation. */
 export const discovery = (registry: Registry, now: number): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}`;
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}`;
 export const greeting = ({ pieces }: Registry, version: string): string =>
-  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${pieces.server_card}`;
+  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${pieces.server_card},"_meta":{${pieces.snapshot}}`;
 
 const CAPABILITIES = JSON.stringify({
   tools: { listChanged: true },

@@ -39,6 +39,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       tokens: tokenFile(join(directory, 'tokens.json')),
       keys: env.SVC_ENCRYPTION_KEY,
       public_url: env.SVC_MCP_PUBLIC_URL,
+      front_url: env.SVC_PUBLIC_URL,
       ask: (url, init) => guardedFetch(url, init, policy),
     },
     rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },

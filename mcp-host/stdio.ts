@@ -1,4 +1,4 @@
-import { withDevSecrets } from '#core/dev-secrets.ts';
+import { withDevInstallation } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { createLog, toStream } from '#core/log.ts';
 import type { TokenFile } from './auth/token-file.ts';
@@ -23,7 +23,7 @@ await main().catch((error: unknown) => {
 });
 
 async function main(): Promise<void> {
-  const { env, warnings } = parseEnv('host', withDevSecrets(processEnvironment()));
+  const { env, warnings } = parseEnv('host', withDevInstallation(processEnvironment()));
   const log = createLog('INFO', toStream(process.stderr), 'host');
   for (const warning of warnings) log.warning(warning);
   const options = await hostOptions(env, log);

@@ -1,7 +1,9 @@
 import type { App } from '#core/app.ts';
+import { clientTexts, curlText } from '#core/client-texts.ts';
 import { activeSnapshot, contentOf } from '#core/services/deployment.ts';
 import { exposureOf } from '#core/services/exposure.ts';
 import { mcpUrl } from '#core/services/server.ts';
+import { stdioCommand } from '#core/services/stdio-command.ts';
 
 const CALL = {
   jsonrpc: '2.0',
@@ -18,15 +20,18 @@ export async function printBanner(app: App, port: number, write: (text: string) 
   if (active !== null) {
     const { server, tools } = contentOf(active);
     const mcp = await mcpUrl(app, server.port);
-    lines.push(`  MCP server  ${mcp}  (${tools.length} tools, snapshot ${active.version})`, '', '  Connect a client:');
-    lines.push(`    claude mcp add --transport http sluice ${mcp}`);
+    const is_remote = server.transport !== 'stdio';
+    const endpoint = { ...server, url: mcp, stdio: stdioCommand(app.env) };
+    const [first] = clientTexts(endpoint);
+    lines.push(`  MCP server  ${is_remote ? mcp : 'stdio'}  (${tools.length} tools, snapshot ${active.version})`, '');
+    lines.push('  Connect a client:', indented(first?.text ?? ''));
     const exposed = await exposureOf(app, server);
     if (exposed !== null) lines.push('', `  Warning: ${exposed}`);
-    if (tools.some(({ name }) => name === CALL.params.name)) {
-      lines.push('', '  Call a tool:');
-      lines.push(`    curl -s ${mcp} -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \\`);
-      lines.push(`      -d '${JSON.stringify(CALL)}'`);
+    if (is_remote && tools.some(({ name }) => name === CALL.params.name)) {
+      lines.push('', '  Call a tool:', indented(curlText(endpoint, CALL)));
     }
   }
   write(`${lines.join('\n')}\n\n`);
 }
+
+const indented = (text: string): string => text.replaceAll(/^/gm, '    ');

@@ -80,7 +80,8 @@ const result = await Bun.build({
   minify: { syntax: true, whitespace: true },
   naming: { asset: '[dir]/[name].[ext]' },
   plugins: [plugin],
-  compile: { outfile },
+  // It runs in any folder: the settings of Bun that lie there are somebody else's.
+  compile: { outfile, autoloadBunfig: false },
 });
 rmSync(join(ROOT, SOURCES), { recursive: true });
 for (const log of result.logs) process.stderr.write(`${log.message}\n`);

@@ -2,6 +2,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/security/origins.ts';
+import { REGISTER_PATH } from '#core/security/registration.ts';
 import { CERTIFICATE_CHANNEL, challengeKey } from '#core/services/certificates.ts';
 import { readSettings } from '#core/services/config.ts';
 import { activeSnapshot, readDeployment, serverOf } from '#core/services/deployment.ts';
@@ -123,7 +124,12 @@ export function frontRules(app: App, front: Front, https: HttpsState): Middlewar
 const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.startsWith('/api/internal/') || ANYWHERE.has(path);
 
 const isForMcp = (path: string): boolean =>
-  MCP_PATHS.has(path) || path === '/oauth/token' || ABOUT_MCP.test(path) || path.startsWith(CHALLENGES) || ANYWHERE.has(path);
+  MCP_PATHS.has(path) ||
+  path === '/oauth/token' ||
+  path === REGISTER_PATH ||
+  ABOUT_MCP.test(path) ||
+  path.startsWith(CHALLENGES) ||
+  ANYWHERE.has(path);
 
 /** 308 keeps method and body (RFC 9110, section 15.4.9). */
 function toHttps({ env }: App, c: Context<ServerEnv>, name: string): Response {

@@ -2,10 +2,13 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/services/agent-bearers.ts';
+import { ASKED_ORIGIN } from '#core/security/asked-address.ts';
 import { hostName } from '#core/security/origins.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
 import { clientAddress } from '#core/security/client-address.ts';
 import { type Front, MCP_PATHS } from './front.ts';
 import type { ServerEnv } from './routes.ts';
+import { spokenScheme } from './session.ts';
 
 /** Headers that belong to one connection (RFC 9110, section 7.6.1), or to this server alone. */
 const DROPPED = [
@@ -22,6 +25,7 @@ const DROPPED = [
   'cookie',
   'x-service-token',
   'x-client-address',
+  ASKED_ORIGIN,
 ];
 const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
 
@@ -62,6 +66,8 @@ export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): vo
   };
   for (const name of WELL_KNOWN) router.get(`/.well-known/${name}`, at_root);
   router.post('/oauth/token', at_root);
+  // Clients of either endpoint come to the root of the port.
+  router.post(REGISTER_PATH, refuseRegistration);
 }
 
 /** The body as it comes. A call may take long, so the caller may wait in silence once all of it was read. */
@@ -80,6 +86,7 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string, name: stri
   for (const name of DROPPED) headers.delete(name);
   headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
   headers.set('x-request-id', c.get('request_id'));
+  headers.set(ASKED_ORIGIN, `${spokenScheme(app, c) === 'https' ? 'https' : 'http'}://${c.req.header('host') ?? ''}`);
   const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
   if (address !== null) headers.set('x-client-address', address);
   // The body is handed on as it comes, so in an encoding that the caller knows.

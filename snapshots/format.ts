@@ -24,6 +24,12 @@ export interface FrozenServer {
   readonly introspection_client_id: string | null;
   readonly introspection_client_secret: Sealed | null;
   readonly introspection_cache_ttl_seconds: number;
+  /** The authorization server that clients are sent to; absent: the origin of the introspection endpoint. */
+  readonly introspection_issuer?: string;
+  /** Absent: none are named. */
+  readonly introspection_scopes?: readonly string[];
+  /** Absent: a token that names no audience is accepted. */
+  readonly introspection_audience?: string;
   readonly cors_origins: readonly string[];
   readonly global_variables: Readonly<Record<string, string | number | boolean>>;
 }

@@ -37,7 +37,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'server/binary': ['server', 'mcp-host', 'agent', 'core/product', 'core/sources'],
   'mcp-host': [...PROGRAM, 'snapshots', 'core/engine', 'core/sources', 'core/security', 'core/kv'],
   agent: [...PROGRAM, 'core/security'],
-  ui: ['core/contract', 'core/client', 'core/errors', 'core/issues'],
+  ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues'],
 };
 /** Packages of the folders that may not import just any. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -86,6 +86,17 @@ const HttpUrl = v.pipe(
   }, 'must be an http:// or https:// URL without credentials and fragment'),
 );
 
+/** Identical to the `issuer` of the authorization server's own metadata, path included (RFC 8414 section 2). */
+const IssuerUrl = v.pipe(
+  HttpUrl,
+  v.check((text) => !text.includes('?'), 'must be the issuer of the authorization server, without a query'),
+);
+/** RFC 6749 section 3.3. */
+const ScopeName = v.pipe(
+  textBetween(1, 255),
+  v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must hold printable ASCII characters without spaces, quotes and backslashes'),
+);
+
 /** RFC 6749 appendix A, without the space. */
 const ClientId = v.pipe(
   textBetween(1, 255),
@@ -114,6 +125,13 @@ const plain = {
   token_ttl_seconds: integerBetween(60, 604_800),
   introspection_url: v.nullable(HttpUrl),
   introspection_client_id: v.nullable(textBetween(1, 255)),
+  introspection_issuer: v.nullable(IssuerUrl),
+  introspection_scopes: v.pipe(
+    v.array(ScopeName),
+    v.maxLength(50),
+    v.description('Named to clients, which ask their issuer for them'),
+  ),
+  introspection_audience: v.nullable(v.pipe(textBetween(1, 2_048), v.description('Every token must name it in aud'))),
   introspection_cache_ttl_seconds: integerBetween(0, 3_600),
   cors_origins: v.pipe(v.array(Origin), v.maxLength(100)),
   ssl_enabled: v.boolean(),

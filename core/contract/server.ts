@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { AuthType, Transport } from './config.ts';
 import { Counts } from './deploy.ts';
 import { Empty, integerBetween } from './fields.ts';
 import { operation } from './operation.ts';
@@ -23,7 +24,8 @@ export const server = {
       status: v.picklist(['stopped', 'deploying', 'running', 'error']),
       snapshot_version: v.nullable(v.number()),
       server_name: v.string(),
-      transport: v.string(),
+      transport: Transport,
+      auth_type: AuthType,
       mcp_url: v.string(),
       hosts: v.array(v.object({ id: v.string(), url: v.nullable(v.string()), snapshot_version: v.nullable(v.number()) })),
       counts: Counts,
@@ -31,6 +33,22 @@ export const server = {
     }),
     agent: 'get_server_health',
     summary: 'Health of the deployed MCP server and of its databases',
+  }),
+  'server.stdio': operation({
+    method: 'GET',
+    path: '/server/stdio',
+    access: 'admin',
+    input: Empty,
+    output: v.object({
+      command: v.string(),
+      args: v.array(v.string()),
+      env: v.record(v.string(), v.string()),
+      secrets: v.pipe(
+        v.array(v.string()),
+        v.description('Variables that must be added with the values this server runs with; empty when the program finds them'),
+      ),
+    }),
+    summary: 'The command line that starts the MCP server over standard input and output, from any folder of this machine',
   }),
   'server.generated': operation({
     method: 'GET',

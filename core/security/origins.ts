@@ -4,6 +4,10 @@ import type { Env } from '#core/env.ts';
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const LOOPBACK = /^(?:.+\.)?localhost\.?$/;
+const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[(?:::|(?:0{1,4}:){7})0{0,3}1\])$/;
+
+/** A name of this machine, in the form of `hostName`. */
+export const isLoopbackName = (name: string): boolean => LOOPBACK.test(name) || LOOPBACK_ADDRESS.test(name);
 
 /** Name of a Host header without port, in lower case; brackets of IPv6 stay. Null when it is none. */
 export function hostName(header: string): string | null {

@@ -14,6 +14,9 @@ const ADMIN_ONLY: readonly (keyof Settings)[] = [
   'introspection_client_id',
   'introspection_client_secret',
   'introspection_cache_ttl_seconds',
+  'introspection_issuer',
+  'introspection_scopes',
+  'introspection_audience',
   'oauth_clients',
   'cors_origins',
   'host',
@@ -46,7 +49,7 @@ export function refuseForBearer(actor: Actor | null, before: Settings, after: Se
 /** The same for a snapshot that is activated; a secret that was only sealed again is the same. */
 export function refuseServerForBearer(actor: Actor | null, before: FrozenServer, after: FrozenServer): void {
   const same = (name: keyof FrozenServer) => checksum(canonical(before[name])) === checksum(canonical(after[name]));
-  const field = ADMIN_ONLY.find((name) => name in after && !same(name as keyof FrozenServer));
+  const field = ADMIN_ONLY.find((name) => (name in before || name in after) && !same(name as keyof FrozenServer));
   refuseField(actor, field ?? (isLower(after, before) ? 'auth_type' : undefined));
 }
 

@@ -36,6 +36,9 @@ export const defaultSettings = (env: Env): Settings => ({
   introspection_url: null,
   introspection_client_id: null,
   introspection_client_secret: null,
+  introspection_issuer: null,
+  introspection_scopes: [],
+  introspection_audience: null,
   introspection_cache_ttl_seconds: 60,
   cors_origins: ['http://localhost:3000', 'http://localhost:5173'],
   ssl_enabled: false,
@@ -72,8 +75,9 @@ export function toConfig({ env }: App, { settings, version, updated_at }: Stored
 export const guardEnabled = (env: Env, settings: Settings): boolean =>
   env.SVC_PROMPT_GUARD_ENABLED && settings.prompt_guard_enabled;
 
-/** The part that a snapshot holds; everything else takes effect at once. */
+/** The part that a snapshot holds; everything else takes effect at once. What an older version did not know is there only when it is set. */
 export function toFrozen(settings: Settings): FrozenServer {
+  const { introspection_issuer, introspection_scopes, introspection_audience } = settings;
   return {
     server_name: settings.server_name,
     transport: settings.transport,
@@ -88,6 +92,9 @@ export function toFrozen(settings: Settings): FrozenServer {
     introspection_client_id: settings.introspection_client_id,
     introspection_client_secret: settings.introspection_client_secret,
     introspection_cache_ttl_seconds: settings.introspection_cache_ttl_seconds,
+    ...(introspection_issuer !== null && { introspection_issuer }),
+    ...(introspection_scopes.length > 0 && { introspection_scopes }),
+    ...(introspection_audience !== null && { introspection_audience }),
     cors_origins: settings.cors_origins,
     global_variables: plainVariables(settings.global_variables),
   };

@@ -7,10 +7,11 @@ import { readServerConfig, readSettings } from './config.ts';
 import { activeSnapshot, contentOf, readDeployment, readSnapshot, statusOf } from './deployment.ts';
 import { countsOf } from './publish.ts';
 import { generatedFiles } from './generated.ts';
+import { stdioCommand } from './stdio-command.ts';
 
 const PROBE_TIMEOUT_MS = 3_000;
 
-export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'generated'}`> = {
+export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'generated'}`> = {
   'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
   'server.health': async ({ app }) => {
     const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app), app.hosts.refresh()]);
@@ -21,12 +22,14 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       snapshot_version: state.active_version,
       server_name: server.server_name,
       transport: server.transport,
+      auth_type: server.auth_type,
       mcp_url: await mcpUrl(app, server.port),
       hosts: app.hosts.list(),
       counts: content === null ? { connections: 0, tools: 0, resources: 0, prompts: 0 } : countsOf(content),
       connections: await probeConnections(app, content?.connections.map(({ id }) => id) ?? []),
     };
   },
+  'server.stdio': ({ app }) => stdioCommand(app.env),
   'server.generated': async ({ app }, { snapshot }) => {
     const version = snapshot ?? (await readDeployment(app)).active_version;
     const stored = version === null ? null : await readSnapshot(app, version);

@@ -1,5 +1,6 @@
 import { createHash, hkdfSync } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import type { Addresses } from '#core/security/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/security/secrets.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createExpiring } from './expiring.ts';
@@ -10,14 +11,16 @@ export const SCOPE = 'mcp';
 
 /** Access tokens of `auth_type` oauth_credentials: signed, so that every host with the same encryption key accepts them. */
 export interface AccessTokens extends Scheme {
-  issue(client_id: string, server: FrozenServer): Promise<string>;
+  /** @param audience addresses of the MCP endpoint that the token is for. */
+  issue(client_id: string, server: FrozenServer, issuer: string, audience: readonly string[]): Promise<string>;
 }
 
 export interface AccessTokensOptions {
   /** `SVC_ENCRYPTION_KEY`: the first one signs, every one verifies. */
   readonly keys: readonly string[];
-  /** URL of the MCP endpoint as clients see it: issuer and audience. */
-  readonly resource: () => string;
+  /** Of the MCP endpoint: the audiences that count. */
+  readonly addresses: Addresses;
+  readonly isIssuer: (url: string) => boolean;
   readonly now: () => number;
 }
 
@@ -38,7 +41,7 @@ export const clientOf = ({ oauth_clients }: FrozenServer, client_id: unknown): C
 const edition = ({ client_secret }: Client): string =>
   createHash('sha256').update(fingerprintOf(client_secret.$sealed)).digest('base64url').slice(0, 22);
 
-export function createAccessTokens({ keys, resource, now }: AccessTokensOptions): AccessTokens {
+export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTokensOptions): AccessTokens {
   const ring = new Map(keys.map((key) => [keyIdOf(key), toSigningKey(key)]));
   const [current] = ring;
   const verified = createExpiring<Claims>(now, VERIFIED);
@@ -56,11 +59,10 @@ export function createAccessTokens({ keys, resource, now }: AccessTokensOptions)
       const { payload } = await jwtVerify(token, ({ kid }) => keyOf(ring, kid), {
         algorithms: ['HS256'],
         typ: 'at+jwt',
-        issuer: resource(),
-        audience: resource(),
-        requiredClaims: ['exp', 'client_id', 'edition'],
+        requiredClaims: ['exp', 'iss', 'aud', 'client_id', 'edition'],
         currentDate: new Date(now()),
       });
+      if (!isIssuer(payload.iss ?? '') || !isForUs(payload, addresses)) return INVALID;
       const claims = { client_id: String(payload['client_id']), edition: String(payload['edition']) };
       const caller = admit(claims, server);
       if (caller === null) return INVALID;
@@ -82,14 +84,14 @@ export function createAccessTokens({ keys, resource, now }: AccessTokensOptions)
       const claims = owners.get(owner);
       return claims !== undefined && isCurrent(claims, server);
     },
-    issue(client_id, server) {
+    issue(client_id, server, issuer, audience) {
       const client = clientOf(server, client_id);
       if (client === undefined || current === undefined) throw new Error('No token is issued without a client and a key.');
       const issued_at = Math.floor(now() / 1_000);
       return new SignJWT({ client_id, scope: SCOPE, edition: edition(client) })
         .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: current[0] })
-        .setIssuer(resource())
-        .setAudience(resource())
+        .setIssuer(issuer)
+        .setAudience(audience.length === 1 ? String(audience[0]) : [...audience])
         .setSubject(client_id)
         .setIssuedAt(issued_at)
         .setExpirationTime(issued_at + server.token_ttl_seconds)
@@ -98,6 +100,9 @@ export function createAccessTokens({ keys, resource, now }: AccessTokensOptions)
     },
   };
 }
+
+const isForUs = ({ aud = [] }: JWTPayload, addresses: Addresses): boolean =>
+  (typeof aud === 'string' ? [aud] : aud).some((name) => addresses.include(name));
 
 function keyOf(ring: ReadonlyMap<string, Uint8Array>, kid: string | undefined): Uint8Array {
   const key = ring.get(kid ?? '');

@@ -1,11 +1,13 @@
 import type { LiveToken } from '#core/host-board.ts';
 import type { Log } from '#core/log.ts';
+import { createAddresses } from '#core/security/asked-address.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { createAccessTokens, SCOPE } from './access-tokens.ts';
+import { createAccessTokens } from './access-tokens.ts';
 import { createAttempts, tooMany } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
 import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
-import { metadataAt, resourceMetadataUrl } from './metadata.ts';
+import { metadataAt, resourceMetadataUrl, scopesOf } from './metadata.ts';
 import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
@@ -15,8 +17,10 @@ export interface AuthSettings {
   readonly tokens: TokenFile;
   /** `SVC_ENCRYPTION_KEY`: signs and verifies access tokens. */
   readonly keys: readonly string[];
-  /** Origin of the host as clients see it (`SVC_MCP_PUBLIC_URL`). */
+  /** The host as clients see it (`SVC_MCP_PUBLIC_URL`). */
   readonly public_url: string | null;
+  /** The front port as clients see it, where it hands MCP on (`SVC_PUBLIC_URL`). */
+  readonly front_url?: string | null;
   readonly ask: IntrospectionOptions['ask'];
   /** Failed attempts of one address a minute. */
   readonly attempts?: number;
@@ -26,16 +30,25 @@ export interface AuthOptions extends AuthSettings {
   readonly openSecret: (sealed: string, place: string) => string;
   /** Origin of the host on its own machine, for want of a public one. */
   readonly local_url: () => string;
+  /** Names under which clients reach the host, beside those of its URLs. */
+  readonly names: () => ReadonlySet<string>;
   readonly log: Log;
   readonly now: () => number;
 }
 
+/** Where a request comes from and went to; asked for only when needed. */
+export interface Way {
+  readonly address: () => string;
+  /** The origin that the client asked for; null when that is not known. */
+  readonly origin: () => string | null;
+}
+
 /** Says who may call: every `auth_type`, and the documents around it. */
 export interface Auth {
-  /** The caller of one exchange; a Response is the refusal. @param address asked for only when a credential fails. */
-  authorise(request: Request, server: FrozenServer, address: () => string): Caller | Response | Promise<Caller | Response>;
+  /** The caller of one exchange; a Response is the refusal. */
+  authorise(request: Request, server: FrozenServer, way: Way): Caller | Response | Promise<Caller | Response>;
   /** The answer of a path that needs no credential: metadata and the token endpoint. */
-  answer(path: string, request: Request, server: FrozenServer, address: () => string): Response | Promise<Response>;
+  answer(path: string, request: Request, server: FrozenServer, way: Way): Response | Promise<Response>;
   /** Whether a caller that was let in would be let in now. */
   holds(owner: string, server: FrozenServer): boolean;
   useTokens(tokens: readonly LiveToken[]): Promise<void>;
@@ -55,23 +68,31 @@ const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server acce
 const TOKEN_PATHS: ReadonlySet<string> = new Set(['/oauth/token', '/mcp/oauth/token']);
 const AUTHORIZE_PATH = '/mcp/oauth/authorize';
 export const isAuthPath = (path: string): boolean =>
-  TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path.startsWith('/.well-known/oauth-');
+  TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path === REGISTER_PATH || path.startsWith('/.well-known/oauth-');
 
 const BEARER = 'Bearer ';
 const toCredential = (token: string): Credential => ({ token, digest: Bun.SHA256.hash(token, 'hex') });
 
 export function createAuth(options: AuthOptions): Auth {
-  const { openSecret, log, now, public_url, local_url } = options;
-  const resource = () => `${public_url ?? local_url()}/mcp`;
+  const { openSecret, log, now, public_url, front_url = null, local_url, names } = options;
+  const addresses = createAddresses({
+    path: '/mcp',
+    public_urls: [public_url, front_url].filter((url) => url !== null),
+    names,
+    otherwise: () => public_url ?? local_url(),
+  });
+  /** Tokens come from the public URL; without one, from where the client asks. */
+  const public_issuer = public_url === null ? null : `${public_url}/mcp`;
+  const isIssuer = (url: string) => (public_issuer === null ? addresses.include(url) : url === public_issuer);
   const attempts = createAttempts(now, options.attempts);
   const bearer = createBearer({ file: options.tokens, openSecret, log, now });
-  const access_tokens = createAccessTokens({ keys: options.keys, resource, now });
+  const access_tokens = createAccessTokens({ keys: options.keys, addresses, isIssuer, now });
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
     bearer,
     oauth_credentials: access_tokens,
-    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, resource, log, now }),
+    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, addresses, log, now }),
   };
-  const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, resource, log });
+  const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, addresses, log });
 
   /** Credentials on their way to a verdict: a client that sends many requests at once makes one attempt. */
   const checking = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
@@ -101,43 +122,55 @@ export function createAuth(options: AuthOptions): Auth {
     }
   };
 
-  const toResponse = ({ status, message, retry_after }: Refusal, is_missing: boolean, server: FrozenServer): Response => {
+  const toResponse = (
+    { status, message, retry_after }: Refusal,
+    is_missing: boolean,
+    server: FrozenServer,
+    { origin }: Way,
+  ): Response => {
     const headers = new Headers({ 'content-type': 'application/json' });
     if (retry_after !== undefined) headers.set('retry-after', String(retry_after));
     if (status === 401) {
       // RFC 6750 section 3.1: no error code for a request without any credential.
       const error = is_missing ? '' : ', error="invalid_token"';
-      const scope = server.auth_type === 'oauth_credentials' ? `, scope="${SCOPE}"` : '';
-      headers.set('www-authenticate', `Bearer resource_metadata="${resourceMetadataUrl(resource())}"${scope}${error}`);
+      const scopes = scopesOf(server);
+      const scope = scopes.length === 0 ? '' : `, scope="${scopes.join(' ')}"`;
+      headers.set(
+        'www-authenticate',
+        `Bearer resource_metadata="${resourceMetadataUrl(addresses.at(origin()))}"${scope}${error}`,
+      );
     }
     return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }), { status, headers });
   };
 
   return {
-    authorise(request, server, address) {
+    authorise(request, server, way) {
       if (server.auth_type === 'none') return NOBODY;
       const header = request.headers.get('authorization');
-      if (header === null) return toResponse(MISSING, true, server);
+      if (header === null) return toResponse(MISSING, true, server, way);
       const scheme = schemes[server.auth_type];
       // As nearly everybody writes it; what is remembered had the form of a token.
       const known = header.startsWith(BEARER) ? scheme.recall(toCredential(header.slice(BEARER.length)), server) : null;
       if (known !== null) return known;
       const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(header.trim())?.[1];
-      if (token === undefined) return toResponse(INVALID, false, server);
+      if (token === undefined) return toResponse(INVALID, false, server, way);
       const credential = toCredential(token);
       const remembered = scheme.recall(credential, server);
       if (remembered !== null) return remembered;
-      return check(scheme, credential, server, address()).then((verdict) =>
-        isCaller(verdict) ? verdict : toResponse(verdict, false, server),
+      return check(scheme, credential, server, way.address()).then((verdict) =>
+        isCaller(verdict) ? verdict : toResponse(verdict, false, server, way),
       );
     },
-    answer(path, request, server, address) {
-      if (TOKEN_PATHS.has(path)) return tokenEndpoint(request, server, address());
+    answer(path, request, server, way) {
+      const resource = addresses.at(way.origin());
+      const issuer = public_issuer ?? resource;
+      if (TOKEN_PATHS.has(path)) return tokenEndpoint(request, server, way.address(), { resource, issuer });
+      if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
       if (path === AUTHORIZE_PATH) {
         const detail = 'Nobody signs in here: a client gets its token at the token endpoint, with its id and secret.';
         return Response.json({ error: 'unsupported_response_type', error_description: detail, detail }, { status: 400 });
       }
-      const document = metadataAt(path, server, resource());
+      const document = metadataAt(path, server, resource, issuer);
       if (document === null) return Response.json({ detail: 'There is no such document here.' }, { status: 404 });
       if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });

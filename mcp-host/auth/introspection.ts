@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import type { Addresses } from '#core/security/asked-address.ts';
 import { fingerprintOf } from '#core/security/secrets.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '../protocol.ts';
@@ -14,7 +15,7 @@ export interface IntrospectionOptions {
     init: { method: 'POST'; headers: Record<string, string>; body: string; signal: AbortSignal },
   ) => Promise<Response>;
   readonly openSecret: (sealed: string, place: string) => string;
-  readonly resource: () => string;
+  readonly addresses: Addresses;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -34,7 +35,7 @@ const UNANSWERED: Refusal = {
 };
 
 /** `auth_type` oauth_introspection: another server says whether a token is active (RFC 7662). Without its word nobody comes in. */
-export function createIntrospection({ ask, openSecret, resource, log, now }: IntrospectionOptions): Scheme {
+export function createIntrospection({ ask, openSecret, addresses, log, now }: IntrospectionOptions): Scheme {
   const known = createExpiring<Caller | Refusal>(now, TOKENS);
   /** Owners that were let in, until their token ends: for sessions and streams, which outlive the cache of tokens. */
   const owners = createExpiring<true>(now, TOKENS);
@@ -83,19 +84,19 @@ export function createIntrospection({ ask, openSecret, resource, log, now }: Int
     return verdict;
   };
 
-  /** The token is for this server: it names the resource, or the client that asks (RFC 7662 section 2.2, RFC 8707). */
-  const isForUs = ({ aud }: Members, { introspection_client_id }: FrozenServer): boolean => {
+  /** The token is for this server: it names the audience that is set, else the resource or the client that asks (RFC 7662 section 2.2). */
+  const isForUs = ({ aud }: Members, { introspection_client_id, introspection_audience: wanted }: FrozenServer): boolean => {
+    const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud ?? null];
+    if (wanted !== undefined) return named.includes(wanted);
     if (aud === undefined || aud === null) return true;
-    const named = Array.isArray(aud) ? aud : [aud];
-    return named.some(
-      (name) => typeof name === 'string' && (name.replace(/\/+$/, '') === resource() || name === introspection_client_id),
-    );
+    return named.some((name) => typeof name === 'string' && (addresses.include(name) || name === introspection_client_id));
   };
 
-  /** Other settings, other answers. */
+  /** Other settings, other verdicts. */
   const follow = (server: FrozenServer) => {
-    const { introspection_url, introspection_client_id, introspection_client_secret } = server;
-    const next = `${introspection_url} ${introspection_client_id} ${fingerprintOf(introspection_client_secret?.$sealed ?? '')}`;
+    const { introspection_url, introspection_client_id, introspection_client_secret, introspection_audience } = server;
+    const secret = fingerprintOf(introspection_client_secret?.$sealed ?? '');
+    const next = JSON.stringify([introspection_url, introspection_client_id, secret, introspection_audience]);
     if (next === source) return;
     source = next;
     known.clear();

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Log } from '#core/log.ts';
+import type { Addresses } from '#core/security/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
 import type { Attempts } from './attempts.ts';
@@ -12,11 +13,17 @@ export interface TokenEndpointOptions {
   readonly attempts: Attempts;
   /** Opens a client's secret at its place. */
   readonly openSecret: (sealed: string, place: string) => string;
-  readonly resource: () => string;
+  readonly addresses: Addresses;
   readonly log: Log;
 }
 
-export type TokenEndpoint = (request: Request, server: FrozenServer, address: string) => Promise<Response>;
+/** @param asked the MCP endpoint at the origin that the client asked for. */
+export type TokenEndpoint = (
+  request: Request,
+  server: FrozenServer,
+  address: string,
+  asked: { readonly resource: string; readonly issuer: string },
+) => Promise<Response>;
 
 const BODY_LIMIT = 64 * 1024;
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
@@ -28,7 +35,7 @@ interface Login {
 }
 
 /** `POST /oauth/token` of `auth_type` oauth_credentials: the client credentials grant (RFC 6749 section 4.4). */
-export function createTokenEndpoint({ tokens, attempts, openSecret, resource, log }: TokenEndpointOptions): TokenEndpoint {
+export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, log }: TokenEndpointOptions): TokenEndpoint {
   /** Takes the same way for an unknown client and a wrong secret. Throws when the stored secret cannot be opened. */
   const isClient = ({ client_id, client_secret }: Login, server: FrozenServer): boolean => {
     const sealed = clientOf(server, client_id)?.client_secret.$sealed;
@@ -36,7 +43,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, resource, lo
     return timingSafeEqual(sha256(client_secret), sha256(expected ?? '')) && expected !== undefined;
   };
 
-  return async (request, server, address) => {
+  return async (request, server, address, { resource, issuer }) => {
     if (server.auth_type !== 'oauth_credentials')
       return Response.json({ detail: 'This server issues no tokens.' }, { status: 404 });
     if (request.method !== 'POST') return refused(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
@@ -69,9 +76,10 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, resource, lo
     if (grant_type !== 'client_credentials') {
       return refused(400, 'unsupported_grant_type', 'grant_type must be client_credentials.');
     }
-    const foreign = form.getAll('resource').some((target) => target.replace(/\/+$/, '') !== resource());
-    if (foreign) return refused(400, 'invalid_target', `resource must be ${resource()}.`);
-    const access_token = await tokens.issue(client_id, server);
+    const targets = form.getAll('resource').map((target) => target.replace(/\/+$/, ''));
+    if (!targets.every((target) => addresses.include(target)))
+      return refused(400, 'invalid_target', `resource must be ${resource}.`);
+    const access_token = await tokens.issue(client_id, server, issuer, targets.length === 0 ? [issuer] : [...new Set(targets)]);
     const body = { access_token, token_type: 'Bearer', expires_in: server.token_ttl_seconds, scope: SCOPE };
     return Response.json(body, { headers: NO_STORE });
   };

@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Network } from '#core/env.ts';
+import { askedOrigin } from '#core/security/asked-address.ts';
 import { clientAddress } from '#core/security/client-address.ts';
 import { createHostCheck, isOriginAllowed } from '#core/security/origins.ts';
-import { type Auth, isAuthPath } from '../auth/authorise.ts';
+import { type Auth, isAuthPath, type Way } from '../auth/authorise.ts';
 import type { Caller } from '../auth/scheme.ts';
 import { type Dispatch, type Exchange, type Peer, reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
@@ -59,11 +60,13 @@ export function createHttp(options: HttpOptions): HostFetch {
     }
     if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
     const address = () => addressOf(request, peer.address(), options);
+    const origin_asked = () => askedOrigin(headers, isOurs(request, service_token), peer.address(), options.trusted_proxies);
+    const way = { address, origin: origin_asked };
     const answered = is_mcp
-      ? answer({ path, request, peer, now, address }, options)
+      ? answer({ path, request, peer, now, address, way }, options)
       : path === '/health'
         ? answerHealth(request, options)
-        : answerAuth(path, request, now, address, options);
+        : answerAuth(path, request, now, way, options);
     return origin === null ? answered : withCors(answered, origin);
   };
 }
@@ -84,28 +87,24 @@ async function answerHealth(request: Request, { health, service_token }: HttpOpt
 }
 
 /** What a client reads or buys before it has a credential. */
-async function answerAuth(
-  path: string,
-  request: Request,
-  now: Serving,
-  address: () => string,
-  { auth }: HttpOptions,
-): Promise<Response> {
+async function answerAuth(path: string, request: Request, now: Serving, way: Way, { auth }: HttpOptions): Promise<Response> {
   if (!('idle' in now) && now.server.transport === 'stdio') return Response.json({ detail: SPEAKS_STDIO }, { status: 404 });
   if ('idle' in now) return Response.json({ detail: now.idle }, { status: 503, headers: { 'retry-after': '5' } });
-  return auth.answer(path, request, now.server, address);
+  return auth.answer(path, request, now.server, way);
 }
 
 /** What a host is set to speak over standard input is not to be had over the network. */
-const SPEAKS_STDIO = 'This server speaks over standard input and output. Start it as a command: bun mcp-host/stdio.ts';
+const SPEAKS_STDIO =
+  'This server speaks over standard input and output. The Sluice UI shows its command line under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
   readonly path: string;
   readonly now: Serving;
+  readonly way: Way;
 }
 
 function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
-  const { path, request, now, address } = asked;
+  const { path, request, now, way } = asked;
   if ('idle' in now) {
     const error = new RpcError(RPC.server, now.idle);
     return reply(errorText(null, error), 503, { 'retry-after': '5' });
@@ -113,7 +112,7 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
   const { transport } = now.server;
   if (transport === 'stdio') return reply(errorText(null, new RpcError(RPC.server, SPEAKS_STDIO)), 404);
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
-  const caller = options.auth.authorise(request, now.server, address);
+  const caller = options.auth.authorise(request, now.server, way);
   if (caller instanceof Promise) return caller.then((verdict) => answerTo(verdict, now, asked, options));
   return answerTo(caller, now, asked, options);
 }

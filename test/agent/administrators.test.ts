@@ -24,6 +24,9 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   introspection_client_id: { introspection_client_id: 'intruder' },
   introspection_client_secret: { introspection_client_secret: 'canary-introspection' },
   introspection_cache_ttl_seconds: { introspection_cache_ttl_seconds: 3_600 },
+  introspection_issuer: { introspection_issuer: 'https://evil.example/realms/shop' },
+  introspection_scopes: { introspection_scopes: ['admin'] },
+  introspection_audience: { introspection_audience: 'another-server' },
   cors_origins: { cors_origins: ['https://evil.example'] },
   ssl_enabled: { ssl_enabled: true, ui_domain: 'evil.example', acme_email: 'a@evil.example' },
   ui_domain: { ui_domain: 'evil.example' },
@@ -142,6 +145,8 @@ test('an earlier snapshot does not bring back what only an administrator changes
     'oauth_clients',
     'introspection_url',
     'introspection_client_secret',
+    'introspection_audience',
+    'introspection_scopes',
     'cors_origins',
     'auth_type',
   ]) {

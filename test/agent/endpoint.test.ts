@@ -43,10 +43,11 @@ describe('nobody', () => {
           const answer = await post(base, token, CALL, {}, path);
           expect([answer.status, isErrorBody(answer.body)]).toEqual([401, true]);
           const challenge = answer.headers.get('www-authenticate') ?? '';
-          const url = /^Bearer resource_metadata="([^"]+)"$/.exec(challenge)?.[1] ?? '';
+          const [, url = '', error] = /^Bearer resource_metadata="([^"]+)"(, error="invalid_token")?$/.exec(challenge) ?? [];
+          expect(error === undefined).toBe(token === null);
           const document = (await (await fetch(url)).json()) as { resource: string; authorization_servers: string[] };
-          expect(document.resource).toBe(`${a.s.url}${path.replace(/\/$/, '')}`);
-          expect(document.authorization_servers).toEqual([`${a.s.url}/agent-mcp`]);
+          expect(document.resource).toBe(`${base}${path.replace(/\/$/, '')}`);
+          expect(document.authorization_servers).toEqual([`${base}/agent-mcp`]);
         }
       }
     }
@@ -54,20 +55,24 @@ describe('nobody', () => {
   });
 
   test('reads the metadata documents and the health', async () => {
-    for (const url of [
-      `${a.s.url}/.well-known/oauth-authorization-server/agent-mcp`,
-      `${a.url}/.well-known/oauth-authorization-server/agent-mcp`,
-      `${a.url}/.well-known/oauth-authorization-server`,
+    for (const [base, path] of [
+      [a.s.url, '/agent-mcp'],
+      [a.url, '/agent-mcp'],
+      [a.url, ''],
     ]) {
-      expect(await (await fetch(url)).json()).toMatchObject({
-        issuer: `${a.s.url}/agent-mcp`,
-        token_endpoint: `${a.s.url}/agent-mcp/oauth/token`,
+      expect(await (await fetch(`${base}/.well-known/oauth-authorization-server${path}`)).json()).toMatchObject({
+        issuer: `${base}/agent-mcp`,
+        token_endpoint: `${base}/agent-mcp/oauth/token`,
         grant_types_supported: ['client_credentials', 'refresh_token'],
       });
     }
     const root = await (await fetch(`${a.url}/.well-known/oauth-protected-resource`)).json();
-    expect(root).toMatchObject({ resource: `${a.s.url}/agent-mcp`, scopes_supported: ['read', 'write', 'deploy'] });
+    expect(root).toMatchObject({ resource: `${a.url}/agent-mcp`, scopes_supported: ['read', 'write', 'deploy'] });
     for (const base of [a.s.url, a.url]) {
+      const refused = await fetch(`${base}/register`, { method: 'POST', body: '{}' });
+      const { error, error_description } = (await refused.json()) as Record<string, string>;
+      expect([refused.status, error]).toEqual([400, 'invalid_client_metadata']);
+      expect(error_description).toContain('send a token as Authorization: Bearer');
       expect(await (await fetch(`${base}/agent-mcp/health`)).json()).toMatchObject({ status: 'ok' });
     }
   });

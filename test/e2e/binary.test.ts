@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-binary-'));
 const binary = join(folder, 'sluice');
@@ -40,6 +41,15 @@ test('the demo is deployed and both official clients call it', async () => {
     await client.close();
   }
 });
+
+test('the stdio line works from another folder', async () => {
+  await programs.signIn();
+  const elsewhere = foreignFolder();
+  const { line, secrets } = await stdioLine(programs);
+  expect(secrets).toEqual([]);
+  expect(await toolsOf(line, elsewhere)).toHaveLength(4);
+  rmSync(elsewhere, { recursive: true });
+}, 30_000);
 
 test('the interface and the documentation pages are inside', async () => {
   const page = await (await fetch(programs.url)).text();

@@ -54,6 +54,38 @@ browserTest(
 );
 
 browserTest(
+  'every page shows the same text for a client, and offers a tool where the client does not list templates',
+  async () => {
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    await ui.programs.api('POST', '/deploy', {});
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const texts: (string | null)[] = [];
+    for (const path of ['/access', '/']) {
+      await page.goto(`${ui.programs.url}${path}`);
+      const text = page.getByRole('group', { name: 'the text for Claude Code' });
+      await text.waitFor();
+      texts.push(await text.textContent());
+      expect(await page.getByRole('tab', { name: 'ChatGPT' }).count()).toBe(0);
+    }
+    expect(texts[0]).toContain("--header 'Authorization: Bearer YOUR_TOKEN'");
+    expect(texts[1]).toBe(texts[0] ?? '');
+    await page.getByRole('tab', { name: 'stdio' }).click();
+    expect(await page.getByRole('group', { name: 'the text for stdio' }).textContent()).toContain(ui.programs.directory);
+    await page.getByRole('tab', { name: 'Claude Code' }).click();
+    const template = page.getByRole('link', { name: 'order' });
+    const href = await template.getAttribute('href');
+    await template.click();
+    await page.waitForURL(`**${href}`);
+    await page.getByRole('heading', { name: 'New tool' }).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('order');
+    await page.getByText('from orders', { exact: false }).first().waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'an agent gets a token with the scopes that were chosen, and what it did is seen',
   async () => {
     const opened = await ui.signedIn();

@@ -227,3 +227,35 @@ test('a session belongs to the person and the client, so that a renewed token ke
   };
   expect([await ping('ada1'), await ping('ada2'), await ping('eve1')]).toEqual([200, 200, 404]);
 });
+
+test('with an audience every token must name it; another audience than before is asked about anew', async () => {
+  const audiences: Record<string, string | string[]> = { both: ['other', 'shop'], client: 'sluice:host' };
+  answer = (token) => ({ active: true, ...(token !== 'none' && { aud: audiences[token] ?? token }) });
+  // Today’s rule: whoever names nobody may be for us.
+  expect([await statusWith('none'), await statusWith('shop'), await statusWith('client')]).toEqual([200, 401, 200]);
+  await deploy({ introspection_audience: 'shop' });
+  const statuses = await Promise.all(['none', 'shop', 'both', 'other', 'client', 'shop/'].map(statusWith));
+  expect(statuses).toEqual([401, 200, 200, 401, 401, 401]);
+  await deploy();
+  expect(await statusWith('none')).toBe(200);
+});
+
+test('clients are sent to the issuer that is set, path included, with its scopes', async () => {
+  const about = async () => {
+    const challenge = (await modern(host.mcp, 'tools/list')).headers.get('www-authenticate') ?? '';
+    const url = /resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? '';
+    return { challenge, document: (await (await fetch(url)).json()) as Record<string, unknown> };
+  };
+  const before = await about();
+  expect(before.challenge).not.toContain('scope=');
+  expect(before.document['authorization_servers']).toEqual([`http://127.0.0.1:${issuer.port}`]);
+  expect(before.document).not.toHaveProperty('scopes_supported');
+  const introspection_issuer = 'https://login.example.com/realms/shop';
+  await deploy({ introspection_issuer, introspection_scopes: ['shop.read', 'openid'] });
+  const after = await about();
+  expect(after.challenge).toContain('scope="shop.read openid"');
+  expect(after.document).toMatchObject({
+    authorization_servers: [introspection_issuer],
+    scopes_supported: ['shop.read', 'openid'],
+  });
+});

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { PRODUCT_VERSION } from '#core/version.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -49,9 +50,10 @@ describe('the stateless revision', () => {
         'io.modelcontextprotocol/serverInfo': {
           name: 'Shop',
           title: 'Shop',
-          version: '7',
+          version: PRODUCT_VERSION,
           icons: [{ src: expect.stringMatching(/^data:image\/png;base64,iVBORw0KGgo/), mimeType: 'image/png', sizes: ['48x48'] }],
         },
+        'sluice/snapshot': 7,
       },
       ttlMs: 0,
       cacheScope: 'public',
@@ -69,7 +71,10 @@ describe('the stateless revision', () => {
   test('every result says that it is complete, lists and reads how long they hold', async () => {
     const { body } = await post(call, headers);
     expect(body).toMatchObject({ id: 5, result: { resultType: 'complete', structuredContent: { rows: [{ one: 1 }] } } });
-    expect(body.result?.['_meta']).toEqual({ 'io.modelcontextprotocol/serverInfo': { name: 'Shop', version: '7' } });
+    expect(body.result?.['_meta']).toEqual({
+      'io.modelcontextprotocol/serverInfo': { name: 'Shop', version: PRODUCT_VERSION },
+      'sluice/snapshot': 7,
+    });
     expect(body.result).not.toHaveProperty('ttlMs');
     expect((await modern(host.mcp, 'prompts/list')).body.result).toMatchObject({
       prompts: [],

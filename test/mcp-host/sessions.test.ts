@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { PRODUCT_VERSION } from '#core/version.ts';
 import { createSessions } from '#mcp-host/sessions.ts';
 import {
   connectionOf,
@@ -48,7 +49,8 @@ describe('legacy sessions', () => {
     const { status, headers, body } = await initialize(asked);
     expect(status).toBe(200);
     expect(headers.get('mcp-session-id')).toMatch(/^[\x21-\x7e]{32,}$/);
-    expect(body.result).toMatchObject({ protocolVersion: agreed, serverInfo: { name: 'Shop', version: '1' } });
+    expect(body.result).toMatchObject({ protocolVersion: agreed, serverInfo: { name: 'Shop', version: PRODUCT_VERSION } });
+    expect(body.result?.['_meta']).toEqual({ 'sluice/snapshot': 1 });
   });
 
   test('serve requests, take notifications, and end', async () => {

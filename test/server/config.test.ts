@@ -9,6 +9,7 @@ import { keepCertificate } from '#server/tls/keeper.ts';
 import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/programs.ts';
+import { introspectionEffects } from './config-introspection.ts';
 
 /** A server and a host that follows it, both in this process, with one tool deployed. */
 let t: TestApp;
@@ -180,10 +181,13 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await patch({ auth_type: 'none', oauth_clients: [] });
     await deploy();
   },
-  introspection_url: introspected,
-  introspection_client_id: introspected,
-  introspection_client_secret: introspected,
-  introspection_cache_ttl_seconds: introspected,
+  ...introspectionEffects({
+    patch,
+    deploy,
+    initialize,
+    exported: () => t.request('GET', '/api/v1/export-import/export'),
+    mcp: () => host.mcp,
+  }),
   async cors_origins() {
     const origin = 'https://chat.example.com';
     const at_api = () => t.request('GET', '/api/health', { headers: { origin }, anonymous: true });
@@ -314,35 +318,6 @@ const statusWith = async (token: unknown) => (await initialize({ authorization: 
 async function buy(client: { client_id: string; client_secret: string }): Promise<Record<string, unknown>> {
   const body = new URLSearchParams({ grant_type: 'client_credentials', ...client });
   return (await fetch(new URL('/oauth/token', host.mcp), { method: 'POST', body })).json() as Promise<Record<string, unknown>>;
-}
-
-/** Asks a server of its own with the stored credentials, as often as the setting says. */
-async function introspected(): Promise<void> {
-  const asked: (string | null)[] = [];
-  using issuer = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      asked.push(request.headers.get('authorization'));
-      return Response.json({ active: (await request.text()).startsWith('token=good&') });
-    },
-  });
-  await patch({
-    auth_type: 'oauth_introspection',
-    introspection_url: `http://127.0.0.1:${issuer.port}/introspect`,
-    introspection_client_id: 'sluice',
-    introspection_client_secret: 'of the resource server',
-    introspection_cache_ttl_seconds: 60,
-  });
-  await deploy();
-  expect([await statusWith('good'), await statusWith('good'), await statusWith('bad')]).toEqual([200, 200, 401]);
-  expect(asked).toEqual(Array.from({ length: 2 }, () => `Basic ${btoa('sluice:of%20the%20resource%20server')}`));
-  await patch({ introspection_cache_ttl_seconds: 0 });
-  await deploy();
-  for (let n = 0; n < 3; n++) await statusWith('good');
-  expect(asked.length).toBe(5);
-  await patch({ auth_type: 'none', introspection_url: null, introspection_client_id: null, introspection_client_secret: null });
-  await deploy();
 }
 
 /** Without the field an order is refused, with its name. */

@@ -208,6 +208,7 @@ test('health names the server, its hosts, counts and databases', async () => {
     snapshot_version: 1,
     server_name: 'Sluice',
     transport: 'http',
+    auth_type: 'none',
     counts: { connections: 1, tools: 1 },
     hosts: [{ id: 'h1', snapshot_version: 1 }],
     connections: [{ name: 'shop', healthy: true }],

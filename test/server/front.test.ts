@@ -139,6 +139,32 @@ describe('with mcp_proxy the front port', () => {
     expect(await status('ui.example.com', '/oauth/token', 'POST')).toBe(404);
   });
 
+  test('tells the MCP server which address its clients asked for', async () => {
+    await s.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    await s.api('POST', '/deploy', {});
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 401, 20_000);
+    const { port } = new URL(s.url);
+    for (const [headers, origin] of [
+      [{ host: `localhost:${port}` }, `http://localhost:${port}`],
+      [{ host: `127.0.0.1:${port}` }, `http://127.0.0.1:${port}`],
+      [{ host: 'mcp.example.com', 'x-forwarded-proto': 'https' }, 'https://mcp.example.com'],
+      [{ host: 'ui.example.com', 'x-asked-origin': 'https://evil.example' }, 'http://ui.example.com'],
+    ] as const) {
+      const document = await fetch(at('/.well-known/oauth-protected-resource/mcp'), { headers });
+      expect(await document.json()).toMatchObject({ resource: `${origin}/mcp` });
+      const challenge = (await rpc(at('/mcp'), hello, headers)).headers.get('www-authenticate');
+      expect(challenge).toBe(`Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
+      const registered = await fetch(at('/register'), { method: 'POST', headers, body: '{}' });
+      expect([registered.status, await registered.json()]).toEqual([
+        400,
+        { error: 'invalid_client_metadata', error_description: expect.stringContaining('Authorization: Bearer') },
+      ]);
+    }
+    await s.api('PATCH', '/server/config', { auth_type: 'none' });
+    await s.api('POST', '/deploy', {});
+    await until(async () => (await rpc(at('/mcp'), hello)).status === 200, 20_000);
+  }, 60_000);
+
   test('says where clients find the MCP server', async () => {
     expect((await s.api('GET', '/server/health')).body['mcp_url']).toBe(`http://127.0.0.1:${mcp_port}/mcp`);
     await s.api('PATCH', '/server/config', { ssl_enabled: true });

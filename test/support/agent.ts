@@ -27,7 +27,8 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
   answer = createAgent({
     server_url: s.url,
     service_token: service_token ?? s.service_token,
-    public_url: s.url,
+    public_url: s.server.app.env.SVC_PUBLIC_URL,
+    local_url: s.url,
     trusted_proxies: s.server.app.env.SVC_TRUSTED_PROXIES,
     allowed_hosts: new Set(),
     log: s.log,

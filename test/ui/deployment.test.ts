@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
 import { createDeployment } from '#ui/src/kernel/deployment.ts';
 import { ADVICE } from '#ui/src/pages/connections/words.ts';
-import { clientExamples } from '#ui/src/pages/overview/examples.ts';
 import { TestResult } from '#core/contract/connections.ts';
 
 const state = (snapshot_version: number, pending_changes: number) => ({
@@ -74,18 +73,4 @@ test('a second deploy does not begin while one runs, and a refused one keeps eve
 test('every way in which a connection test fails has its advice', () => {
   const codes = TestResult.entries.code.wrapped.options;
   expect(Object.keys(ADVICE).toSorted()).toEqual([...codes].toSorted());
-});
-
-test('the texts to paste are valid for a shell and for the clients that read JSON', async () => {
-  const examples = clientExamples("Ada's Shop", 'http://127.0.0.1:8080/mcp');
-  const text = (id: string) => examples.find((example) => example.id === id)?.text ?? '';
-  expect(text('claude')).toBe('claude mcp add --transport http ada-s-shop http://127.0.0.1:8080/mcp');
-  expect(JSON.parse(text('cursor'))).toEqual({ mcpServers: { 'ada-s-shop': { url: 'http://127.0.0.1:8080/mcp' } } });
-
-  const script = `curl() { printf '%s\\n' "$@"; }\n${text('curl')}`;
-  const shell = Bun.spawn(['sh', '-c', script], { stdout: 'pipe' });
-  const words = (await new Response(shell.stdout).text()).split('\n');
-  expect(await shell.exited).toBe(0);
-  const bodies = words.filter((word) => word.startsWith('{')).map((word) => JSON.parse(word) as Record<string, unknown>);
-  expect(bodies).toMatchObject([{ method: 'tools/list' }]);
 });

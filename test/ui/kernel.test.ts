@@ -5,7 +5,8 @@ import { createPoll, createQuery, type Timers } from '#ui/src/kernel/query.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import { createTheme, type Theme } from '#ui/src/kernel/theme.ts';
 import { createToasts } from '#ui/src/kernel/toasts.ts';
-import { ago, clientName, clock, duration, plural, shellQuote } from '#ui/src/kernel/words.ts';
+import { ago, clock, duration, plural } from '#ui/src/kernel/words.ts';
+import { clientName, shellQuote } from '#core/client-texts.ts';
 
 function memoryStorage(): Storage {
   const values = new Map<string, string>();

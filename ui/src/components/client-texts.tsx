@@ -1,15 +1,25 @@
-import { createSignal, Show } from 'solid-js';
-import type { ClientText } from '#ui/src/kernel/access-clients.ts';
+import { createSignal, For, Show } from 'solid-js';
+import type { ClientText } from '#core/client-texts.ts';
+import { LinkButton } from './link.tsx';
 import { Snippet } from './snippet.tsx';
 import { Tabs } from './tabs.tsx';
 
+interface ClientTextsProps {
+  texts: readonly ClientText[];
+  label: string;
+  /** Resources whose address has variables, which some clients do not show. */
+  templates?: readonly { readonly id: string; readonly name: string }[] | undefined;
+}
+
 /** Texts to paste, client by client. */
-export function ClientTexts(props: { texts: readonly ClientText[]; label: string }) {
-  const [chosen, setChosen] = createSignal('claude-code');
+export function ClientTexts(props: ClientTextsProps) {
+  const [chosen, setChosen] = createSignal<string>();
+  /** Which clients are offered depends on the settings of the server. */
+  const shown = () => props.texts.find(({ id }) => id === chosen())?.id ?? props.texts[0]?.id ?? '';
   return (
     <Tabs
       label={props.label}
-      value={chosen()}
+      value={shown()}
       onChange={setChosen}
       tabs={props.texts.map(({ id, label }) => ({
         value: id,
@@ -29,6 +39,21 @@ export function ClientTexts(props: { texts: readonly ClientText[]; label: string
                   )}
                 </Show>
                 <Snippet label={`the text for ${entry().label}`} text={entry().text} />
+                <Show when={entry().hides_templates && props.templates?.length}>
+                  <p class="small soft">
+                    {entry().label} doesn't list resource templates. Create a tool from a template so that it can read the same
+                    data:
+                  </p>
+                  <div class="row">
+                    <For each={props.templates}>
+                      {({ id: resource, name }) => (
+                        <LinkButton href={`/tools/new?resource=${resource}`} size="small" icon="plus">
+                          {name}
+                        </LinkButton>
+                      )}
+                    </For>
+                  </div>
+                </Show>
               </div>
             )}
           </Show>

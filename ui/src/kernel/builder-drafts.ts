@@ -61,6 +61,20 @@ export function toResourceDraft(resource: Resource): ResourceDraft {
   return draft;
 }
 
+/** A tool that reads what a resource reads, with the variables of its address as parameters. */
+export function toolOfResource({
+  connection_id,
+  name,
+  title,
+  description,
+  sql_query,
+  parameters,
+  tags,
+  transform_template,
+}: Resource): ToolDraft {
+  return { ...blankTool(connection_id), name, title, description, sql_query, parameters, tags, transform_template };
+}
+
 export function toPromptDraft(prompt: Prompt): PromptDraft {
   const { id: _id, connection_name: _name, version: _version, created_at: _created, updated_at: _updated, ...draft } = prompt;
   return draft;

@@ -1,6 +1,6 @@
 import { operations, fullPath, type OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { shellQuote } from './words.ts';
+import { shellQuote } from '#core/client-texts.ts';
 
 /** How the same change is made from a script: a curl line and TypeScript, with a token in the environment. */
 export interface CallSnippets {

@@ -23,6 +23,9 @@ export const authDraft = (config: ServerConfig) => ({
   introspection_client_id: config.introspection_client_id,
   introspection_client_secret: noSecret(),
   introspection_cache_ttl_seconds: config.introspection_cache_ttl_seconds,
+  introspection_issuer: config.introspection_issuer,
+  introspection_scopes: config.introspection_scopes,
+  introspection_audience: config.introspection_audience,
   cors_origins: config.cors_origins,
 });
 

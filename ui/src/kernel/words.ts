@@ -41,16 +41,6 @@ export function ago(iso: string, now: number): string {
   return `${plural(Math.floor(seconds / step.unit), step.word)} ago`;
 }
 
-/** A name that a shell and every MCP client take, from the server's display name. */
-export const clientName = (server_name: string): string =>
-  server_name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '') || 'sluice';
-
-/** A word quoted for a POSIX shell. */
-export const shellQuote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-
 /** What the login page says around the second factor. */
 export const LOGIN_WORDS = {
   code_lead: 'Enter the 6-digit code that your authenticator app shows for this server.',

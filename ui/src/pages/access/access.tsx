@@ -1,5 +1,5 @@
-import { createMemo, createSignal, onCleanup, Show } from 'solid-js';
-import { ClientTexts } from '#ui/src/components/client-texts.tsx';
+import { createSignal, onCleanup, Show } from 'solid-js';
+import { ConnectClient } from '#ui/src/components/connect-client.tsx';
 import { KeyValue } from '#ui/src/components/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -7,7 +7,6 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { clientTexts, liveValue, TOKEN_PLACE, wantsToken } from '#ui/src/kernel/access-clients.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
@@ -21,23 +20,8 @@ export function Access() {
   const [creating, setCreating] = createSignal(false);
   const health = useQuery((signal) => call('server.health', {}, signal));
   const config = useQuery((signal) => call('config.get', {}, signal));
-  const diff = useQuery((signal) => call('deploy.diff', {}, signal));
-
-  const changes = () => diff.data()?.changes ?? [];
-  const auth = createMemo(() => {
-    const settings = config.data();
-    return settings === undefined ? undefined : liveValue(settings, changes(), 'auth_type');
-  });
-  const texts = () => {
-    const server = health.data();
-    const kind = auth()?.live;
-    if (server === undefined || kind === undefined) return [];
-    return clientTexts({
-      server_name: server.server_name,
-      url: server.mcp_url,
-      token: wantsToken(kind) ? (made() ?? TOKEN_PLACE) : undefined,
-    });
-  };
+  const auth = () => health.data()?.auth_type;
+  const pending = () => config.data() !== undefined && config.data()?.auth_type !== auth();
   onCleanup(
     commands.register([
       { id: 'new-mcp-token', title: 'New access token for MCP clients', group: 'Create', run: () => setCreating(true) },
@@ -47,12 +31,7 @@ export function Access() {
   return (
     <Page title={WORDS.title} lead={WORDS.lead}>
       <Show when={health.problem() ?? config.problem()}>
-        {(problem) => (
-          <ProblemNotice
-            problem={problem()}
-            onRetry={() => void Promise.all([health.reload(), config.reload(), diff.reload()])}
-          />
-        )}
+        {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([health.reload(), config.reload()])} />}
       </Show>
       <div class="access">
         <Panel
@@ -69,13 +48,13 @@ export function Access() {
                 <KeyValue
                   items={[
                     { label: WORDS.address, value: server().mcp_url, mono: true, copy: server().mcp_url },
-                    { label: WORDS.transport, value: TRANSPORT_WORDS[server().transport] ?? server().transport },
+                    { label: WORDS.transport, value: TRANSPORT_WORDS[server().transport] },
                     {
                       label: WORDS.auth,
                       value: (
                         <span class="row">
-                          {AUTH_WORDS[auth()?.live ?? 'none']}
-                          <Show when={auth()?.pending}>
+                          {AUTH_WORDS[server().auth_type]}
+                          <Show when={pending()}>
                             <span class="small access-pending">{WORDS.pending}</span>
                           </Show>
                         </span>
@@ -86,22 +65,17 @@ export function Access() {
                 />
               )}
             </Show>
-            <Show when={auth()}>{(kind) => <TestPanel wants_token={wantsToken(kind().live)} token={made() ?? ''} />}</Show>
+            <Show when={auth()}>{(kind) => <TestPanel wants_token={kind() !== 'none'} token={made() ?? ''} />}</Show>
           </div>
         </Panel>
         <Panel title={WORDS.clients}>
           <div class="panel-body stack">
-            <Show when={texts().length > 0} fallback={<SkeletonList rows={2} label="Reading the address" />}>
-              <Show when={wantsToken(auth()?.live ?? 'none')}>
-                <p class="small soft">{made() === undefined ? WORDS.clients_place : WORDS.clients_token}</p>
-              </Show>
-              <ClientTexts texts={texts()} label={WORDS.clients} />
-            </Show>
+            <ConnectClient server={health.data()} label={WORDS.clients} token={made()} />
           </div>
         </Panel>
       </div>
       <TokensPanel
-        used={auth()?.live === undefined || auth()?.live === 'bearer'}
+        used={auth() === undefined || auth() === 'bearer'}
         creating={creating()}
         onCreating={setCreating}
         onMade={setMade}

@@ -19,8 +19,6 @@ export const WORDS = {
   refused: 'The server did not answer as a client needs it',
   wants_token: 'The server asks for a token. Paste one above and test again.',
   clients: 'Connect a client',
-  clients_token: 'The token that you have just made is in the texts.',
-  clients_place: 'Put one of your tokens in the place of YOUR_TOKEN.',
   tokens: 'Access tokens',
   tokens_lead: 'For clients, when the authentication is “Access token”. They work and stop at once, without a deploy.',
   tokens_unused: 'The deployed server does not ask for access tokens at the moment.',
@@ -66,7 +64,7 @@ export const STATE_WORDS: Readonly<Record<string, string>> = {
   error: 'Not serving',
 };
 
-export const TRANSPORT_WORDS: Readonly<Record<string, string>> = {
+export const TRANSPORT_WORDS: Readonly<Record<ServerConfig['transport'], string>> = {
   http: 'Streamable HTTP',
   sse: 'HTTP, with SSE for older clients',
   stdio: 'Standard input and output',

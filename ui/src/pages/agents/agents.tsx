@@ -1,4 +1,5 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
+import { agentTexts } from '#core/client-texts.ts';
 import { ClientTexts } from '#ui/src/components/client-texts.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -6,7 +7,7 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { agentTexts, TOKEN_PLACE } from '#ui/src/kernel/access-clients.ts';
+
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
 import { ActivityPanel } from './activity-panel.tsx';
@@ -43,7 +44,7 @@ export function Agents() {
       <Panel title={WORDS.connect}>
         <div class="panel-body stack">
           <p class="small soft">{made() === undefined ? WORDS.connect_place : WORDS.connect_made}</p>
-          <ClientTexts texts={agentTexts(window.location.origin, made() ?? TOKEN_PLACE)} label={WORDS.connect} />
+          <ClientTexts texts={agentTexts(window.location.origin, made())} label={WORDS.connect} />
         </div>
       </Panel>
     </div>

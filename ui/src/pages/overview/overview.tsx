@@ -145,9 +145,7 @@ export function Overview() {
         <div class="stack">
           <ChangesPanel diff={deployment.diff.data()} onReview={review} />
           <ActivityPanel history={history.data()} />
-          <Show when={health.data()}>
-            {(server) => <ConnectPanel server_name={server().server_name} mcp_url={server().mcp_url} />}
-          </Show>
+          <Show when={health.data()}>{(server) => <ConnectPanel server={server()} />}</Show>
         </div>
       </div>
       <ChangesDialog

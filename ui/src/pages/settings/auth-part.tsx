@@ -74,6 +74,28 @@ export function AuthPart(props: PartProps) {
             hint={props.config.introspection_client_secret_set ? WORDS.stored : WORDS.not_stored}
             {...form.text('introspection_client_secret')}
           />
+          <TextField
+            label={AUTH.issuer}
+            type="url"
+            mono
+            placeholder="https://login.example.com/realms/shop"
+            hint={hint(props.pending, 'introspection_issuer', AUTH.issuer_hint)}
+            {...form.text('introspection_issuer')}
+          />
+          <TagsField
+            label={AUTH.scopes}
+            hint={hint(props.pending, 'introspection_scopes', AUTH.scopes_hint)}
+            value={form.values.introspection_scopes}
+            onChange={(scopes) => form.set('introspection_scopes', scopes)}
+            error={[...form.errors()].find(([path]) => path.startsWith('introspection_scopes'))?.[1]}
+          />
+          <TextField
+            label={AUTH.audience}
+            mono
+            autocomplete="off"
+            hint={hint(props.pending, 'introspection_audience', AUTH.audience_hint)}
+            {...form.text('introspection_audience')}
+          />
           <NumberField label={AUTH.cache} unit="s" min={0} max={3_600} {...form.number('introspection_cache_ttl_seconds')} />
         </Section>
       </Show>

@@ -8,19 +8,23 @@ import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { blankTool } from '#ui/src/kernel/builder-drafts.ts';
+import { blankTool, toolOfResource } from '#ui/src/kernel/builder-drafts.ts';
 import { dialectOf } from '#ui/src/kernel/builder-sql.ts';
 import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/kernel/builder-tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 import { TOOL_WORDS as WORDS } from './words.ts';
 
-/** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table. */
+/** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
   const { call, router, toasts } = useKernel();
   const world = useBuilderWorld('tools');
   const wanted = router.query().get('connection') ?? '';
   const table = router.query().get('table');
+  const from = router.query().get('resource');
+  const resource = useQuery(async (signal) => ({
+    draft: from === null ? undefined : toolOfResource(await call('resources.get', { id: from }, signal)),
+  }));
   const columns = useQuery(async (signal): Promise<readonly TableColumn[]> => {
     if (table === null || wanted === '') return [];
     return (await call('schema.columns', { connection_id: wanted, table }, signal)).items;
@@ -29,13 +33,15 @@ export function NewTool() {
     router.navigate(`/tools/${tool.id}`, { replace: true });
     toasts.show(WORDS.created, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
   };
-  const settled = () => columns.data() !== undefined || columns.problem() !== undefined;
+  const settled = () => resource.data() !== undefined && (columns.data() !== undefined || columns.problem() !== undefined);
 
   return (
     <Page title={WORDS.new} width="full" back={{ href: '/tools', label: WORDS.back }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading the connections" />}>
-        <Match when={world.problem()}>
-          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void world.reload()} />}
+        <Match when={world.problem() ?? resource.problem()}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), resource.reload()])} />
+          )}
         </Match>
         <Match when={settled() ? world.connections() : undefined}>
           {(connections) => (
@@ -46,7 +52,8 @@ export function NewTool() {
               <Draft
                 connections={connections()}
                 tags={world.tags()}
-                connection_id={wanted}
+                connection_id={resource.data()?.draft?.connection_id ?? wanted}
+                draft={resource.data()?.draft}
                 table={columns.problem() === undefined ? table : null}
                 columns={columns.data() ?? []}
                 onSaved={saved}
@@ -63,6 +70,7 @@ interface DraftProps {
   connections: readonly Connection[];
   tags: readonly string[];
   connection_id: string;
+  draft: ToolDraft | undefined;
   table: string | null;
   columns: readonly TableColumn[];
   onSaved: (tool: Tool) => void;
@@ -74,7 +82,7 @@ function Draft(props: DraftProps) {
   const [recipe, setRecipe] = createSignal<TableRecipe>(recipes()[0]?.recipe ?? 'list');
   const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? only(props.connections);
   const initial = (): ToolDraft => {
-    const blank = blankTool(connection()?.id ?? '');
+    const blank = props.draft ?? blankTool(connection()?.id ?? '');
     if (props.table === null || props.columns.length === 0) return blank;
     const dialect = dialectOf(connection()?.db_type);
     return {

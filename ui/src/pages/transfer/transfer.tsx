@@ -8,7 +8,7 @@ import { createMutation } from '#ui/src/kernel/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { type ExportFile, exportName, readExport } from '#ui/src/kernel/transfer-file.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
-import { clientName } from '#ui/src/kernel/words.ts';
+import { clientName } from '#core/client-texts.ts';
 import { ImportPanel } from './import-panel.tsx';
 import { WORDS } from './words.ts';
 import './transfer.css';

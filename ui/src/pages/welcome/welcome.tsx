@@ -1,20 +1,18 @@
-import { createEffect, createSignal, For, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
+import { For, type JSX, onCleanup, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
+import { ConnectClient } from '#ui/src/components/connect-client.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import { Snippet } from '#ui/src/components/snippet.tsx';
-import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { FIRST_STEPS, type FirstStep } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/mutation.ts';
 import { createPoll } from '#ui/src/kernel/query.ts';
 import { SampleButton } from '../connections/sample-button.tsx';
-import { clientExamples } from '../overview/examples.ts';
 import { WORDS } from './words.ts';
 import './welcome.css';
 
@@ -206,29 +204,9 @@ function DeployStep() {
 function ClientStep() {
   const { call } = useKernel();
   const health = useQuery((signal) => call('server.health', {}, signal));
-  const examples = () => {
-    const server = health.data();
-    return server === undefined ? [] : clientExamples(server.server_name, server.mcp_url);
-  };
-  const [chosen, setChosen] = createSignal('');
-  createEffect(on(examples, (list) => setChosen(list[0]?.id ?? '')));
   return (
     <Show when={health.data()} fallback={<Skeleton width="long" height="2.25rem" />}>
-      <Tabs
-        label="Client"
-        value={chosen()}
-        onChange={setChosen}
-        tabs={examples().map((example) => ({
-          value: example.id,
-          label: example.label,
-          panel: () => (
-            <div class="stack">
-              <p class="small soft">{example.about}</p>
-              <Snippet label={`the text for ${example.label}`} text={example.text} />
-            </div>
-          ),
-        }))}
-      />
+      <ConnectClient server={health.data()} label="Client" />
       <p class="step-waiting" role="status">
         <span class="spinner" aria-hidden="true" />
         {WORDS.client.waiting}

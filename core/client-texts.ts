@@ -1,0 +1,180 @@
+import type { ServerConfig } from '#core/contract/config.ts';
+import type { Output } from '#core/contract/index.ts';
+
+/** Stands in a text until somebody puts their own in its place. */
+export const TOKEN_PLACE = 'YOUR_TOKEN';
+
+export interface ClientText {
+  readonly id: string;
+  readonly label: string;
+  readonly about: string;
+  readonly text: string;
+  /** Opens the client and offers the server to it. */
+  readonly link?: string;
+  /** The client does not show resources whose address has variables. */
+  readonly hides_templates?: true;
+}
+
+/** The deployed server as clients meet it. */
+export interface Endpoint extends Pick<ServerConfig, 'server_name' | 'auth_type' | 'transport'> {
+  readonly url: string;
+  /** Absent: a placeholder, where the server wants one. */
+  readonly token?: string | undefined;
+  readonly stdio: Output<'server.stdio'>;
+}
+
+/** A name that a shell and every MCP client take, from the server's display name. */
+export const clientName = (server_name: string): string =>
+  server_name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '') || 'sluice';
+
+/** A word quoted for a POSIX shell. */
+export const shellQuote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+const json = (value: unknown) => JSON.stringify(value, null, 2);
+
+/** How each common client connects to the server: the one source of every page and of the start. Only what can work is offered. */
+export function clientTexts(endpoint: Endpoint): readonly ClientText[] {
+  return endpoint.transport === 'stdio' ? [stdioText(endpoint)] : [...networkTexts(endpoint), stdioText(endpoint)];
+}
+
+function networkTexts(endpoint: Endpoint): readonly ClientText[] {
+  const { server_name, url, auth_type } = endpoint;
+  const name = clientName(server_name);
+  const credential = credentialOf(endpoint);
+  const remote = { url, ...(credential && { headers: { Authorization: credential } }) };
+  const typed = { type: 'http', ...remote };
+  const header = credential === null ? [] : ['--header', `Authorization: ${credential}`];
+  return [
+    {
+      id: 'claude-code',
+      label: 'Claude Code',
+      about: 'Run this once in a terminal, then ask Claude what the server can do.',
+      text: ['claude mcp add --transport http', name, url, ...header.map((word, n) => (n === 0 ? word : shellQuote(word)))].join(
+        ' ',
+      ),
+      hides_templates: true,
+    },
+    {
+      id: 'claude-desktop',
+      label: 'Claude Desktop',
+      about: 'Add this to claude_desktop_config.json (Settings, Developer, Edit config) and restart. Requires Node.js.',
+      text: json({
+        mcpServers: { [name]: { command: 'npx', args: ['-y', 'mcp-remote', url, ...header, ...plainHttp(url)] } },
+      }),
+    },
+    {
+      id: 'cursor',
+      label: 'Cursor',
+      about: 'Open Cursor with the button, or add this to ~/.cursor/mcp.json, or to .cursor/mcp.json of one project.',
+      text: json({ mcpServers: { [name]: remote } }),
+      link: `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${encodeURIComponent(base64(JSON.stringify(remote)))}`,
+    },
+    {
+      id: 'vscode',
+      label: 'VS Code',
+      about: 'Open VS Code with the button, or add this to .vscode/mcp.json of a workspace.',
+      text: json({ servers: { [name]: typed } }),
+      link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...typed }))}`,
+    },
+    ...(SIGNS_IN_OR_OPEN.has(auth_type)
+      ? [
+          {
+            id: 'chatgpt',
+            label: 'ChatGPT',
+            about:
+              'Settings, Apps and connectors, Advanced, Developer mode, then Create: paste this address. It must be reachable from the internet.',
+            text: url,
+          },
+        ]
+      : []),
+    {
+      id: 'other',
+      label: 'Other clients',
+      about: 'Most clients read JSON like this; some call the transport “streamable HTTP”.',
+      text: json({ mcpServers: { [name]: typed } }),
+    },
+    {
+      id: 'curl',
+      label: 'curl',
+      about: 'Lists the tools without a client.',
+      text: curlText(endpoint, { jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    },
+  ];
+}
+
+const credentialOf = ({ auth_type, token = TOKEN_PLACE }: Omit<Endpoint, 'stdio'>): string | null =>
+  auth_type === 'none' ? null : `Bearer ${token}`;
+
+/** Sends one message of the protocol from a shell. */
+export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): string {
+  const credential = credentialOf(endpoint);
+  return [
+    `curl -s ${endpoint.url}`,
+    `-H 'content-type: application/json'`,
+    `-H 'accept: application/json, text/event-stream'`,
+    ...(credential === null ? [] : [`-H ${shellQuote(`authorization: ${credential}`)}`]),
+    `-d ${shellQuote(JSON.stringify(message))}`,
+  ].join(' \\\n  ');
+}
+
+/** ChatGPT sends no token of ours: it connects without any, or signs in at the authorization server that the metadata names. */
+const SIGNS_IN_OR_OPEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection']);
+
+/** Elsewhere mcp-remote refuses plain HTTP unless it is allowed. */
+const MCP_REMOTE_HTTP: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
+function plainHttp(url: string): string[] {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !MCP_REMOTE_HTTP.has(hostname) ? ['--allow-http'] : [];
+}
+
+function stdioText({ server_name, stdio: { command, args, env, secrets } }: Endpoint): ClientText {
+  const missing = secrets.map((name) => [name, '']);
+  const start = { command, args, env: { ...env, ...(Object.fromEntries(missing) as Record<string, string>) } };
+  const advice = secrets.length === 0 ? '' : ` Fill in ${secrets.join(' and ')} with the values that Sluice runs with.`;
+  return {
+    id: 'stdio',
+    label: 'stdio',
+    about: `For a client on the machine where Sluice runs, which starts the server itself and needs no token.${advice}`,
+    text: json({ mcpServers: { [clientName(server_name)]: start } }),
+  };
+}
+
+/** Of UTF-8; `btoa` alone takes Latin-1 only. */
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+/** How an agent that administers Sluice is connected. */
+export function agentTexts(origin: string, token = TOKEN_PLACE): readonly ClientText[] {
+  const url = `${origin}/agent-mcp/mcp`;
+  const remote = { type: 'http', url, headers: { Authorization: `Bearer ${token}` } };
+  return [
+    {
+      id: 'claude-code',
+      label: 'Claude Code',
+      about: 'Run this once in a terminal, then ask Claude to make a tool from one of your tables.',
+      text: `claude mcp add --transport http sluice ${url} --header ${shellQuote(`Authorization: Bearer ${token}`)}`,
+    },
+    {
+      id: 'json',
+      label: 'Other clients',
+      about: 'Cursor, VS Code and most others read a JSON like this one.',
+      text: json({ mcpServers: { sluice: remote } }),
+    },
+    {
+      id: 'curl',
+      label: 'REST',
+      about: 'The same token is good for the REST API.',
+      text: `curl ${origin}/api/v1/tools -H ${shellQuote(`authorization: Bearer ${token}`)}`,
+    },
+    {
+      id: 'oauth',
+      label: 'OAuth client',
+      about: 'A client gets short tokens for its id and secret (client_credentials), and new ones with its refresh token.',
+      text: [`curl ${origin}/agent-mcp/oauth/token`, `-u 'CLIENT_ID:CLIENT_SECRET'`, `-d 'grant_type=client_credentials'`].join(
+        ' \\\n  ',
+      ),
+    },
+  ];
+}

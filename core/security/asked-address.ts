@@ -1,0 +1,65 @@
+import type { Network } from '#core/env.ts';
+import { isTrusted } from './client-address.ts';
+import { hostName, isLoopbackName } from './origins.ts';
+
+/** The header in which our own front port says which origin its client asked for. */
+export const ASKED_ORIGIN = 'x-asked-origin';
+
+/** The addresses of one endpoint: the audiences of its tokens (RFC 8707), and what its metadata names (RFC 9728). */
+export interface Addresses {
+  /** The URL of the endpoint at an origin that a client asked for; at a name that is not ours, its public URL. */
+  at(origin: string | null): string;
+  /** Whether a text is one of them, but for slashes at its end. */
+  include(url: string): boolean;
+}
+
+export interface AddressOptions {
+  /** Of the endpoint below each URL, such as `/mcp`. */
+  readonly path: string;
+  /** As clients see them; each may have a path. */
+  readonly public_urls: readonly string[];
+  /** Further names that are ours; loopback names always are. An IP literal is not, unless it is listed: anyone may stand there. */
+  readonly names: () => ReadonlySet<string>;
+  /** The public URL, or for want of one the address on this machine. */
+  readonly otherwise: () => string;
+}
+
+export function createAddresses({ path, public_urls, names, otherwise }: AddressOptions): Addresses {
+  const known = (origin: string): string | null => {
+    if (!URL.canParse(origin)) return null;
+    const { protocol, host } = new URL(origin);
+    const name = hostName(host);
+    if (name === null || !/^https?:$/.test(protocol)) return null;
+    const public_url = public_urls.find((url) => new URL(url).host === host);
+    if (public_url !== undefined) return public_url;
+    const is_ours = isLoopbackName(name) || names().has(name) || names().has(name.replace(/^\[|\]$/g, ''));
+    return is_ours ? `${protocol}//${host}` : null;
+  };
+  return {
+    at: (origin) => `${(origin === null ? null : known(origin)) ?? otherwise()}${path}`,
+    include(url) {
+      const text = url.replace(/\/+$/, '');
+      if (text === `${otherwise()}${path}`) return true;
+      const base = URL.canParse(text) ? known(new URL(text).origin) : null;
+      return base !== null && text === `${base}${path}`;
+    },
+  };
+}
+
+/**
+ * The origin that a client asked for, as far as it is known: our front port says it, a trusted proxy says the scheme.
+ * @param is_ours the request comes from our front port.
+ */
+export function askedOrigin(
+  headers: Headers,
+  is_ours: boolean,
+  socket_address: string | null,
+  trusted: readonly Network[],
+): string | null {
+  if (is_ours) return headers.get(ASKED_ORIGIN);
+  const host = headers.get('host');
+  if (host === null) return null;
+  const is_proxied = socket_address !== null && isTrusted(socket_address, trusted);
+  const told = is_proxied ? headers.get('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase() : null;
+  return `${told === 'https' ? 'https' : 'http'}://${host}`;
+}

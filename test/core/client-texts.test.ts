@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
+import { AuthType } from '#core/contract/config.ts';
+import { parseEnv } from '#core/env.ts';
+import { stdioCommand } from '#core/services/stdio-command.ts';
+
+const KEY = 'a-key-0123456789-0123456789-0123456789';
+const endpoint = (more: Partial<Endpoint> = {}): Endpoint => ({
+  server_name: "Ada's Shop",
+  url: 'https://mcp.example.com/mcp',
+  auth_type: 'none',
+  transport: 'http',
+  stdio: { command: '/opt/bun', args: ['/opt/sluice/mcp-host/stdio.ts'], env: { SVC_DATA_DIR: '/data' }, secrets: [] },
+  ...more,
+});
+const textOf = (id: string, more: Partial<Endpoint> = {}): string =>
+  clientTexts(endpoint(more)).find((text) => text.id === id)?.text ?? '';
+const argsOf = (more: Partial<Endpoint>): string[] =>
+  (JSON.parse(textOf('claude-desktop', more)) as { mcpServers: { 'ada-s-shop': { args: string[] } } }).mcpServers['ada-s-shop']
+    .args;
+
+describe('the texts that connect a client', () => {
+  test('hold the address, and a token exactly where the server asks for one', () => {
+    for (const auth_type of AuthType.options) {
+      for (const { id, text } of clientTexts(endpoint({ auth_type }))) {
+        const bare = ['stdio', 'chatgpt'].includes(id);
+        expect([id, auth_type, text.includes('Bearer YOUR_TOKEN')]).toEqual([id, auth_type, !bare && auth_type !== 'none']);
+        if (id !== 'stdio') expect(text).toContain('https://mcp.example.com/mcp');
+        if (text.startsWith('{')) expect(JSON.parse(text)).toBeObject();
+      }
+    }
+    const mine = { auth_type: 'bearer', token: "it's" } as const;
+    expect(textOf('claude-code', mine)).toBe(
+      `claude mcp add --transport http ada-s-shop https://mcp.example.com/mcp --header 'Authorization: Bearer it'\\''s'`,
+    );
+    const texts = clientTexts(endpoint(mine));
+    const cursor = new URL(texts.find(({ id }) => id === 'cursor')?.link ?? '');
+    const headers = { Authorization: "Bearer it's" };
+    expect(JSON.parse(atob(cursor.searchParams.get('config') ?? ''))).toEqual({ url: endpoint().url, headers });
+    const code = texts.find(({ id }) => id === 'vscode')?.link ?? '';
+    expect(JSON.parse(decodeURIComponent(code.split('?')[1] ?? ''))).toMatchObject({ name: 'ada-s-shop', type: 'http', headers });
+    expect(agentTexts('https://s.example.com')[0]?.text).toContain('https://s.example.com/agent-mcp/mcp');
+  });
+
+  test('are valid for a shell', async () => {
+    const script = `curl() { printf '%s\\n' "$@"; }\n${textOf('curl', { auth_type: 'bearer', token: "it's" })}`;
+    const shell = Bun.spawn(['sh', '-c', script], { stdout: 'pipe' });
+    const words = (await new Response(shell.stdout).text()).split('\n');
+    expect(await shell.exited).toBe(0);
+    expect(words).toContain("authorization: Bearer it's");
+    expect(JSON.parse(words.find((word) => word.startsWith('{')) ?? '')).toMatchObject({ method: 'tools/list' });
+  });
+
+  test('allow mcp-remote plain HTTP only beyond this machine, where it would refuse it', () => {
+    expect(argsOf({ url: 'http://shop.internal:8080/mcp' })).toContain('--allow-http');
+    for (const url of ['http://127.0.0.1:8080/mcp', 'http://localhost:8080/mcp', 'https://shop.internal/mcp'])
+      expect(argsOf({ url })).not.toContain('--allow-http');
+  });
+
+  test('offer ChatGPT only where it can authenticate', () => {
+    const offered = AuthType.options.filter((auth_type) => textOf('chatgpt', { auth_type }) !== '');
+    expect(offered).toEqual(['none', 'oauth_introspection']);
+  });
+
+  test('are those of standard input and output alone when the network endpoint is closed', () => {
+    expect(clientTexts(endpoint({ transport: 'stdio' })).map(({ id }) => id)).toEqual(['stdio']);
+  });
+});
+
+describe('the stdio command', () => {
+  test('names what differs from the defaults, and secrets that the program cannot find, never their values', () => {
+    const { env } = parseEnv('server', {
+      SVC_KV: 'memory',
+      SVC_ENCRYPTION_KEY: KEY,
+      SVC_JWT_SECRET: KEY,
+      SVC_AGENT_SERVICE_TOKEN: KEY,
+      SVC_DATA_DIR: '/var/lib/sluice',
+      SVC_SQLITE_DIR: '/srv/databases',
+      SVC_PORT: '4000',
+    });
+    const command = stdioCommand(env);
+    expect(command.secrets).toEqual(['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN']);
+    expect(command.env).toEqual({
+      SVC_DATA_DIR: '/var/lib/sluice',
+      SVC_SQLITE_DIR: '/srv/databases',
+      SVC_SERVER_URL: 'http://127.0.0.1:4000',
+    });
+    expect(JSON.stringify(command)).not.toContain(KEY);
+    const { about, text } = clientTexts(endpoint({ transport: 'stdio', stdio: command }))[0] ?? { about: '', text: '' };
+    expect(about).toContain('SVC_ENCRYPTION_KEY and SVC_AGENT_SERVICE_TOKEN');
+    expect(JSON.parse(text)).toMatchObject({ mcpServers: { 'ada-s-shop': { env: { SVC_ENCRYPTION_KEY: '' } } } });
+  });
+});
