@@ -129,7 +129,9 @@ describe('a target', () => {
     '"a"',
   ])('the host %j is refused as no name', async (host) => {
     const resolve = () => Promise.reject(new Error('it was looked up'));
-    expect((await refusal(resolveTarget(host, 1, relaxed, undefined, resolve))).detail).toMatch(/is not a host name|is not allowed as a host/);
+    expect((await refusal(resolveTarget(host, 1, relaxed, undefined, resolve))).detail).toMatch(
+      /is not a host name|is not allowed as a host/,
+    );
   });
 
   test.each([
