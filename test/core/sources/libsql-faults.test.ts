@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { openLibsql } from '#core/sources/libsql.ts';
 import type { ConnectionSettings, Source } from '#core/sources/source.ts';
 import { localPolicy } from '#test/support/databases.ts';
+import { grownBy } from '#test/support/hostile-server.ts';
 import { READ, refusal, sql, WRITE } from './suite.ts';
 
 const opened: (() => Promise<unknown>)[] = [];
@@ -79,16 +80,6 @@ function endless(begin: string, chunk: Buffer): Response {
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 const select = sql('SELECT a FROM t');
-
-async function grownBy(work: () => Promise<unknown>): Promise<number> {
-  Bun.gc(true);
-  const before = process.memoryUsage.rss();
-  let most = before;
-  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5);
-  await work();
-  clearInterval(watch);
-  return (Math.max(most, process.memoryUsage.rss()) - before) / 1024 / 1024;
-}
 
 describe('a libSQL server that answers more than it should', () => {
   const LIMITS = { ...READ, max_bytes: 1024 * 1024, timeout_ms: 5_000 };
