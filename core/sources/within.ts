@@ -5,3 +5,13 @@ export function within<Result>(ms: number, work: Promise<Result>): Promise<Resul
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
+
+/** Rejects with the reason of the signal as soon as it is aborted; what the work becomes then is nobody's concern any more. */
+export function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
