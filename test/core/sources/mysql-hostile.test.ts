@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { openMysql } from '#core/sources/mysql.ts';
-import type { ConnectionSettings, RunOptions, Source } from '#core/sources/source.ts';
+import type { ConnectionSettings, Source } from '#core/sources/source.ts';
 import { localPolicy, reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { grownBy, openHostileServer, pour } from '#test/support/hostile-server.ts';
 import { openTcpProxy } from '#test/support/tcp-proxy.ts';
@@ -142,7 +142,7 @@ describe.skipIf(!reachable.mysql)('a MariaDB server behind something that turns 
     'silence after %s: every limit holds, nobody waits for the kill, and no place is lost',
     (_, patience) =>
       withDatabase(async ({ settings }) => {
-        for (const mode of MODES as RunOptions[]) {
+        for (const mode of MODES) {
           const { state, source } = await turning(settings, { patience });
           if (patience === 0) await source.query(sql('select 1'), mode);
           state.bad = true;
