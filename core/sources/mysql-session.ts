@@ -64,14 +64,14 @@ export async function openMysqlSession(
   const { connection, meter } = await dialer.dial(signal);
   let usable = true;
   let settings = '';
-  /** Rejects when the server sends more than anybody asked for; the driver would tell nobody. */
-  const flooded = Promise.withResolvers<never>();
-  flooded.promise.catch(() => undefined);
+  /** Who is to be told when the server sends more than anybody asked for; the driver would tell nobody. */
+  const listening = new Set<(error: AppError) => void>();
+  let flooded: AppError | undefined;
   let ending: Promise<void> | undefined;
   // The socket, or the TLS stream over it.
   const { stream } = connection as unknown as { stream: Socket };
   allowOwn();
-  const known = await untilAborted(signal, Promise.race([server(connection), flooded.promise])).catch((error: unknown) => {
+  const known = await untilAborted(signal, unlessFlooded(server(connection))).catch((error: unknown) => {
     connection.destroy();
     stream.destroy();
     throw error;
@@ -91,8 +91,17 @@ export async function openMysqlSession(
   }
 
   function fail(error: AppError): void {
-    flooded.reject(error);
+    flooded = error;
+    for (const tell of listening) tell(error);
     cut();
+  }
+
+  function unlessFlooded<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (flooded !== undefined) reject(flooded);
+      listening.add(reject);
+      work.then(resolve, reject).finally(() => listening.delete(reject));
+    });
   }
 
   /** What the server may send to anything but a statement that gives rows. */
@@ -103,7 +112,7 @@ export async function openMysqlSession(
 
   async function command(text: string): Promise<void> {
     allowOwn();
-    await Promise.race([askMysql(connection, text), flooded.promise]);
+    await unlessFlooded(askMysql(connection, text));
   }
 
   /** Everything in one statement, sent only when something differs from what the session has. */
@@ -181,7 +190,7 @@ export async function openMysqlSession(
   async function stoppable<Result>(stop: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     stop.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const working = Promise.race([work(), flooded.promise]);
+    const working = unlessFlooded(work());
     let late: ReturnType<typeof setTimeout> | undefined;
     const abandon = () => {
       usable = false;
