@@ -28,6 +28,15 @@ const NEVER_OPENED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EA
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
+/** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
+const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
+export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
+
+export function badHost(): AppError {
+  const detail = 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.';
+  return new AppError('database_unreachable', detail, { reason: 'dns_failed' });
+}
+
 /**
  * Resolves a name once and checks every address it has (contract section 3). Rejects with `private_network_blocked`, or with
  * `database_unreachable` and the reason `dns_failed`.
@@ -42,6 +51,7 @@ export async function resolveTarget(
   const name = host.replace(/^\[(.*)\]$/, '$1');
   if (name.includes('/') || name.includes('\0'))
     throw blocked('A Unix socket or path is not allowed as a host; enter a host name or an IP address.');
+  if (!isHost(name)) throw badHost();
   const addresses = await addressesOf(name, resolve);
   const classes = addresses.map(({ address }) => classifyAddress(address));
   if (classes.includes('never')) {
@@ -91,19 +101,28 @@ export async function guardedFetch(
   const target = await resolveTarget(hostname, number, policy, undefined, resolve);
   const headers = new Headers(init.headers);
   headers.set('Host', host);
+  // A few bytes unpack to any size before anybody can count them.
+  headers.set('Accept-Encoding', 'identity');
   const tls = { ...init.tls, ...(net.isIP(target.host) ? {} : { serverName: target.host }) };
   let failure: unknown;
   for (const { address, family } of target.addresses) {
     const dialled = `${protocol}//${family === 6 ? `[${address}]` : address}:${number}${pathname}${search}`;
     try {
-      return await fetch(dialled, { ...init, headers, tls, redirect: 'manual' });
+      return await uncompressed(await fetch(dialled, { ...init, headers, tls, redirect: 'manual', decompress: false }));
     } catch (error) {
-      if (init.signal?.aborted) throw error;
+      if (init.signal?.aborted || error instanceof AppError) throw error;
       failure = error;
       if (!NEVER_OPENED.has(codeOf(error))) break;
     }
   }
   throw unreachable(target, failure);
+}
+
+async function uncompressed(response: Response): Promise<Response> {
+  if ((response.headers.get('Content-Encoding') ?? 'identity') === 'identity') return response;
+  await response.body?.cancel();
+  const detail = 'The server compressed its answer although it was asked not to; switch compression off there.';
+  throw new AppError('database_unreachable', detail, { reason: 'failed' });
 }
 
 async function addressesOf(name: string, resolve: Resolve): Promise<readonly ResolvedAddress[]> {

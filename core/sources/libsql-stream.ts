@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
-import { guardedFetch } from '#core/sources/dial.ts';
-import type { ConnectionSettings, DialPolicy } from '#core/sources/source.ts';
+import { boundedLines, boundedText } from '#core/sources/bounded-text.ts';
+import type { LibsqlServer } from '#core/sources/libsql-http.ts';
 import { positionOf } from '#core/sources/sqlite-errors.ts';
 import type { SqliteValue } from '#core/sources/sqlite-values.ts';
 
@@ -53,7 +53,7 @@ interface Baton {
 /** One conversation with the server: what is open in it ends with `close`, or some seconds after we stop talking. */
 export interface HranaStream {
   describe(text: string): Promise<HranaDescription>;
-  /** Runs the steps and hands over what they give as it arrives; `line_limit` is in bytes. */
+  /** Runs the steps and hands over what they give as it arrives; no line may have more than `line_limit` characters. */
   cursor(steps: readonly HranaStep[], line_limit: number): AsyncGenerator<HranaEntry>;
   /** Commits and ends the conversation; the caller's signal no longer stops it. */
   commit(): Promise<void>;
@@ -63,48 +63,26 @@ export interface HranaStream {
 
 const CLOSE_MS = 5_000;
 const COMMIT_MS = 60_000;
+/** Of what answers a `describe`, `COMMIT` or `close`: names of a few thousand columns. */
+const ANSWER_CHARACTERS = 4 * 1024 * 1024;
 
-export function openHranaStream(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): HranaStream {
-  const origin = originOf(settings);
+export function openHranaStream(server: LibsqlServer, signal: AbortSignal): HranaStream {
   let baton: string | null = null;
   let over = false;
-
-  async function post(path: string, body: object, stop: AbortSignal): Promise<Response> {
-    const headers = {
-      'Content-Type': 'application/json',
-      ...(settings.password === null ? {} : { Authorization: `Bearer ${settings.password}` }),
-    };
-    const request = { method: 'POST', headers, body: JSON.stringify({ baton, ...body }), signal: stop, tls: tlsOf(settings) };
-    let response: Response;
-    try {
-      response = await guardedFetch(`${origin}${path}`, request, policy);
-    } catch (error) {
-      stop.throwIfAborted();
-      throw error;
-    }
-    if (response.ok) return response;
-    await response.body?.cancel();
-    throw refusalOf(response.status);
-  }
 
   /** A server may ask to go on at another address; the token must not follow. */
   function remember({ baton: next = null, base_url }: Baton): void {
     baton = next;
     over = next === null;
-    if (base_url && new URL(base_url).hostname !== new URL(origin).hostname) {
-      throw new AppError(
-        'database_unreachable',
-        'The server wants to be called at another address; enter that one as the host.',
-        {
-          reason: 'failed',
-        },
-      );
-    }
+    if (!base_url || new URL(base_url).hostname === server.hostname) return;
+    throw new AppError('database_unreachable', 'The server wants to be called at another address; enter that one as the host.', {
+      reason: 'failed',
+    });
   }
 
   async function pipeline(requests: readonly object[], stop: AbortSignal, text = ''): Promise<unknown[]> {
-    const response = await post('/v3/pipeline', { requests }, stop);
-    const body = (await response.json()) as Baton & { readonly results: readonly Answered[] };
+    const response = await server.post('/v3/pipeline', { baton, requests }, stop);
+    const body = JSON.parse(await boundedText(response, ANSWER_CHARACTERS)) as Baton & { readonly results: readonly Answered[] };
     remember(body);
     return body.results.map((answered) => {
       if (answered.type === 'error') throw toLibsqlError(answered.error, text);
@@ -115,12 +93,14 @@ export function openHranaStream(settings: ConnectionSettings, policy: DialPolicy
   return {
     async describe(text) {
       const [description] = await pipeline([{ type: 'describe', sql: text }], signal, text);
-      return description as HranaDescription;
+      const { cols, is_readonly } = description as HranaDescription;
+      if (!Array.isArray(cols) || typeof is_readonly !== 'boolean') throw new TypeError('This is no description.');
+      return { cols, is_readonly };
     },
     async *cursor(steps, line_limit) {
-      const response = await post('/v3/cursor', { batch: { steps } }, signal);
+      const response = await server.post('/v3/cursor', { baton, batch: { steps } }, signal);
       let first = true;
-      for await (const line of linesOf(response, line_limit, signal)) {
+      for await (const line of boundedLines(response, line_limit)) {
         const entry = JSON.parse(line) as HranaEntry | Baton;
         if (first) remember(entry as Baton);
         else yield entry as HranaEntry;
@@ -136,31 +116,6 @@ export function openHranaStream(settings: ConnectionSettings, policy: DialPolicy
       await pipeline([{ type: 'close' }], AbortSignal.timeout(CLOSE_MS)).catch(() => undefined);
     },
   };
-}
-
-/** Lines of a body as they arrive; one that is longer than the limit ends them with the code `too_large`. */
-async function* linesOf(response: Response, limit: number, signal: AbortSignal): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-        const line = text.slice(0, end);
-        text = text.slice(end + 1);
-        if (line !== '') yield line;
-      }
-      if (text.length > limit) throw new AppError('too_large', 'One row is larger than the byte limit of the connection.');
-    }
-    if (text.trim() !== '') yield text;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof AppError) throw error;
-    throw new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; call again.', {
-      reason: 'failed',
-      cause: error,
-    });
-  }
 }
 
 export function toHranaValue(value: SqliteValue): HranaValue {
@@ -181,7 +136,9 @@ export function fromHranaValue(value: HranaValue): SqliteValue {
 /** What the server said of a statement, in its own words; servers with a parser of their own tell line and column. */
 export function toLibsqlError({ message, code }: HranaError, statement: string): AppError {
   const cause = { message, code };
-  const detail = message.replace(/^(?:SQLite error|SQLite input error|SQL string could not be parsed): /, '');
+  const said = message.replace(/^(?:SQLite error|SQL input error|SQL string could not be parsed): /, '');
+  const offset = / \(at offset (\d+)\)$/.exec(said);
+  const detail = offset ? said.slice(0, offset.index) : said;
   if (code?.startsWith('SQLITE_READONLY')) {
     return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause });
   }
@@ -189,37 +146,15 @@ export function toLibsqlError({ message, code }: HranaError, statement: string):
     return new AppError('unavailable', 'The database is busy with another write; call again.', { cause, retry_after: 1 });
   }
   const place = / at \((\d+), (\d+)\)$/.exec(detail);
-  const position = place ? offsetOf(statement, Number(place[1]), Number(place[2])) : positionOf(detail, statement);
+  const position = offset
+    ? Buffer.from(statement).toString('utf8', 0, Number(offset[1])).length
+    : place
+      ? offsetOf(statement, Number(place[1]), Number(place[2]))
+      : positionOf(detail, statement);
   return new AppError('sql_error', detail, { cause, ...(position === undefined ? {} : { position }) });
 }
 
 function offsetOf(text: string, line: number, column: number): number {
   const before = text.split('\n').slice(0, line - 1);
   return before.reduce((sum, each) => sum + each.length + 1, 0) + column - 1;
-}
-
-function originOf({ host, port, ssl_mode }: ConnectionSettings): string {
-  const name = host?.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  return `${ssl_mode === 'disable' ? 'http' : 'https'}://${name ?? 'localhost'}${port === null ? '' : `:${port}`}`;
-}
-
-/** The token goes with every call, so without a choice the certificate is verified like a browser does. */
-function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: ConnectionSettings) {
-  return {
-    rejectUnauthorized: ssl_mode !== 'require',
-    ...(ssl_mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
-    ...(ssl_ca === null ? {} : { ca: ssl_ca }),
-    ...(ssl_cert === null ? {} : { cert: ssl_cert }),
-    ...(ssl_key === null ? {} : { key: ssl_key }),
-  };
-}
-
-function refusalOf(status: number): AppError {
-  const [reason, detail] =
-    status === 401 || status === 403
-      ? ['auth_failed', 'The token is wrong or has ended; enter another one as the password.']
-      : status === 404
-        ? ['database_missing', 'There is no libSQL database with Hrana 3 at this address; check the host.']
-        : ['failed', `The server answered with the HTTP status ${status}; check the host and the port.`];
-  return new AppError('database_unreachable', detail, { reason });
 }

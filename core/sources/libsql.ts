@@ -1,19 +1,12 @@
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '#core/sources/deadline.ts';
-import {
-  fromHranaValue,
-  type HranaColumn,
-  type HranaStep,
-  type HranaStream,
-  openHranaStream,
-  toHranaValue,
-  toLibsqlError,
-} from '#core/sources/libsql-stream.ts';
-import { containsPattern, textOf, uniqueNames } from '#core/sources/rows.ts';
+import { openLibsqlServer } from '#core/sources/libsql-http.ts';
+import { fetchRows, toColumns } from '#core/sources/libsql-rows.ts';
+import { type HranaStream, openHranaStream } from '#core/sources/libsql-stream.ts';
+import { containsPattern, textOf } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
 import type {
   BoundStatement,
-  Column,
   ConnectionSettings,
   DialPolicy,
   QueryResult,
@@ -23,10 +16,10 @@ import type {
   TableFilter,
 } from '#core/sources/source.ts';
 import { COLUMNS_SQL, TABLES_SQL, toTable, toTableColumn } from '#core/sources/sqlite-catalogue.ts';
-import { columnRule, type SqliteValue, toSqliteValue } from '#core/sources/sqlite-values.ts';
+import { type SqliteValue, toSqliteValue } from '#core/sources/sqlite-values.ts';
 
 const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
-/** Texts of which the server already said that they only read. */
+/** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
 const KNOWN_TEXTS = 500;
 const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
 const WRITING: ReadonlySet<string> = new Set([
@@ -42,16 +35,20 @@ const WRITING: ReadonlySet<string> = new Set([
   'analyze',
 ]);
 
-interface Found extends QueryResult {
-  readonly error?: AppError;
+interface Known {
+  /** It changes nothing by itself and gives rows. */
+  readonly reads: boolean;
 }
 
 /**
  * A libSQL server over HTTP. Every statement has a conversation of its own, at most `pool_size` at once. When we stop listening
  * the server stops between two rows; a step that works without giving rows ends at the server's own limit.
+ *
+ * No session of it is read-only: it refuses `PRAGMA query_only`, and `BEGIN READONLY` lets writes through. What holds is its own
+ * word on the statement (sqlite3_stmt_readonly), the words a statement may begin with, and that nothing is ever committed.
  */
 export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const known = new Set<string>();
+  const known = new Map<string, Known>();
   const goodbyes = new Set<Promise<void>>();
   const pool = createSessionPool<'stream', { usable: false; close(): Promise<void> }>({
     limit: settings.pool_size,
@@ -69,9 +66,12 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     const deadline = openDeadline(options.timeout_ms, options.signal);
     try {
       return await pool.use('stream', deadline.signal, async () => {
-        const stream = openHranaStream(settings, policy, deadline.signal);
+        const stream = openHranaStream(openLibsqlServer(settings, policy), deadline.signal);
         try {
           return await work(stream, deadline.signal);
+        } catch (error) {
+          deadline.signal.throwIfAborted();
+          throw error instanceof AppError ? error : failureOf(error, options.mode);
         } finally {
           leave(stream);
         }
@@ -81,28 +81,44 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     }
   }
 
+  /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
+  async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const { cols, is_readonly } = await stream.describe(text);
+    if (known.size >= KNOWN_TEXTS) known.clear();
+    const described = { reads: is_readonly && cols.length > 0 };
+    known.set(text, described);
+    return described;
+  }
+
   async function read(
     stream: HranaStream,
     text: string,
     values: readonly SqliteValue[],
     options: RunOptions,
   ): Promise<QueryResult> {
-    if (!known.has(text)) {
-      const { cols, is_readonly } = await stream.describe(text);
-      if (!is_readonly || cols.length === 0 || !READING.has(firstWord(text))) {
-        throw new AppError('not_read_only', 'The statement writes or gives no rows, and this session only reads.');
-      }
-      if (known.size >= KNOWN_TEXTS) known.clear();
-      known.add(text);
+    const { reads } = await describeOnce(stream, text);
+    if (!reads || !READING.has(firstWord(text))) {
+      throw new AppError('not_read_only', 'The statement writes or gives no rows, and this session only reads.');
     }
-    // The pragma may be refused by the server: its own word on the statement and the rollback remain.
-    const steps = [
-      step('PRAGMA query_only = 1'),
-      step('BEGIN'),
-      { ...step(text, values), condition: { type: 'ok', step: 1 } as const },
-    ];
-    const found = await fetch(stream, steps, 2, options, true);
-    if (found.error) throw found.error;
+    return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
+  }
+
+  async function write(
+    stream: HranaStream,
+    text: string,
+    values: readonly SqliteValue[],
+    options: RunOptions,
+    stop: AbortSignal,
+  ): Promise<QueryResult> {
+    if (!WRITING.has(firstWord(text))) {
+      throw new AppError('sql_error', 'This kind of statement is not allowed: it may only touch the tables of its own database.');
+    }
+    await describeOnce(stream, text);
+    const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
+    stop.throwIfAborted();
+    await stream.commit();
     return found;
   }
 
@@ -134,7 +150,12 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     },
     async test() {
       const [row] = await look('SELECT sqlite_version() AS version', []);
-      const warnings = settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : [];
+      // Some servers let nobody look; then there is nothing to warn of.
+      const files = await look(FILE_FUNCTIONS_SQL, []).catch(() => []);
+      const warnings = [
+        ...(files.length > 0 ? [FILE_FUNCTIONS_WARNING] : []),
+        ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
+      ];
       return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings };
     },
     sessions: () => pool.sessions(),
@@ -145,76 +166,19 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
   };
 }
 
-async function write(stream: HranaStream, text: string, values: readonly SqliteValue[], options: RunOptions, stop: AbortSignal) {
-  if (!WRITING.has(firstWord(text))) {
-    throw new AppError('sql_error', 'This kind of statement is not allowed: it may only touch the tables of its own database.');
-  }
-  const steps = [step('BEGIN IMMEDIATE'), { ...step(text, values), condition: { type: 'ok', step: 0 } as const }];
-  const found = await fetch(stream, steps, 1, options, false);
-  if (found.error) throw found.error;
-  stop.throwIfAborted();
-  await stream.commit();
-  return found;
-}
+const FILE_FUNCTIONS_SQL = "SELECT name FROM pragma_function_list WHERE name IN ('readfile', 'writefile') LIMIT 1";
+const FILE_FUNCTIONS_WARNING =
+  "SQL on this server can read and write its machine's files (readfile, writefile). Tools are refused them; other clients are not.";
 
-/** The rows of the step `wanted`, up to the limits; `may_stop` ends the conversation there, else what is too much is dropped. */
-async function fetch(
-  stream: HranaStream,
-  steps: readonly HranaStep[],
-  wanted: number,
-  { max_rows, max_bytes }: RunOptions,
-  may_stop: boolean,
-): Promise<Found> {
-  const rows: Row[] = [];
-  let columns: Column[] = [];
-  let encoders: readonly ((value: SqliteValue) => string)[] = [];
-  let bytes = 0;
-  let truncated = false;
-  let affected = 0;
-  let current = -1;
-  let error: AppError | undefined;
-  const text = steps[wanted]?.stmt.sql ?? '';
-  try {
-    for await (const entry of stream.cursor(steps, may_stop ? max_bytes * 2 + 65_536 : Number.POSITIVE_INFINITY)) {
-      if (entry.type === 'error') throw toLibsqlError(entry.error, text);
-      if (entry.type === 'step_error' && (entry.step === wanted || entry.step === wanted - 1))
-        error ??= toLibsqlError(entry.error, text);
-      if (entry.type === 'step_begin') {
-        current = entry.step;
-        if (current === wanted) {
-          columns = toColumns(entry.cols);
-          encoders = entry.cols.map((column) => columnRule(column.decltype ?? null).encode);
-        }
-      }
-      if (entry.type === 'step_end' && current === wanted) affected = entry.affected_row_count;
-      if (entry.type !== 'row' || current !== wanted || truncated) continue;
-      const line = columns
-        .map(({ name }, i) => `${JSON.stringify(name)}:${encoders[i]!(fromHranaValue(entry.row[i]!))}`)
-        .join(',');
-      bytes += line.length + 3;
-      truncated = rows.length >= max_rows || bytes > max_bytes;
-      if (truncated && may_stop) break;
-      if (!truncated) rows.push(JSON.parse(`{${line}}`) as Row);
-    }
-  } catch (failure) {
-    if (!(failure instanceof AppError && failure.code === 'too_large')) throw failure;
-    truncated = true;
-  }
-  const found = { columns, rows, truncated, affected_rows: columns.length > 0 ? null : affected };
-  return error ? { ...found, error } : found;
-}
-
-function step(sql: string, values: readonly SqliteValue[] = []): HranaStep {
-  return { stmt: { sql, args: values.map(toHranaValue), want_rows: true } };
-}
-
-function toColumns(cols: readonly HranaColumn[]): Column[] {
-  const names = uniqueNames(cols.map((column) => column.name ?? ''));
-  return cols.map(({ decltype }, i) => ({
-    name: names[i]!,
-    type: decltype ?? 'any',
-    kind: columnRule(decltype ?? null).kind,
-  }));
+/** Faults of the network carry a code; everything else is an answer that could not be read. */
+function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
+  const lost = cause instanceof Error && 'code' in cause;
+  const detail = !lost
+    ? 'What answers at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
+    : mode === 'write'
+      ? 'The server closed the connection while the statement ran; call again, and check that the token allows writing.'
+      : 'The server closed the connection while the statement ran; call again.';
+  return new AppError('database_unreachable', detail, { reason: 'failed', cause });
 }
 
 /** The keyword that decides what a statement is, behind blanks and comments. */

@@ -3,6 +3,7 @@ import type { Connection, ConnectionOptions } from 'mysql2';
 import mysql from 'mysql2';
 import { dialSocket, resolveTarget } from '#core/sources/dial.ts';
 import { toConnectError } from '#core/sources/mysql-errors.ts';
+import { LOGIN_BYTES, meterPackets, type PacketMeter } from '#core/sources/mysql-wire.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/sources/source.ts';
 import { verifiesCertificate } from '#core/sources/tls.ts';
 
@@ -10,9 +11,14 @@ import { verifiesCertificate } from '#core/sources/tls.ts';
 const HANDSHAKE_MS = 10_000;
 const DEFAULT_PORT = 3306;
 
+export interface MysqlLink {
+  readonly connection: Connection;
+  readonly meter: PacketMeter;
+}
+
 export interface MysqlDialer {
   /** A logged-in connection to the checked address; rejects with `database_unreachable` or `private_network_blocked`. */
-  dial(signal: AbortSignal): Promise<Connection>;
+  dial(signal: AbortSignal): Promise<MysqlLink>;
 }
 
 type Tls = Exclude<ConnectionOptions['ssl'], string | undefined>;
@@ -24,7 +30,7 @@ export function createMysqlDialer(settings: ConnectionSettings, policy: DialPoli
   /** The server was asked once and offers no TLS: private addresses are then dialled without. */
   let plain = false;
 
-  async function dial(signal: AbortSignal): Promise<Connection> {
+  async function dial(signal: AbortSignal): Promise<MysqlLink> {
     const target = await resolveTarget(host, settings.port ?? DEFAULT_PORT, policy, settings.database);
     const chosen = plain && target.private ? null : tls;
     try {
@@ -63,7 +69,7 @@ function login(
   host: string,
   tls: Tls | null,
   signal: AbortSignal,
-): Promise<Connection> {
+): Promise<MysqlLink> {
   const options: ConnectionOptions & { disableEval: boolean } = {
     stream: () => socket,
     host,
@@ -85,6 +91,7 @@ function login(
   };
   return new Promise((resolve, reject) => {
     const connection = mysql.createConnection(options);
+    const meter = meterPackets(connection);
     const settle = (how: () => void) => {
       signal.removeEventListener('abort', abort);
       connection.removeListener('error', fail);
@@ -100,7 +107,8 @@ function login(
         reject(error instanceof Error ? error : new Error(String(error)));
       });
     const abort = () => fail(signal.reason);
-    const succeed = () => settle(() => resolve(connection));
+    const succeed = () => settle(() => resolve({ connection, meter }));
+    meter.allow(LOGIN_BYTES, LOGIN_BYTES, () => fail(new Error('The server sent more than a login takes.')));
     signal.addEventListener('abort', abort, { once: true });
     connection.on('error', fail);
     connection.on('connect', succeed);

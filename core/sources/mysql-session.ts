@@ -7,11 +7,16 @@ import { toStatementError } from '#core/sources/mysql-errors.ts';
 import { createMysqlRows } from '#core/sources/mysql-rows.ts';
 import { type MysqlField, toColumn, Types } from '#core/sources/mysql-values.ts';
 import { uniqueNames } from '#core/sources/rows.ts';
+import { OWN_BYTES } from '#core/sources/mysql-wire.ts';
 import type { PooledSession } from '#core/sources/session-pool.ts';
 import type { Column, QueryResult, SessionMode } from '#core/sources/source.ts';
+import { STOP_GRACE } from '#core/sources/stop.ts';
+import { untilAborted, within } from '#core/sources/within.ts';
 
 /** Milliseconds for a killed statement to end before its connection is cut. */
 const KILL_MS = 2_000;
+/** Milliseconds for saying goodbye. */
+const CLOSE_MS = 1_000;
 
 /** What the server is, asked once for each source. */
 export interface MysqlServer {
@@ -56,12 +61,19 @@ export async function openMysqlSession(
   server: (connection: Connection) => Promise<MysqlServer>,
   signal: AbortSignal,
 ): Promise<MysqlSession> {
-  const connection = await dialer.dial(signal);
+  const { connection, meter } = await dialer.dial(signal);
   let usable = true;
   let settings = '';
-  let received = 0;
-  const known = await server(connection).catch((error: unknown) => {
+  /** Who is to be told when the server sends more than anybody asked for; the driver would tell nobody. */
+  const listening = new Set<(error: AppError) => void>();
+  let flooded: AppError | undefined;
+  let ending: Promise<void> | undefined;
+  // The socket, or the TLS stream over it.
+  const { stream } = connection as unknown as { stream: Socket };
+  allowOwn();
+  const known = await untilAborted(signal, unlessFlooded(server(connection))).catch((error: unknown) => {
     connection.destroy();
+    stream.destroy();
     throw error;
   });
   let whenLost: ((error: unknown) => void) | undefined;
@@ -70,9 +82,6 @@ export async function openMysqlSession(
     whenLost?.(error);
   });
   connection.on('end', () => (usable = false));
-  // The socket, or the TLS stream over it: the driver keeps a whole packet, up to 1 GiB, before it tells of it.
-  const { stream } = connection as unknown as { stream: Socket };
-  stream.on('data', (chunk: Buffer) => (received += chunk.length));
 
   function cut(): void {
     usable = false;
@@ -81,8 +90,29 @@ export async function openMysqlSession(
     stream.destroy();
   }
 
+  function fail(error: AppError): void {
+    flooded = error;
+    for (const tell of listening) tell(error);
+    cut();
+  }
+
+  function unlessFlooded<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (flooded !== undefined) reject(flooded);
+      listening.add(reject);
+      work.then(resolve, reject).finally(() => listening.delete(reject));
+    });
+  }
+
+  /** What the server may send to anything but a statement that gives rows. */
+  function allowOwn(): void {
+    const detail = 'The server sent more than an answer may hold; check the host and the port.';
+    meter.allow(OWN_BYTES, OWN_BYTES, () => fail(new AppError('database_unreachable', detail, { reason: 'failed' })));
+  }
+
   async function command(text: string): Promise<void> {
-    await askMysql(connection, text);
+    allowOwn();
+    await unlessFlooded(askMysql(connection, text));
   }
 
   /** Everything in one statement, sent only when something differs from what the session has. */
@@ -99,6 +129,7 @@ export async function openMysqlSession(
   }
 
   function prepare(text: string): Promise<Prepared> {
+    allowOwn();
     return new Promise((resolve, reject) => {
       const options = { sql: text, rowsAsArray: true } as unknown as string;
       connection.prepare(options, (error, statement) => {
@@ -120,12 +151,7 @@ export async function openMysqlSession(
   function execute(request: MysqlRun, prepared: readonly MysqlField[]): Promise<QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
     const rows = createMysqlRows(request.max_rows, request.max_bytes);
-    const most = received + request.max_bytes * 4 + 1024 * 1024;
-    const watch = () => {
-      if (received <= most) return;
-      rows.truncate();
-      enough();
-    };
+    const most = request.max_bytes * 4 + 1024 * 1024;
     // A writing statement has to run to its end to be committed, so what is too much is only dropped.
     const enough = () => {
       if (mode === 'write') return;
@@ -134,10 +160,15 @@ export async function openMysqlSession(
     };
     const settle = (how: () => void) => {
       whenLost = undefined;
-      stream.removeListener('data', watch);
+      allowOwn();
       how();
     };
-    stream.on('data', watch);
+    meter.allow(mode === 'write' ? Number.POSITIVE_INFINITY : most, most, () => {
+      const detail = 'The statement returned a row beyond the byte limit, so it was rolled back; return less.';
+      if (mode === 'write') return fail(new AppError('too_large', detail));
+      rows.truncate();
+      enough();
+    });
     // A lost connection is told to the statement only when it has a callback.
     whenLost = (error) => settle(() => reject(toStatementError(error, request.text)));
     const hasGeometry = prepared.some((column) => column.columnType === Types.GEOMETRY);
@@ -155,14 +186,16 @@ export async function openMysqlSession(
     return promise;
   }
 
-  /** Aborted, the work is killed in the server before the promise rejects, and the session ends. */
+  /** Aborted, the work is killed in the server, and the session ends; the caller does not wait long for that. */
   async function stoppable<Result>(stop: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     stop.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const working = work();
+    const working = unlessFlooded(work());
+    let late: ReturnType<typeof setTimeout> | undefined;
     const abandon = () => {
       usable = false;
-      void kill(working).then(() => {
+      late = setTimeout(() => reject(stop.reason), STOP_GRACE);
+      ending = kill(working).then(() => {
         cut();
         reject(stop.reason);
       });
@@ -172,20 +205,27 @@ export async function openMysqlSession(
       (result) => stop.aborted || resolve(result),
       (error: unknown) => stop.aborted || reject(error),
     );
-    return promise.finally(() => stop.removeEventListener('abort', abandon));
+    return promise.finally(() => {
+      clearTimeout(late);
+      stop.removeEventListener('abort', abandon);
+    });
   }
 
   /** Ends the running statement from another connection: closing ours would leave it running in the server. */
   async function kill(working: Promise<unknown>): Promise<void> {
     const limit = AbortSignal.timeout(KILL_MS);
-    const late = new Promise<void>((resolve) => limit.addEventListener('abort', () => resolve(), { once: true }));
+    // If it fails, the server's own time limit remains.
+    await untilAborted(limit, sendKill(limit)).catch(() => undefined);
+    await untilAborted(limit, working).catch(() => undefined);
+  }
+
+  async function sendKill(limit: AbortSignal): Promise<void> {
+    const { connection: killer } = await dialer.dial(limit);
     try {
-      const killer = await dialer.dial(limit);
-      await askMysql(killer, `KILL QUERY ${connection.threadId}`).finally(() => killer.destroy());
-    } catch {
-      // The server's own time limit remains.
+      await untilAborted(limit, askMysql(killer, `KILL QUERY ${connection.threadId}`));
+    } finally {
+      killer.destroy();
     }
-    await Promise.race([working.catch(() => undefined), late]);
   }
 
   return {
@@ -202,19 +242,16 @@ export async function openMysqlSession(
     command,
     async reset() {
       settings = '';
+      allowOwn();
       await new Promise<void>((resolve, reject) => connection.reset((error) => (error ? reject(error) : resolve())));
     },
     discard: cut,
-    close: () =>
-      new Promise((resolve) => {
-        if (!usable) {
-          connection.destroy();
-          resolve();
-          return;
-        }
-        usable = false;
-        connection.end(() => resolve());
-      }),
+    async close() {
+      // Its place in the pool is free once the server knows that nobody waits, or does not take the message.
+      await ending;
+      if (usable) await within(CLOSE_MS, new Promise<void>((resolve) => connection.end(() => resolve()))).catch(() => undefined);
+      cut();
+    },
   };
 }
 

@@ -21,11 +21,12 @@ import type {
   TableFilter,
   TestReport,
 } from '#core/sources/source.ts';
+import { within } from '#core/sources/within.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */
 const COMMIT_MS = 60_000;
-const CLEAN_MS = 5_000;
+const CLEAN_MS = 2_000;
 const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
 /** Modes that change what a text means: quotes that are names, backslashes that are letters. */
 const GRAMMAR_MODES: ReadonlySet<string> = new Set([
@@ -155,13 +156,6 @@ async function commit(session: MysqlSession): Promise<void> {
     const detail = 'The connection was lost while the change was being committed; look whether it is there before repeating it.';
     throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
   }
-}
-
-/** Rejects when the server stays silent for so many milliseconds. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(() => late.reject(new Error('The server stays silent.')), ms);
-  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 async function askServer(connection: Connection): Promise<MysqlServer> {

@@ -4,6 +4,7 @@ import { type Fetched, type FetchOptions, type Memory, planOf, type SourceColumn
 import { type PostgresSession, UNNAMED } from './postgres-session.ts';
 import { declaredOid } from './postgres-types.ts';
 import { toBound } from './postgres-values.ts';
+import { OWN_BYTES } from './postgres-wire.ts';
 import type { BoundStatement, Json, Row } from './source.ts';
 
 const CHUNK_ROWS = 500;
@@ -66,7 +67,7 @@ export async function fetchRows(
     }
     truncated = true;
   }
-  meter.allow(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+  meter.allow(OWN_BYTES, OWN_BYTES);
   if (result && !Array.isArray(result)) {
     // A stream, which would report the end of its session to nobody.
     result.on('error', () => {});

@@ -18,6 +18,7 @@ import { createReader, type Incoming, readColumns, readError, readOids } from '.
 import { openRows, type RowSink } from './postgres-rows.ts';
 import { declaredOid, isJsonOid } from './postgres-types.ts';
 import { toBound } from './postgres-values.ts';
+import { OWN_BYTES } from './postgres-wire.ts';
 import type { BoundStatement } from './source.ts';
 
 /**
@@ -99,14 +100,14 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
   let prefix: Buffer | null = null;
   let spoiled = false;
   let kept_texts = 0;
-  let left = Number.POSITIVE_INFINITY;
+  let left = OWN_BYTES;
   let unsent: Buffer[] = [];
   let watching = false;
   let stalled: Exchange | null = null;
 
   const reader = createReader(socket, { onMessage, onRow: (bytes) => meter(bytes), onStrange: () => socket.destroy() });
   socket.once('close', () => {
-    const error = Object.assign(new Error('The connection was closed.'), { code: 'CONNECTION_CLOSED' });
+    const error = closed();
     for (let first = line.shift(); first !== undefined; first = line.shift()) first.end(error);
   });
 
@@ -182,7 +183,7 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
   /** A time limit that could not be set makes the session unfit for the next call. */
   const settingExchange = (): Exchange => ({
     rows: null,
-    enough: Number.POSITIVE_INFINITY,
+    enough: OWN_BYTES,
     since: 0,
     error: null,
     end: (error) => void (spoiled ||= error !== null),
@@ -214,11 +215,12 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
     for (const exchange of line.slice(1)) exchange.displace();
   }
 
-  function exchange(bytes: Buffer, on: Exchange['on'], rows: RowSink | null = null, enough = Number.POSITIVE_INFINITY) {
-    if (socket.destroyed)
-      return Promise.reject(Object.assign(new Error('The connection is closed.'), { code: 'CONNECTION_CLOSED' }));
+  function exchange(bytes: Buffer, on: Exchange['on'], rows: RowSink | null = null, enough = OWN_BYTES) {
+    if (socket.destroyed) return Promise.reject(closed());
     return new Promise<void>((resolve, reject) => {
-      const end = (error: unknown) => (error === null ? resolve() : reject(error));
+      // Rows where none were asked for are no answer that could be cut short.
+      const end = (error: unknown) =>
+        error === null ? resolve() : reject(error === FLOODED && rows === null ? closed() : error);
       put(bytes, { rows, enough, since: 0, error: null, end, ...ALONE, on });
     });
   }
@@ -286,6 +288,8 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
     take: (chunk) => reader.take(chunk),
   };
 }
+
+const closed = (): Error => Object.assign(new Error('The connection is closed.'), { code: 'CONNECTION_CLOSED' });
 
 /** Of an exchange that has the session for itself. */
 const ALONE = { on() {}, displace() {}, linger() {} };

@@ -7,7 +7,7 @@ import { openRows, type RowSink } from './postgres-rows.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { BoundStatement, QueryResult, RunOptions, Seat, SessionMode } from './source.ts';
-import type { StopSignal } from './stop.ts';
+import { STOP_GRACE, type StopSignal } from './stop.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /**
@@ -179,6 +179,7 @@ class QuickCall implements Exchange, Seat {
     this.#stopped = reason;
     this.#lane.displace();
     void this.#session.stop();
+    this.#context.timeouts.add(STOP_GRACE, () => this.#reject(reason));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { SourceColumns } from './postgres-plan.ts';
 import type { RowSink } from './postgres-rows.ts';
+import { LARGEST_MESSAGE } from './postgres-wire.ts';
 
 /** One message of the server, where it stands in the bytes. */
 export interface Incoming {
@@ -73,11 +74,11 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
     while (at + HEADER <= bytes.length) {
       const length = bytes.readUInt32BE(at + 1);
       const end = at + 1 + length;
-      if (length < 4) {
+      const is_row = bytes[at] === DATA_ROW;
+      if (length < 4 || (!is_row && length > LARGEST_MESSAGE)) {
         ended = true;
         return onStrange();
       }
-      const is_row = bytes[at] === DATA_ROW;
       if (is_row && !counted && !onRow(length)) {
         ended = true;
         return;

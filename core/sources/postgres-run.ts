@@ -5,7 +5,8 @@ import type { Fetched, Memory, SourceColumns } from './postgres-plan.ts';
 import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './postgres-session.ts';
 import { declaredOid } from './postgres-types.ts';
 import type { BoundStatement, RunOptions } from './source.ts';
-import type { StopSignal } from './stop.ts';
+import { STOP_GRACE, type StopSignal } from './stop.ts';
+import { within } from './within.ts';
 
 export interface Call {
   readonly database: string;
@@ -22,6 +23,8 @@ const LARGE_TEXTS = 10_000;
 const PREPARED_TEXTS = 500;
 /** Milliseconds on top of the limit of a statement before a commit that is not answered counts as lost. */
 const COMMIT_GRACE = 10_000;
+/** Milliseconds for forgetting the state of a session; one that takes longer is closed. */
+const CLEAN_MS = 2_000;
 
 const RECIPES: Readonly<Record<RunOptions['mode'], Recipe>> = { fixed: runFixed, read: runRead, write: runWrite };
 
@@ -125,29 +128,39 @@ async function begin(session: PostgresSession, text: string, timeout_ms: number)
 async function leave(session: PostgresSession, ...texts: readonly string[]): Promise<void> {
   if (!session.usable) return;
   try {
-    await Promise.all(texts.map((text) => session.sql.unsafe(text)));
+    await within(CLEAN_MS, Promise.all(texts.map((text) => session.sql.unsafe(text))));
   } catch {
     session.retire();
   }
 }
 
-/** Cancels in the database when the signal is aborted, and then rejects with its reason, whatever the database answers. */
-async function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Cancels in the database when the signal is aborted, and rejects with its reason: at once when the database ends the statement,
+ * else without waiting for it. The session is over in either case.
+ */
+function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
-  let stopped: Promise<void> | undefined;
-  const stop = () => void (stopped = session.stop());
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const result = await work();
-    signal.throwIfAborted();
-    return result;
-  } catch (error) {
-    if (isDriverFault(error)) session.abandon();
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    signal.removeEventListener('abort', stop);
-    await stopped;
-  }
+  return new Promise((resolve, reject) => {
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+      void session.stop();
+      late = setTimeout(() => reject(signal.reason), STOP_GRACE);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    const settle = (how: () => void) => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', stop);
+      if (signal.aborted) reject(signal.reason);
+      else how();
+    };
+    work().then(
+      (result) => settle(() => resolve(result)),
+      (error: unknown) => {
+        if (isDriverFault(error)) session.abandon();
+        settle(() => reject(error));
+      },
+    );
+  });
 }
 
 /** SQLSTATEs that say that a placeholder's type could not be inferred, or was inferred wrongly. */

@@ -4,9 +4,10 @@ import { translateError } from './postgres-errors.ts';
 import { type Lane, openLane } from './postgres-lane.ts';
 import { openLink, sendCancel } from './postgres-link.ts';
 import { driverTypes, type TextCounter } from './postgres-types.ts';
-import { meterRows, type RowMeter } from './postgres-wire.ts';
+import { meterRows, notPostgres, type RowMeter } from './postgres-wire.ts';
 import type { PooledSession } from './session-pool.ts';
 import type { ConnectionSettings, DialPolicy, SessionMode } from './source.ts';
+import { within } from './within.ts';
 
 /**
  * Options of a statement: both use the extended protocol, which takes one statement at most. `simple` is what makes it so;
@@ -72,6 +73,8 @@ export async function openPostgresSession(
   let strange: AppError | undefined;
   let given = false;
   let failure: unknown;
+  let backend = { pid: 0, secret: 0 };
+  let stopped: Promise<void> | undefined;
   // The driver takes the socket a moment later, and lets go of it when it closes; an error must find a listener all the time.
   const listen = () => socket.on('error', (error) => (failure ??= error));
   const forget = socket.removeAllListeners.bind(socket);
@@ -82,7 +85,8 @@ export async function openPostgresSession(
   const counter: TextCounter = { bytes: 0 };
   const exceeded = () => {
     flooded = true;
-    void stop();
+    // Before the login there is nothing to cancel.
+    if (backend.pid !== 0) void stop();
     socket.destroy();
   };
   const meter = meterRows(socket, {
@@ -107,7 +111,6 @@ export async function openPostgresSession(
   };
   // The option `socket` and custom parsers of several types are documented, but missing in the driver's types.
   const sql: postgres.Sql = postgres(options as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
-  let backend = { pid: 0, secret: 0 };
   let read_only = false;
   try {
     const hello = await sql.unsafe(HELLO, [], UNNAMED);
@@ -115,7 +118,10 @@ export async function openPostgresSession(
     read_only = hello[0]?.['read_only'] === 'on';
   } catch (error) {
     socket.destroy();
-    throw signal.aborted ? signal.reason : (strange ?? translateError(error, settings));
+    if (signal.aborted) throw signal.reason;
+    const translated = strange ?? translateError(error, settings);
+    // Whatever the driver stumbles over here is the server's doing: nobody's statement has been sent yet.
+    throw translated.code === 'internal' ? notPostgres() : translated;
   } finally {
     signal.removeEventListener('abort', abort);
   }
@@ -124,18 +130,22 @@ export async function openPostgresSession(
   if (lane !== null) meter.divert((chunk) => lane.take(chunk));
 
   /** More than once, because statements that nobody wants any more may come up behind the one that was stopped. */
-  async function stop(): Promise<void> {
-    if (closed || stopping) return;
+  function stop(): Promise<void> {
+    if (closed || stopping) return Promise.resolve();
     stopping = true;
     retired = true;
+    stopped = cancel().finally(() => (stopping = false));
+    return stopped;
+  }
+
+  async function cancel(): Promise<void> {
     const deadline = AbortSignal.timeout(STOP_MS);
     try {
-      await sendCancel(settings, policy, backend, deadline);
+      // Resolving a name cannot be stopped.
+      await within(STOP_MS, sendCancel(settings, policy, backend, deadline));
     } catch {
       socket.destroy();
       return;
-    } finally {
-      stopping = false;
     }
     // A database that takes the request and goes on regardless is left alone after a while.
     const timer = setTimeout(() => socket.destroy(), STOP_MS);
@@ -162,6 +172,8 @@ export async function openPostgresSession(
     },
     stop,
     async close() {
+      // Its place in the pool is free once the database knows that nobody waits, or does not take the message.
+      await stopped;
       if (!closed && !socket.destroyed) await sql.end({ timeout: 1 });
       socket.destroy();
       closed = true;

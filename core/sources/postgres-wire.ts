@@ -12,6 +12,11 @@ const IDLE = 0x49;
 /** Authentication, ParameterStatus, BackendKeyData, ErrorResponse, NoticeResponse, ReadyForQuery, NegotiateProtocolVersion. */
 const STARTUP_TYPES = new Set(['R', 'S', 'K', 'E', 'N', 'Z', 'v'].map((type) => type.charCodeAt(0)));
 const STARTUP_BYTES = 256 * 1024;
+const PARAMETER_STATUS = 0x53;
+/** Of every message but a row: the longest errors and descriptions that are any use. */
+export const LARGEST_MESSAGE = 1024 * 1024;
+/** Rows of our own short questions, such as the one of the login. */
+export const OWN_BYTES = 64 * 1024;
 const SASL_CONTINUE = 11;
 /** More rounds than any server is set to would only keep this process busy. */
 const SCRAM_FIRST = /^r=[\x21-\x2b\x2d-\x7e]+,s=[A-Za-z0-9+/]+=*,i=(\d{1,7})(,|$)/;
@@ -43,8 +48,10 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
   const header = Buffer.alloc(5);
   let in_header = 0;
   let in_body = 0;
-  let left = Number.POSITIVE_INFINITY;
-  let largest = Number.POSITIVE_INFINITY;
+  let left = OWN_BYTES;
+  let largest = OWN_BYTES;
+  /** The driver keeps each of them. */
+  let parameters = 0;
   let status = IDLE;
   let stopped = false;
   let diverted: ((chunk: Buffer) => void) | null = null;
@@ -55,11 +62,16 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
     if (stopped) return;
     if (diverted !== null) return diverted(chunk);
     if (startup) {
+      const before = startup.length;
       startup = Buffer.concat([startup, chunk]);
       const problem = strangeStartup(startup);
       if (problem) return stop(() => tell.strange(problem));
-      if (isReady(startup)) startup = null;
-      return listener(chunk);
+      const end = endOfStartup(startup);
+      if (end === undefined) return listener(chunk);
+      startup = null;
+      listener(chunk.subarray(0, end - before));
+      if (end - before === chunk.length) return;
+      return pass(chunk.subarray(end - before), listener);
     }
     let begin = 0;
     for (let at = 0; at < chunk.length;) {
@@ -77,7 +89,11 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
       in_body = header.readUInt32BE(1) - 4;
       if (in_body < 0) return stop(() => tell.strange(notPostgres()));
       if (header[0] === EMPTY_QUERY) tell.empty();
-      if (header[0] !== DATA_ROW && header[0] !== COPY_DATA) continue;
+      if (header[0] !== DATA_ROW && header[0] !== COPY_DATA) {
+        if (header[0] === PARAMETER_STATUS) parameters += in_body;
+        if (in_body > LARGEST_MESSAGE || parameters > STARTUP_BYTES) return stop(() => tell.strange(tooLong()));
+        continue;
+      }
       left -= in_body;
       if (left >= 0 && in_body <= largest) continue;
       listener(chunk.subarray(0, begin));
@@ -102,6 +118,7 @@ export function meterRows(socket: Socket, tell: Listener): RowMeter {
     allow(total, one_message) {
       left = total;
       largest = one_message;
+      parameters = 0;
     },
     is_idle: () => status === IDLE,
   };
@@ -116,8 +133,14 @@ function* messages(bytes: Buffer): Generator<{ type: number; body: Buffer; whole
   }
 }
 
-function isReady(bytes: Buffer): boolean {
-  return [...messages(bytes)].some(({ type, whole }) => type === READY && whole);
+/** Where the first ReadyForQuery ends, once it is there. */
+function endOfStartup(bytes: Buffer): number | undefined {
+  let end = 0;
+  for (const { type, whole, length } of messages(bytes)) {
+    end += 1 + length;
+    if (type === READY) return whole ? end : undefined;
+  }
+  return undefined;
 }
 
 function strangeStartup(bytes: Buffer): AppError | undefined {
@@ -133,7 +156,12 @@ function strangeStartup(bytes: Buffer): AppError | undefined {
   return undefined;
 }
 
-function notPostgres(): AppError {
+export function notPostgres(): AppError {
   const detail = 'What answers at this host and port does not speak the PostgreSQL protocol; check the host and the port.';
+  return new AppError('database_unreachable', detail, { reason: 'failed' });
+}
+
+function tooLong(): AppError {
+  const detail = 'The server sent a message that is longer than any of PostgreSQL; check the host and the port.';
   return new AppError('database_unreachable', detail, { reason: 'failed' });
 }

@@ -9,6 +9,9 @@ export interface StopSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+/** Milliseconds that a database gets to end a statement which is stopped, before its caller is answered all the same. */
+export const STOP_GRACE = 300;
+
 /** Controller and signal in one plain object, for what every call needs and hardly any call uses. */
 export class Stop implements StopSignal {
   aborted = false;

@@ -26,7 +26,7 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [
     required_fields: ['host', 'database'],
     extra_fields: [],
     supported: true,
-    note: 'Over HTTP; the password is the token, and the database is only a label. Tested against a stand-in that speaks the protocol, not against a libSQL server.',
+    note: 'Over HTTP; the password is the token, and the database is only a label. The server has no read-only sessions: use a read-only token where tools only read.',
   },
   network('cockroachdb', 'CockroachDB', 26257, POSTGRESQL_FIELDS, asPostgresql('CockroachDB')),
   network('greenplum', 'Greenplum', 5432, POSTGRESQL_FIELDS, asPostgresql('Greenplum')),

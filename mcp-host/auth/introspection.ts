@@ -3,6 +3,7 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { Addresses } from '#core/security/asked-address.ts';
 import { fingerprintOf } from '#core/security/secrets.ts';
+import { boundedText } from '#core/sources/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '../protocol.ts';
 import { createExpiring } from './expiring.ts';
@@ -138,13 +139,7 @@ async function readAnswer(response: Response): Promise<Members> {
     await response.body?.cancel();
     throw new Error(`The introspection endpoint answered ${response.status}.`);
   }
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > ANSWER_LIMIT) throw new Error('The introspection endpoint sent more than fits.');
-  }
-  const answer = JSON.parse(text) as unknown;
+  const answer = JSON.parse(await boundedText(response, ANSWER_LIMIT)) as unknown;
   if (!isMembers(answer) || typeof answer['active'] !== 'boolean')
     throw new Error('The introspection endpoint did not say `active`.');
   return answer;

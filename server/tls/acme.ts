@@ -3,7 +3,8 @@ import type { Authorization, Client } from 'acme-client';
 import type { SslStatus } from '#core/contract/ssl.ts';
 import { AppError } from '#core/errors.ts';
 import type { AcmeAccount } from '#core/services/certificates.ts';
-import { type Ask, asSentence, OrderError } from './ask.ts';
+import { boundedText } from '#core/sources/bounded-text.ts';
+import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 
 type ChallengeType = SslStatus['challenge'];
 
@@ -139,7 +140,13 @@ function loadLibrary(): Promise<Library> {
         signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
       });
       const { status, statusText, headers } = response;
-      return { data: await response.text(), status, statusText, headers: Object.fromEntries(headers), config };
+      return {
+        data: await boundedText(response, ANSWER_CHARACTERS),
+        status,
+        statusText,
+        headers: Object.fromEntries(headers),
+        config,
+      };
     };
     return acme;
   });

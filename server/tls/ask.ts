@@ -1,3 +1,5 @@
+import { boundedText } from '#core/sources/bounded-text.ts';
+
 /** A request to somebody else's server, through the address guard. */
 export type Ask = (url: string, init: AskInit) => Promise<Response>;
 
@@ -6,6 +8,18 @@ export interface AskInit {
   readonly headers: Record<string, string>;
   readonly body?: string;
   readonly signal?: AbortSignal;
+}
+
+/** Of anything that a certificate authority or a DNS provider has to say. */
+export const ANSWER_CHARACTERS = 1024 * 1024;
+
+/** The JSON of an answer; null when it holds none. */
+export async function readJson(response: Response): Promise<unknown> {
+  try {
+    return JSON.parse(await boundedText(response, ANSWER_CHARACTERS)) as unknown;
+  } catch {
+    return null;
+  }
 }
 
 /** Why there is no certificate, as a sentence that says what to change. */

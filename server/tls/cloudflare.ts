@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Ask, asSentence, OrderError } from './ask.ts';
+import { type Ask, asSentence, OrderError, readJson } from './ask.ts';
 import { type DnsProvider, zoneCandidates } from './dns-provider.ts';
 
 export interface CloudflareOptions {
@@ -35,7 +35,7 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
     });
-    const parsed = v.safeParse(Envelope, await response.json().catch(() => null));
+    const parsed = v.safeParse(Envelope, await readJson(response));
     if (parsed.success && parsed.output.success) return parsed.output.result;
     if (response.status === 401 || response.status === 403) {
       throw new OrderError(

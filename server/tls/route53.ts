@@ -1,5 +1,6 @@
 import type { DnsCredentials } from '#core/contract/config.ts';
-import { type Ask, asSentence, OrderError } from './ask.ts';
+import { boundedText } from '#core/sources/bounded-text.ts';
+import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 import { type DnsProvider, zoneCandidates } from './dns-provider.ts';
 import { signAws } from './sigv4.ts';
 
@@ -35,7 +36,7 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
     });
-    const text = await response.text();
+    const text = await boundedText(response, ANSWER_CHARACTERS);
     if (response.ok) return text;
     throw new OrderError(refusal(response.status, text));
   };

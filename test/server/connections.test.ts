@@ -174,6 +174,14 @@ describe('what is refused', () => {
     expect((await strict.request('GET', '/api/v1/connections')).body['total']).toBe(0);
     await strict.close();
     expect((await post({ ...postgres, host: '169.254.169.254' })).status).toBe(422);
+    for (const db_type of ['postgresql', 'mysql', 'libsql']) {
+      for (const host of ['127.0.0.1?x=', '127.0.0.1#', 'user@127.0.0.1', '127.0.0.1:9', 'a b']) {
+        const refused = await post({ ...postgres, db_type, host });
+        expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('is not a host name')]);
+      }
+    }
+    const token = await post({ ...postgres, db_type: 'libsql', password: 'a\nb' });
+    expect([token.status, token.body['detail']]).toEqual([422, expect.stringContaining('no token has')]);
   });
 });
 

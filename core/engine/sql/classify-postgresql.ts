@@ -2,6 +2,7 @@ import type { Verdict } from './rules.ts';
 import {
   FORBIDDEN_FUNCTIONS,
   FORBIDDEN_NODES,
+  FORBIDDEN_TABLES,
   SAFE_FUNCTIONS,
   SAFE_OPERATORS,
   SAFE_TYPES,
@@ -211,6 +212,11 @@ const INSPECT: Readonly<Record<string, (node: Tree, findings: Findings) => void>
     const [first, second, third] = names(node['names']);
     const builtIn = second === undefined ? first : first === 'pg_catalog' && third === undefined ? second : undefined;
     if (builtIn === undefined || !SAFE_TYPES.has(builtIn) || node['pct_type'] === true) findings.unsettled = true;
+  },
+  RangeVar(node, findings) {
+    const name = String(node['relname']);
+    const forbidden = FORBIDDEN_TABLES.get(name);
+    if (forbidden !== undefined) findings.forbidden ??= `The table ${name} ${forbidden}; it is not allowed in a tool.`;
   },
   RangeTableSample(node, findings) {
     const [method, more] = names(node['method']);

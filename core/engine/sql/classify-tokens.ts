@@ -70,10 +70,15 @@ function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): Call[] {
     if (before.kind === 'word' && !qualified && syntax.has(before.text)) continue;
     // AS name (…) lists columns or the length of a type; name (…) AS (…) defines a common table expression.
     if (tokens[open - 2]?.kind === 'word' && tokens[open - 2]?.text === 'as') continue;
-    const isTable = tokens[close + 1]?.text === 'as' && ['(', 'not', 'materialized'].includes(tokens[close + 2]?.text ?? '');
-    if (!isTable) found.push({ name: before.name, qualified });
+    if (!isCommonTable(tokens, close)) found.push({ name: before.name, qualified });
   }
   return found;
+}
+
+/** AS (, AS MATERIALIZED ( or AS NOT MATERIALIZED (: without its bracket, MATERIALIZED is a name like any other. */
+function isCommonTable(tokens: readonly Lexeme[], close: number): boolean {
+  const behind = tokens.slice(close + 1, close + 5).map(({ text }) => text);
+  return /^as (?:(?:not )?materialized )?\( /.test(`${behind.join(' ')} `);
 }
 
 /**
@@ -108,6 +113,8 @@ function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], dialec
   const explained = tokens[tokens[1]?.text === 'query' ? 3 : 1];
   const sentence = tokens[0]?.text === 'explain' ? rules.forbidden.get(explained?.text ?? '') : undefined;
   if (sentence !== undefined) return sentence;
+  const named = forbiddenName(tokens, dialect, rules) ?? forbiddenModule(tokens, rules);
+  if (named !== null) return named;
   for (const { name } of called) {
     const effect = rules.forbiddenFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}; it is not allowed in a tool.`;
@@ -122,6 +129,35 @@ function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], dialec
     if (kind !== 'word' || text !== 'into' || !next) continue;
     if (next.text === 'dumpfile') return 'INTO DUMPFILE writes a file on the server and is not allowed in a tool.';
     if (next.kind === 'variable') return 'Variables of the session outlive a call and are not allowed in a tool.';
+  }
+  return null;
+}
+
+/** SQLite takes 'a string' for the name of a table where one has to stand. */
+const BEFORE_TABLES: ReadonlySet<string> = new Set(['from', 'join', 'into', 'update', 'using', ',', '(', '.']);
+
+/** What stands before a bracket or names a table, however it is quoted and whatever is made of it. */
+function forbiddenName(tokens: readonly Lexeme[], dialect: Dialect, rules: TokenRules): string | null {
+  for (const [i, token] of tokens.entries()) {
+    const isText = token.kind === 'string' && dialect === 'sqlite' && BEFORE_TABLES.has(tokens[i - 1]?.text ?? '');
+    const name = isText ? unquoted(token.text) : token.name;
+    if (name === '') continue;
+    const effect =
+      rules.forbiddenTables.get(name) ?? (tokens[i + 1]?.text === '(' ? rules.forbiddenFunctions.get(name) : undefined);
+    if (effect !== undefined)
+      return `The ${tokens[i + 1]?.text === '(' ? 'function' : 'table'} ${name} ${effect}; it is not allowed in a tool.`;
+  }
+  return null;
+}
+
+function forbiddenModule(tokens: readonly Lexeme[], { modules }: TokenRules): string | null {
+  if (modules === null || !['create', 'alter'].includes(tokens[0]?.text ?? '')) return null;
+  if (modules.behind === 'using' && tokens[1]?.text !== 'virtual') return null;
+  for (const [i, { text }] of tokens.entries()) {
+    if (text !== modules.behind) continue;
+    const token = tokens[tokens[i + 1]?.text === '=' ? i + 2 : i + 1];
+    const name = token?.kind === 'string' ? unquoted(token.text) : (token?.name ?? '');
+    if (!modules.isAllowed(name)) return `Tables that ${name} keeps reach files or other servers and are not allowed in a tool.`;
   }
   return null;
 }

@@ -6,6 +6,9 @@ const SESSION = 'Settings and locks of the session outlive a call and are not al
 const SERVER = 'Statements that change the whole server are not allowed.';
 const FILES = 'Statements that read or write files of the server are not allowed.';
 
+/** Storage engines whose rows are files of the server's choice, or rows of another server. */
+const OUTSIDE_ENGINES = words('connect federated federatedx spider s3');
+
 /** MySQL 8 and MariaDB 10 and 11 together. */
 export const MYSQL_RULES: TokenRules = {
   reads: words('select with values table show describe desc explain'),
@@ -27,6 +30,8 @@ export const MYSQL_RULES: TokenRules = {
     'runs programs on the machine that the database runs on': 'sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info',
     'changes the session, which later calls share': 'get_lock release_lock release_all_locks setval',
   }),
+  forbiddenTables: new Map(),
+  modules: { behind: 'engine', isAllowed: (name) => !OUTSIDE_ENGINES.has(name) },
   writingFunctions: denials({
     'advances a sequence': 'nextval',
     'waits for replication':

@@ -90,6 +90,9 @@ export const FORBIDDEN_FUNCTIONS = denials({
     pg_file_write pg_file_rename pg_file_unlink pg_file_sync pg_file_length pg_logfile_rotate pg_logdir_ls`,
 });
 
+/** Views over the functions above. */
+export const FORBIDDEN_TABLES = denials({ [FILES]: 'pg_hba_file_rules pg_ident_file_mappings pg_file_settings' });
+
 const RUNS_TEXT = 'runs SQL text that nobody has checked';
 
 /** Built-in and contributed functions that take SQL text and run it. */
@@ -104,6 +107,7 @@ export const WRITING_FUNCTIONS = denials({
   'reaches another database, which the read-only session does not cover': `dblink_fetch dblink_close dblink_get_result
     dblink_get_connections dblink_is_busy dblink_cancel_query dblink_get_notify dblink_build_sql_insert dblink_build_sql_update
     dblink_build_sql_delete`,
+  'reaches other servers': 'http http_get http_post http_put http_patch http_delete http_head',
   'advances a sequence': 'nextval setval',
   'takes a lock': 'pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared',
   'writes large objects': `lo_close lo_creat lo_create lo_from_bytea lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate
@@ -162,6 +166,8 @@ export const POSTGRESQL_RULES: TokenRules = {
   functions: new Set(),
   syntax: new Set(),
   forbiddenFunctions: FORBIDDEN_FUNCTIONS,
+  forbiddenTables: FORBIDDEN_TABLES,
+  modules: null,
   writingFunctions: WRITING_FUNCTIONS,
   pragmas: new Set(),
   runsSql: RUNS_SQL,

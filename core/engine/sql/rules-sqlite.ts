@@ -4,9 +4,14 @@ const TRANSACTION = 'Every call has its own transaction; a statement that contro
 
 const PRAGMAS = `pragma_table_info pragma_table_xinfo pragma_table_list pragma_index_list pragma_index_info pragma_index_xinfo
   pragma_foreign_key_list pragma_foreign_key_check pragma_function_list pragma_collation_list pragma_compile_options
-  pragma_module_list pragma_pragma_list pragma_database_list pragma_user_version pragma_schema_version pragma_application_id
+  pragma_module_list pragma_pragma_list pragma_user_version pragma_schema_version pragma_application_id
   pragma_data_version pragma_page_count pragma_page_size pragma_freelist_count pragma_encoding pragma_integrity_check
   pragma_quick_check`;
+
+const FILES = 'reaches files or programs of the machine that holds the database';
+const FILE_TABLES = 'fsdir lsdir fileio_ls fileio_scan zipfile vfsstat';
+/** What keeps its rows in tables of the same file. */
+const MODULES = words('fts3 fts4 fts5 fts4aux fts5vocab rtree rtree_i32 geopoly');
 
 export const SQLITE_RULES: TokenRules = {
   reads: words('select with values explain'),
@@ -20,9 +25,19 @@ export const SQLITE_RULES: TokenRules = {
   writing: words('insert update delete into'),
   forbiddenFunctions: denials({
     'brings code into the process': 'load_extension fts3_tokenizer',
-    'reaches files or programs of this machine': `readfile writefile edit fsdir lsdir lsmode fileio zipfile zipfile_cds sqlar_compress
-      sqlar_uncompress sqlite_file_read vfsstat shell system exec eval define undefine`,
+    [FILES]: `${FILE_TABLES} readfile writefile edit lsmode fileio fileio_read fileio_write fileio_append fileio_mkdir fileio_symlink
+      fileio_mode zipfile_cds sqlar_compress sqlar_uncompress sqlite_file_read shell system exec eval define undefine`,
+    'runs SQL text that nobody has checked': 'sha3_query',
+    'changes how the file is encrypted': 'sqlite3mc_config sqlite3mc_codec_data',
   }),
+  forbiddenTables: denials({
+    [FILES]: `${FILE_TABLES} readfile writefile`,
+    'reaches the pages of the file past its tables': 'sqlite_dbpage sqlite_dbdata sqlite_dbptr',
+    'shows the statements of the session': 'sqlite_stmt',
+    'changes how the file is encrypted': 'sqlite3mc_config_table',
+    'tells where the file is': 'pragma_database_list',
+  }),
+  modules: { behind: 'using', isAllowed: (name) => MODULES.has(name) },
   writingFunctions: denials({
     'changes the file': `sqlite_drop_column sqlite_rename_column sqlite_rename_table sqlite_rename_quotefix addgeometrycolumn
       createspatialindex discardgeometrycolumn recovergeometrycolumn initspatialmetadata optimize`,

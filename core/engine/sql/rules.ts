@@ -12,6 +12,10 @@ export interface TokenRules {
   readonly syntax: ReadonlySet<string>;
   /** Functions that no tool may call, and what each does. */
   readonly forbiddenFunctions: ReadonlyMap<string, string>;
+  /** Tables that are files or settings in disguise, and what each does; the name is refused wherever it stands. */
+  readonly forbiddenTables: ReadonlyMap<string, string>;
+  /** The word behind which a statement names the program that keeps a table, and which of these are no way out. */
+  readonly modules: { readonly behind: string; readonly isAllowed: (name: string) => boolean } | null;
   /** Functions that no reading tool may call, and what each does. */
   readonly writingFunctions: ReadonlyMap<string, string>;
   /** SQLite's `pragma_…` tables and functions that only read; some others write. */

@@ -108,6 +108,59 @@ describe('a target', () => {
     }
   });
 
+  test.each([
+    'a?b',
+    'a#b',
+    'a@b',
+    'a:b',
+    'a:1',
+    'a b',
+    ' a',
+    'a\n',
+    'a\\b',
+    'a%b',
+    '-a',
+    'a-',
+    '[::1',
+    '::1]',
+    '',
+    '..',
+    'a..b/',
+    '"a"',
+  ])('the host %j is refused as no name', async (host) => {
+    const resolve = () => Promise.reject(new Error('it was looked up'));
+    expect((await refusal(resolveTarget(host, 1, relaxed, undefined, resolve))).detail).toMatch(
+      /is not a host name|is not allowed as a host/,
+    );
+  });
+
+  test.each([
+    'db',
+    'db_1.internal',
+    'db.example.',
+    'xn--bcher-kva.example',
+    'bücher.example',
+    'ख.example',
+    '0x7f.1',
+    '2130706433',
+  ])('the host %j is looked up', async (host) => {
+    expect((await resolveTarget(host, 1, strict, undefined, resolvesTo('8.8.8.8'))).address).toBe('8.8.8.8');
+  });
+
+  test('an answer that is compressed although it should not be is refused', async () => {
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: (request) =>
+        new Response('x', { headers: { 'content-encoding': 'gzip', 'x-asked': String(request.headers.get('accept-encoding')) } }),
+    });
+    expect(await refusal(guardedFetch(server.url, { headers: { 'accept-encoding': 'gzip' } }, relaxed))).toMatchObject({
+      code: 'database_unreachable',
+      reason: 'failed',
+    });
+    await server.stop(true);
+  });
+
   test.each(['/var/run/postgresql', '/tmp', 'a/b', 'a\0b'])('the host %j is refused as a path', async (host) => {
     expect((await refusal(resolveTarget(host, 5432, relaxed))).detail).toContain('path');
   });

@@ -75,6 +75,19 @@ describe.skipIf(!reachable.mysql)('MariaDB limits', () => {
     expect(giant).toMatchObject({ rows: [], truncated: true });
   });
 
+  test('a write that returns more than may be held is rolled back and says so', async () => {
+    const text = "INSERT INTO wide VALUES (1, repeat('x', 10000000)) RETURNING *";
+    await database.run('CREATE TABLE wide (id INT, body LONGTEXT)');
+    expect((await refusal(open().query(sql(text), { ...WRITE, max_bytes: 100_000 }))).code).toBe('too_large');
+    await until(async () => Number((await database.run('SELECT count(*) AS n FROM wide'))[0]?.['n']) === 0);
+    const many = await open().query(sql("INSERT INTO wide SELECT seq, 'x' FROM seq_1_to_5000 RETURNING id"), {
+      ...WRITE,
+      max_rows: 10,
+    });
+    expect([many.rows.length, many.truncated]).toEqual([10, true]);
+    expect(Number((await database.run('SELECT count(*) AS n FROM wide'))[0]?.['n'])).toBe(5_000);
+  });
+
   test('a million rows pass with flat memory', async () => {
     const source = open();
     await source.query(sql(MILLION), READ);

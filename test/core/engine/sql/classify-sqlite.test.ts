@@ -16,6 +16,8 @@ describe('fixed: known functions only', () => {
     "select replace(a, 'x', 'y'), a ->> '$.b', json_extract(a, '$.c'), strftime('%Y', b) from t, json_each(t.d)",
     'with recursive n(i) as (select 1 union all select i + 1 from n where i < 9) select * from n',
     'with x(a) as not materialized (select 1) select * from x',
+    'with fresh(a) as materialized (select 1) select * from fresh',
+    "select 'fsdir' as a from t where b = 'fsdir'",
     'select row_number() over (partition by a order by b), count(*) filter (where a > 1) from t group by a',
     "select * from pragma_table_info('t')",
     'select cast(a as varchar(10)), case when a then (1) else (2) end, a not in (1, 2) from t where exists (select 1)',
@@ -96,12 +98,49 @@ describe('never in a tool', () => {
     "with x as (select load_extension('a')) select * from x",
     "insert into t select readfile('a')",
     'select 1 [[ , load_extension(:a) ]]',
+    // A name without a bracket is the table itself; its arguments are columns then.
+    "select data from fsdir where path = '/etc/passwd'",
+    'select * from FSDIR',
+    "select * from main.fsdir where path = '/'",
+    'select * from "fsdir" where path = :a',
+    'select * from [fsdir], t',
+    'select * from t join `fsdir` on true',
+    "select * from 'fsdir' where path = '/'",
+    "select * from t, 'fsdir'('/')",
+    "select * from main.'fsdir'('/')",
+    "select * from (fsdir('/'))",
+    "select (select max(data) from fsdir where path = '/x')",
+    "with x as (select data from fsdir where path = '/x') select * from x",
+    "create view v as select data from fsdir where path = '/x'",
+    "create table u as select readfile('a')",
+    // MATERIALIZED is an alias here, and no common table expression.
+    "select * from fsdir('/') as materialized",
+    "select load_extension('a') as materialized",
+    "select readfile('a') as materialized from t",
+    'select * from sqlite_dbpage',
+    'update sqlite_dbpage set data = :a',
+    'select sql from sqlite_stmt',
+    "select sha3_query('select 1')",
+    "select sqlite3mc_config('cipher', 'none')",
+    'select file from pragma_database_list',
+    "create virtual table x using csv(filename = '/etc/passwd')",
+    "create virtual table if not exists main.x using 'zipfile'('a.zip')",
   ]) {
     test(sql, async () => {
       const found = await judge(sql);
       expect(found).toMatchObject({ read_only: false, fixed: false });
       expect(found.forbidden).toMatch(/\.$/);
     });
+  }
+});
+
+describe('writing, and allowed', () => {
+  for (const sql of [
+    'create virtual table x using fts5(a)',
+    'create table using_it (a)',
+    'create view v as select * from a join b using (id)',
+  ]) {
+    test(sql, async () => expect(await judge(sql)).toMatchObject({ read_only: false, forbidden: null }));
   }
 });
 

@@ -1,0 +1,38 @@
+import { AppError } from '#core/errors.ts';
+
+/** The text of an answer that nobody vouches for; past `limit` characters it rejects with `too_large` and reads no further. */
+export async function boundedText(response: Response, limit: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > limit) throw new AppError('too_large', `The answer is longer than ${limit} characters.`);
+  }
+  return text + decoder.decode();
+}
+
+/** Lines of an answer as they arrive; one that is longer than `limit` characters ends them with `too_large`. */
+export async function* boundedLines(response: Response, limit: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let held: string[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    const text = decoder.decode(chunk, { stream: true });
+    let from = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      const line = held.join('') + text.slice(from, end);
+      held = [];
+      size = 0;
+      from = end + 1;
+      if (line.length > limit) throw tooLong(limit);
+      if (line.trim() !== '') yield line;
+    }
+    held.push(text.slice(from));
+    size += text.length - from;
+    if (size > limit) throw tooLong(limit);
+  }
+  const last = held.join('');
+  if (last.trim() !== '') yield last;
+}
+
+const tooLong = (limit: number) => new AppError('too_large', `One line of the answer is longer than ${limit} characters.`);
