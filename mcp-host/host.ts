@@ -67,6 +67,8 @@ export interface HostOptions {
   readonly metrics_token?: string | null;
   readonly log: Log;
   readonly now?: () => number;
+  /** Monotonic ms, for blocks and lifetimes that setting the clock must not lengthen. */
+  readonly ticks?: () => number;
   /** How long running calls may go on after a stop or an end. */
   readonly grace_ms?: number;
   readonly keep_alive_ms?: number;
@@ -94,6 +96,7 @@ const ENDING = 'The host is ending. Try again in a moment.';
 /** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
 export function createHost(options: HostOptions): Host {
   const { log, file, boot_id, shares = null, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
+  const { ticks = options.now ?? (() => performance.now()) } = options;
   const started_at = now();
   const running = new Set<Pick<Stop, 'abort'>>();
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
@@ -130,6 +133,7 @@ export function createHost(options: HostOptions): Host {
     local_url: () => localUrl(listener, held),
     log,
     now,
+    ticks,
   });
   const usage = createUsage({
     send: (batch) => control.post('usage', { boot_id, ...batch }),
@@ -138,7 +142,7 @@ export function createHost(options: HostOptions): Host {
     queues: () => sources.gauges(),
     takeUses: () => auth.takeUses(),
   });
-  const cache = createResultCache(now);
+  const cache = createResultCache(ticks);
   const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), shares });
   const leases = shares && createPlaceLeases({ shares, owner: `${options.id}/${boot_id}`, queues: () => sources.queues(), log });
   const tracing = createTracing({ endpoint: options.otlp_endpoint ?? null, id: options.id, log });

@@ -25,7 +25,8 @@ async function look(app: App): Promise<Readiness> {
   const { meta } = app.store.tables;
   const [database, kv] = await Promise.all([
     answers(app.store.db.select({ key: meta.key }).from(meta).limit(1)),
-    answers(app.kv.get('readyz')),
+    // With the command that counts: a Redis that is full or read-only still answers a question.
+    answers(app.kv.increment('readyz', STORE_MS)).then((answered) => answered && app.kv.up()),
   ]);
   const hosts = app.hosts.list().length;
   return {
@@ -34,7 +35,7 @@ async function look(app: App): Promise<Readiness> {
       ...(kv
         ? []
         : [
-            'Redis does not answer: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.',
+            'Redis does not answer, or refuses to run scripts: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.',
           ]),
       ...(hosts > 0 ? [] : ['No MCP host is connected.']),
     ],

@@ -28,6 +28,8 @@ export interface AuthOptions extends AuthSettings {
   readonly local_url: () => string;
   readonly log: Log;
   readonly now: () => number;
+  /** Monotonic, in ms. */
+  readonly ticks: () => number;
 }
 
 /** Says who may call: every `auth_type`, and the documents around it. */
@@ -63,7 +65,7 @@ const toCredential = (token: string): Credential => ({ token, digest: Bun.SHA256
 export function createAuth(options: AuthOptions): Auth {
   const { openSecret, log, now, public_url, local_url } = options;
   const resource = () => `${public_url ?? local_url()}/mcp`;
-  const attempts = createAttempts(now, options.attempts);
+  const attempts = createAttempts(options.ticks, options.attempts);
   const bearer = createBearer({ file: options.tokens, openSecret, log, now });
   const access_tokens = createAccessTokens({ keys: options.keys, resource, now });
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {

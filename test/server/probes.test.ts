@@ -74,7 +74,8 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     const proxy = await openTcpProxy({ host: '127.0.0.1', port: 6379 }, { toServer: (bytes) => (broken ? null : bytes) });
     const kv = createRedisKv({
       url: `redis://127.0.0.1:${proxy.port}`,
-      meanwhile: createMemoryKv(() => Date.now()),
+      space: crypto.randomUUID(),
+      meanwhile: createMemoryKv(),
       onChange: () => undefined,
     });
     const other = await testApp();
