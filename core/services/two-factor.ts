@@ -5,7 +5,8 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/security/totp.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
-import { type AdminRow, changeAccount, countAttempt, currentAdmin, requirePassword, totpPlace } from './account.ts';
+import { type AdminRow, changeAccount, currentAdmin, requirePassword, totpPlace } from './account.ts';
+import { countAttempt } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
 /** Contract section 2: a sign-in waits 300 s for its second factor and ends with a success or the fifth failure. */
