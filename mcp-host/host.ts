@@ -7,7 +7,7 @@ import { secretsIn } from '#core/security/places.ts';
 import type { Shares } from '#core/kv/shares.ts';
 import type { Stop } from '#core/sources/stop.ts';
 import type { Draft, SnapshotFile } from '#snapshots/file.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { FrozenServer, Snapshot } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
 import type { Caller } from './auth/scheme.ts';
 import { createResultCache } from './cache.ts';
@@ -52,6 +52,8 @@ export interface HostOptions {
   readonly trusted_proxies?: readonly Network[];
   /** False: it listens nowhere, and serves only who is connected to it. */
   readonly network?: boolean;
+  /** Is told the configuration before anything is served by it. */
+  readonly onServe?: (server: FrozenServer) => void;
   readonly openSource: OpenPool;
   readonly openSecret: (sealed: string, place: string) => string;
   /** Sealed with another key than the first: the server has the snapshot sealed anew. */
@@ -206,6 +208,7 @@ export function createHost(options: HostOptions): Host {
 
   const swap = (next: Registry) => {
     const before = idle === null ? held : null;
+    options.onServe?.(next.server);
     sources.use(next.connections);
     leases?.refresh();
     cache.use(next);

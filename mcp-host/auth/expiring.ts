@@ -23,8 +23,8 @@ export function createExpiring<V>(now: () => number, limit: number): Expiring<V>
     },
     set: (key, value, until) => entries.set(key, { value, until }),
     until: (key) => entries.get(key)?.until ?? 0,
-    delete: entries.delete,
-    clear: entries.clear,
-    size: entries.size,
+    delete: (key) => entries.delete(key),
+    clear: () => entries.clear(),
+    size: () => entries.size(),
   };
 }
