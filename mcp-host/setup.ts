@@ -17,7 +17,7 @@ import type { HostOptions } from './host.ts';
 /** What a host of this environment is made of, with its folder. */
 export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   const directory = join(env.SVC_DATA_DIR, 'host');
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   // The host opens secrets and seals none, so it needs no key for fingerprints.
   const keyring = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
   let port = env.SVC_FASTMCP_PORT;
