@@ -7,12 +7,13 @@ import type { Kv } from '#core/kv/kv.ts';
 import type { Log } from '#core/log.ts';
 import { createKeyring, type Keyring } from '#core/security/secrets.ts';
 import { createSourcePool, type SourcePool } from '#core/services/source-pool.ts';
-import { dialPolicy } from '#core/sources/policy.ts';
+import { dialPolicy, hostAddresses } from '#core/sources/policy.ts';
 import type { DialPolicy } from '#core/sources/source.ts';
 import { createLock, type Lock, type Store } from '#core/db/open.ts';
 import type { GuardModel } from '#core/security/prompt-guard/model.ts';
 import { openGuardModel } from '#core/services/guard-model.ts';
 import type { Guard } from '#core/security/prompt-guard/guard.ts';
+import { readSettings } from '#core/services/config.ts';
 import { type Countries, createCountries } from '#core/services/countries.ts';
 import { type ConfigurationCache, createConfigurationCache } from '#core/services/configuration.ts';
 import type { StoredSnapshot } from '#core/services/deployment.ts';
@@ -58,7 +59,17 @@ export interface App extends AppOptions {
 
 export async function createApp(options: AppOptions): Promise<App> {
   const keyring = await openKeyring(options);
-  const policy = dialPolicy(options.env);
+  const policy: DialPolicy = {
+    ...dialPolicy(options.env),
+    async forbiddenNow() {
+      const { settings } = await readSettings(app);
+      return hostAddresses(
+        options.env,
+        [settings.port],
+        app.hosts.list().map(({ url }) => url),
+      );
+    },
+  };
   const sources = createSourcePool(policy, keyring);
   const working = new Set<Promise<void>>();
   const closing = new AbortController();

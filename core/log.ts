@@ -55,6 +55,13 @@ export function createLog(
   return make(source);
 }
 
+/** What a fault is, and what caused it: the driver's words, without the values of a statement. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const [own = ''] = error.message.split('\nparams:');
+  return error.cause instanceof Error ? `${own}: ${reasonOf(error.cause)}` : own;
+}
+
 /** The last resort: what nobody waited for is told, and the program goes on. Requests are independent of each other. */
 export function logUnhandled(log: Log): void {
   const tell = (error: unknown) =>

@@ -7,7 +7,7 @@ import { secretsIn } from '#core/security/places.ts';
 import type { Shares } from '#core/kv/shares.ts';
 import type { Stop } from '#core/sources/stop.ts';
 import type { Draft, SnapshotFile } from '#snapshots/file.ts';
-import type { Snapshot } from '#snapshots/format.ts';
+import type { FrozenServer, Snapshot } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
 import type { Caller } from './auth/scheme.ts';
 import { createResultCache } from './cache.ts';
@@ -52,6 +52,8 @@ export interface HostOptions {
   readonly trusted_proxies?: readonly Network[];
   /** False: it listens nowhere, and serves only who is connected to it. */
   readonly network?: boolean;
+  /** Is told the configuration before anything is served by it. */
+  readonly onServe?: (server: FrozenServer) => void;
   readonly openSource: OpenPool;
   readonly openSecret: (sealed: string, place: string) => string;
   /** Sealed with another key than the first: the server has the snapshot sealed anew. */
@@ -67,6 +69,8 @@ export interface HostOptions {
   readonly metrics_token?: string | null;
   readonly log: Log;
   readonly now?: () => number;
+  /** Monotonic ms, for blocks and lifetimes that setting the clock must not lengthen. */
+  readonly ticks?: () => number;
   /** How long running calls may go on after a stop or an end. */
   readonly grace_ms?: number;
   readonly keep_alive_ms?: number;
@@ -94,6 +98,7 @@ const ENDING = 'The host is ending. Try again in a moment.';
 /** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
 export function createHost(options: HostOptions): Host {
   const { log, file, boot_id, shares = null, now = Date.now, grace_ms = 10_000, keep_alive_ms = 15_000 } = options;
+  const { ticks = options.now ?? (() => performance.now()) } = options;
   const started_at = now();
   const running = new Set<Pick<Stop, 'abort'>>();
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
@@ -131,6 +136,7 @@ export function createHost(options: HostOptions): Host {
     names: () => names.accepted(),
     log,
     now,
+    ticks,
   });
   const usage = createUsage({
     send: (batch) => control.post('usage', { boot_id, ...batch }),
@@ -139,7 +145,7 @@ export function createHost(options: HostOptions): Host {
     queues: () => sources.gauges(),
     takeUses: () => auth.takeUses(),
   });
-  const cache = createResultCache(now);
+  const cache = createResultCache(ticks);
   const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), shares });
   const leases = shares && createPlaceLeases({ shares, owner: `${options.id}/${boot_id}`, queues: () => sources.queues(), log });
   const tracing = createTracing({ endpoint: options.otlp_endpoint ?? null, id: options.id, log });
@@ -203,6 +209,7 @@ export function createHost(options: HostOptions): Host {
 
   const swap = (next: Registry) => {
     const before = idle === null ? held : null;
+    options.onServe?.(next.server);
     sources.use(next.connections);
     leases?.refresh();
     cache.use(next);

@@ -1,6 +1,7 @@
-import ipaddr from 'ipaddr.js';
 import { AppError } from '#core/errors.ts';
+import { createRecentMap } from '#core/kv/recent-map.ts';
 import type { Shares } from '#core/kv/shares.ts';
+import { networkOf } from '#core/security/network.ts';
 
 /** Calls a minute; 0: no limit. */
 export interface RateSettings {
@@ -47,8 +48,8 @@ interface Window {
 }
 
 const WINDOW_MS = 60_000;
-/** Windows that are kept; beyond it the oldest are forgotten. */
-const KEPT = 20_000;
+/** Windows that are kept at least; beyond that, those not used for longest are forgotten. */
+const KEPT = 10_000;
 /** Permits are taken a few at once: what a host that is killed had left is lost until the minute ends. */
 const LARGEST_BLOCK = 50;
 const blockOf = (limit: number): number => Math.min(LARGEST_BLOCK, Math.max(1, Math.ceil(limit / 20)));
@@ -87,14 +88,9 @@ const tooOften = (rule: string, seconds: number): AppError =>
     retry_after: seconds,
   });
 
-/** Who is counted as one: a credential, or without one an address. One machine of IPv6 has a whole /64 to come from. */
-export function callerKey(owner: string, address: () => string): string {
-  if (owner !== '') return owner;
-  const text = address();
-  if (!ipaddr.isValid(text)) return `address:${text}`;
-  const parsed = ipaddr.process(text);
-  return `address:${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
-}
+/** Who is counted as one: a credential, or without one an address. */
+export const callerKey = (owner: string, address: () => string): string =>
+  owner === '' ? `address:${networkOf(address())}` : owner;
 
 type Refuse = (seconds: number) => AppError;
 
@@ -106,7 +102,7 @@ function changeLimit(window: Window, limit: number): void {
 }
 
 function createWindows(kind: string, shares: Shares | null, clock: () => number) {
-  const windows = new Map<string, Window>();
+  const windows = createRecentMap<Window>(KEPT);
   const windowOf = (key: string, limit: number, now: number): Window => {
     const found = windows.get(key);
     if (found !== undefined && now < found.ends) {
@@ -114,13 +110,7 @@ function createWindows(kind: string, shares: Shares | null, clock: () => number)
       return found;
     }
     const fresh: Window = { limit, ends: now + WINDOW_MS, used: 0, permits: 0, closed: false, asking: null };
-    windows.delete(key);
     windows.set(key, fresh);
-    // In the order of their beginning.
-    for (const oldest of windows.keys()) {
-      if (windows.size <= KEPT) break;
-      windows.delete(oldest);
-    }
     return fresh;
   };
   const ask = (key: string, window: Window, shared: Shares): Promise<void> => {

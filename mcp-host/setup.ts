@@ -8,7 +8,8 @@ import type { Log } from '#core/log.ts';
 import { createKeyring } from '#core/security/secrets.ts';
 import { guardedFetch } from '#core/sources/dial.ts';
 import { openSource } from '#core/sources/open.ts';
-import { dialPolicy } from '#core/sources/policy.ts';
+import { dialPolicy, hostAddresses } from '#core/sources/policy.ts';
+import type { DialPolicy } from '#core/sources/source.ts';
 import { snapshotFile } from '#snapshots/file.ts';
 import { tokenFile } from './auth/token-file.ts';
 import type { HostOptions } from './host.ts';
@@ -16,10 +17,11 @@ import type { HostOptions } from './host.ts';
 /** What a host of this environment is made of, with its folder. */
 export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   const directory = join(env.SVC_DATA_DIR, 'host');
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   // The host opens secrets and seals none, so it needs no key for fingerprints.
   const keyring = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
-  const policy = dialPolicy(env);
+  let port = env.SVC_FASTMCP_PORT;
+  const policy: DialPolicy = { ...dialPolicy(env), forbiddenNow: () => Promise.resolve(hostAddresses(env, [port])) };
   const boot_id = crypto.randomUUID();
   return {
     // Two hosts on one machine are two hosts.
@@ -31,6 +33,9 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     allowed_hosts: [...acceptedHostNames(env)],
     names_path: join(directory, 'names.json'),
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
+    onServe: (server) => {
+      port = server.port;
+    },
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, place) => keyring.open(sealed, place),
     staleSecret: (sealed) => keyring.stale(sealed),

@@ -4,6 +4,7 @@ import type { App } from '#core/app.ts';
 import { AgentLines, type AgentSettings } from '#core/contract/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { networkOf } from '#core/security/network.ts';
 import { authenticateBearer, countCalls, countMinute, requireAgents } from '#core/services/agent-bearers.ts';
 import { grantTokens } from '#core/services/agent-grants.ts';
 import { guardEnabled } from '#core/services/config-settings.ts';
@@ -84,7 +85,7 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
   router.post('/api/internal/agent/token', async (c) => {
     const { client_address, ...request } = parse(Grant, await readJson(c.req.raw, SMALL));
     await requireAgents(app);
-    const { count, retry_after } = await countMinute(app, `agent-grants:${client_address}`);
+    const { count, retry_after } = await countMinute(app, `agent-grants:${networkOf(client_address ?? '')}`);
     if (count > GRANTS_A_MINUTE) {
       throw new AppError('rate_limited', `Too many tokens were asked for. Wait ${retry_after} seconds.`, { retry_after });
     }

@@ -83,10 +83,11 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
 }
 
 function openKv(env: Env, log: Log): Kv {
-  if (env.SVC_KV === 'memory') return createMemoryKv(() => Date.now());
+  if (env.SVC_KV === 'memory') return createMemoryKv();
   return createRedisKv({
     url: redisUrl(env),
-    meanwhile: createMemoryKv(() => Date.now()),
+    space: env.SVC_AGENT_SERVICE_TOKEN,
+    meanwhile: createMemoryKv(),
     onChange(up, reason) {
       if (up) log.info('redis answers', { reason });
       else log.warning('redis lost', { reason, effect: 'every server counts sign-ins and agents’ calls by itself' });

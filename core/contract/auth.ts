@@ -118,7 +118,7 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/setup',
     access: 'admin',
-    input: Empty,
+    input: v.strictObject({ password: Password }),
     output: v.object({
       secret: v.pipe(v.string(), v.description('Base32, for typing into an authenticator')),
       otpauth_uri: v.string(),

@@ -3,12 +3,11 @@ import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsq
 import type { Sql } from 'postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { productFile } from '#core/product.ts';
 import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
+import { keepPrivate } from './private-file.ts';
 import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
@@ -44,7 +43,8 @@ export function openStore(url: string): Promise<Store> {
 }
 
 async function openEmbeddedStore(url: string): Promise<Store> {
-  if (url.startsWith('file:')) mkdirSync(dirname(url.slice('file:'.length)), { recursive: true });
+  const [file = ''] = url.slice('file:'.length).split('?');
+  keepPrivate(file);
   const client = createClient({ url, intMode: 'number', timeout: BUSY_TIMEOUT_MS });
   await client.execute('pragma journal_mode = wal');
   await client.execute('pragma foreign_keys = on');
@@ -176,7 +176,7 @@ async function translate<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** SQLite's codes, and PostgreSQL's class of a full disk. */
-const DISK_FULL = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|53100)/;
+const DISK_FULL = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|SHMSIZE)|53100)/;
 
 const isBusy = (error: unknown): boolean => causes(error).some(({ code }) => String(code).startsWith('SQLITE_BUSY'));
 

@@ -1,16 +1,17 @@
 import type { Kv } from './kv.ts';
+import { createRecentMap } from './recent-map.ts';
 
-/** The key-value store of one process. */
-export function createMemoryKv(now: () => number): Kv {
-  const values = new Map<string, { value: string; ends: number }>();
-  const counters = new Map<string, { count: number; ends: number }>();
+/** Values and counters that are kept at least; those not used for longest go first. */
+const KEPT = 50_000;
+
+/**
+ * The key-value store of one process.
+ * @param now in ms. Monotonic, so that setting the clock does not lengthen a block.
+ */
+export function createMemoryKv(now: () => number = () => performance.now()): Kv {
+  const values = createRecentMap<{ value: string; ends: number }>(KEPT);
+  const counters = createRecentMap<{ count: number; ends: number }>(KEPT);
   const listeners = new Map<string, Set<(message: string) => void>>();
-  const sweep = () => {
-    for (const map of [values, counters]) {
-      if (map.size < 1_000) continue;
-      for (const [key, entry] of map) if (entry.ends <= now()) map.delete(key);
-    }
-  };
   return {
     up: () => true,
     async get(key) {
@@ -18,7 +19,6 @@ export function createMemoryKv(now: () => number): Kv {
       return entry !== undefined && entry.ends > now() ? entry.value : null;
     },
     async set(key, value, ttl_ms) {
-      sweep();
       values.set(key, { value, ends: ttl_ms === undefined ? Number.POSITIVE_INFINITY : now() + ttl_ms });
     },
     async delete(key) {
@@ -26,11 +26,13 @@ export function createMemoryKv(now: () => number): Kv {
       counters.delete(key);
     },
     async increment(key, window_ms, by = 1) {
-      sweep();
       const kept = counters.get(key);
-      const entry = kept !== undefined && kept.ends > now() ? kept : { count: 0, ends: now() + window_ms };
+      const live = kept !== undefined && kept.ends > now();
+      // What is taken back of a window that has ended is no credit for the next one.
+      if (!live && by < 0) return { count: 0, resets_in_ms: 0 };
+      const entry = live ? kept : { count: 0, ends: now() + window_ms };
       entry.count += by;
-      counters.set(key, entry);
+      if (!live) counters.set(key, entry);
       return { count: entry.count, resets_in_ms: entry.ends - now() };
     },
     async publish(channel, message) {

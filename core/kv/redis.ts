@@ -1,8 +1,10 @@
 import { Redis } from 'ioredis';
 import type { Kv } from './kv.ts';
+import { namespaceOf } from './namespace.ts';
 
-/** Adds to a counter and starts its window in one step. */
+/** Adds to a counter and starts its window in one step. What is taken back of a window that has ended is no credit for the next. */
 const INCREMENT = `
+if tonumber(ARGV[1]) < 0 and redis.call('EXISTS', KEYS[1]) == 0 then return {0, 0} end
 local count = redis.call('INCRBY', KEYS[1], ARGV[1])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then
@@ -16,7 +18,7 @@ const ANSWER_MS = 800;
 /** Sooner or later than that a connection counts as made, or as one that hangs. */
 const CONNECT_MS = 2_000;
 const RETRY_MS = 1_000;
-/** How often a connection is asked whether it still stands. */
+/** How often Redis is asked to do what it is needed for. */
 const LOOK_MS = 3_000;
 
 /** A command is sent once and answered in time, or fails: nothing is kept for later. */
@@ -31,6 +33,8 @@ const OPTIONS = {
 
 export interface RedisKvOptions {
   readonly url: string;
+  /** The same for every program of the installation: see `namespaceOf`. */
+  readonly space: string;
   /** Counts and carries messages within this process while Redis is away. */
   readonly meanwhile: Kv;
   /** Is told when Redis is lost, with the reason, and when it is back. */
@@ -38,10 +42,12 @@ export interface RedisKvOptions {
 }
 
 /** The shared key-value store. It reconnects by itself; counters go on in this process until then. */
-export function createRedisKv({ url, meanwhile, onChange }: RedisKvOptions): Kv {
-  const client = new Redis(url, { ...OPTIONS, keyPrefix: 'sluice:' });
+export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOptions): Kv {
+  const prefix = namespaceOf(space);
+  const client = new Redis(url, { ...OPTIONS, keyPrefix: prefix });
   const subscriber = new Redis(url, { ...OPTIONS, autoResubscribe: false });
   const listeners = new Map<string, Set<(message: string) => void>>();
+  const subscribed = new Set<string>();
   let up: boolean | null = null;
   let closed = false;
   const set = (next: boolean, reason: string) => {
@@ -65,32 +71,47 @@ export function createRedisKv({ url, meanwhile, onChange }: RedisKvOptions): Kv 
       throw error;
     }
   };
-  client.on('ready', () => {
-    set(true, 'connected');
-    first.resolve();
-  });
+  /** A connection that hangs says nothing: it is made anew. One that refuses would refuse again. */
+  const renew = (connection: Redis, error: unknown) => {
+    if (!closed && !isRefusal(error)) connection.disconnect(true);
+  };
+  /** Rejects when Redis refuses a channel. */
+  const listen = async (): Promise<void> => {
+    const missing = [...listeners.keys()].filter((name) => !subscribed.has(name));
+    if (missing.length === 0 || subscriber.status !== 'ready') return;
+    try {
+      await subscriber.subscribe(...missing);
+      for (const name of missing) subscribed.add(name);
+    } catch (error) {
+      if (isRefusal(error)) throw error;
+      renew(subscriber, error);
+    }
+  };
+  // Everything that is asked of it later: a Redis that is out of memory, read-only or short of permissions answers a PING.
+  const probe = async (): Promise<void> => {
+    if (client.status !== 'ready') return;
+    try {
+      const asked = [client.eval(INCREMENT, 1, 'probe', 1, LOOK_MS), client.get('probe'), client.publish(`${prefix}probe`, '')];
+      await Promise.all([...asked, listen()]);
+      set(true, 'it answers');
+    } catch (error) {
+      set(false, reasonOf(error));
+      renew(client, error);
+    }
+  };
+  client.on('ready', () => void probe().then(first.resolve));
   client.on('error', (error: Error) => set(false, error.message));
   client.on('close', () => set(false, 'the connection was lost'));
   // Its losses are those of the other one, or are seen by looking.
   subscriber.on('error', () => undefined);
-  subscriber.on('ready', () => {
-    if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(() => subscriber.disconnect(true));
-  });
+  subscriber.on('close', () => subscribed.clear());
+  subscriber.on('ready', () => void listen().catch((error: unknown) => set(false, reasonOf(error))));
   subscriber.on('message', (name: string, message: string) => {
     for (const each of listeners.get(name) ?? []) each(message);
   });
-  // A connection that hangs says nothing: one that does not answer is made anew.
   const looking = setInterval(() => {
-    for (const each of [client, subscriber]) {
-      if (each.status !== 'ready') continue;
-      each.ping().then(
-        () => each === client && set(true, 'answers again'),
-        (error: unknown) => {
-          if (each === client) set(false, reasonOf(error));
-          if (!closed) each.disconnect(true);
-        },
-      );
-    }
+    void probe();
+    if (subscriber.status === 'ready') subscriber.ping().catch((error: unknown) => renew(subscriber, error));
   }, LOOK_MS);
   looking.unref();
 
@@ -114,16 +135,18 @@ export function createRedisKv({ url, meanwhile, onChange }: RedisKvOptions): Kv 
       }
     },
     async publish(channel, message) {
-      if (up === false) return meanwhile.publish(`sluice:${channel}`, message);
-      await ask(() => client.publish(`sluice:${channel}`, message)).catch(() => meanwhile.publish(`sluice:${channel}`, message));
+      if (up === false) return meanwhile.publish(`${prefix}${channel}`, message);
+      await ask(() => client.publish(`${prefix}${channel}`, message)).catch(() =>
+        meanwhile.publish(`${prefix}${channel}`, message),
+      );
     },
     async subscribe(channel, listener) {
-      const name = `sluice:${channel}`;
+      const name = `${prefix}${channel}`;
       const set_of = listeners.get(name) ?? new Set();
       set_of.add(listener);
       listeners.set(name, set_of);
       const endMeanwhile = await meanwhile.subscribe(name, listener);
-      if (subscriber.status === 'ready') await subscriber.subscribe(name).catch(() => subscriber.disconnect(true));
+      await listen().catch((error: unknown) => set(false, reasonOf(error)));
       return () => {
         endMeanwhile();
         set_of.delete(listener);
@@ -140,3 +163,6 @@ export function createRedisKv({ url, meanwhile, onChange }: RedisKvOptions): Kv 
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Redis has answered, with an error: out of memory, read-only, no permission. */
+const isRefusal = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError';

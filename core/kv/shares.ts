@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { digestOf, namespaceOf } from './namespace.ts';
 
 /** Limits that several programs keep together, in Redis. Every part that one of them holds ends by itself. */
 export interface Shares {
@@ -114,12 +114,12 @@ const ANSWER_MS = 2_000;
 const RETRY_MS = 1_000;
 
 /**
- * @param space names the installation: its limits are not those of another one in the same Redis.
+ * @param space the same for every program of the installation: see `namespaceOf`.
  * @param onChange is told when Redis is lost, with the reason, and when it is back.
  */
 export function openShares(url: string, space: string, onChange: (up: boolean, reason: string) => void): Shares {
   const client = new Redis(url, {
-    keyPrefix: `sluice:shares:${digest(space)}:`,
+    keyPrefix: `${namespaceOf(space)}shares:`,
     enableAutoPipelining: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -139,27 +139,31 @@ export function openShares(url: string, space: string, onChange: (up: boolean, r
     try {
       return await work;
     } catch (error) {
-      set(false, error instanceof Error ? error.message : String(error));
+      set(false, reasonOf(error));
       throw error;
     }
   };
-  client.on('ready', () => set(true, 'connected'));
+  // What is asked of it later: a Redis that is out of memory, read-only or short of permissions answers a PING.
+  const look = () => {
+    if (client.status !== 'ready') return;
+    client.sluicePermits('probe', 1, Number.MAX_SAFE_INTEGER, RETRY_MS).then(
+      () => set(true, 'it answers'),
+      (error: unknown) => set(false, reasonOf(error)),
+    );
+  };
+  client.on('ready', look);
   client.on('error', (error: Error) => set(false, error.message));
   client.on('close', () => set(false, 'the connection was lost'));
   // A connection that hangs is no lost one: what was given up is tried again.
   const probe = setInterval(() => {
-    if (up !== false || client.status !== 'ready') return;
-    client.ping().then(
-      () => set(true, 'answers again'),
-      () => undefined,
-    );
+    if (up === false) look();
   }, RETRY_MS);
   probe.unref();
 
   return {
     up: () => up === true,
     async permits(key, wanted, limit, window_ms) {
-      const [granted, resets_in_ms] = await watched(client.sluicePermits(`rate:${digest(key)}`, wanted, limit, window_ms));
+      const [granted, resets_in_ms] = await watched(client.sluicePermits(`rate:${digestOf(key)}`, wanted, limit, window_ms));
       return { granted, resets_in_ms };
     },
     async places({ key, owner, limit, held, needed, ttl_ms }) {
@@ -179,5 +183,4 @@ export function openShares(url: string, space: string, onChange: (up: boolean, r
   };
 }
 
-/** Callers are known by credentials and addresses, which are not written down elsewhere. */
-const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -9,8 +9,6 @@ import { openSession, revokeSessions } from './sessions.ts';
 
 export type AdminRow = Schema['admins']['$inferSelect'];
 
-const WINDOW_MS = 15 * 60_000;
-
 /** Where the TOTP secret of an account belongs: the associated data of its ciphertext. */
 export const totpPlace = (admin_id: string): string => `admin/${admin_id}/totp_secret`;
 
@@ -28,38 +26,6 @@ export async function adminByName({ app }: Context, username: string): Promise<A
   const { admins } = app.store.tables;
   const rows = await app.store.db.select().from(admins).where(eq(admins.username, username));
   return rows[0] ?? null;
-}
-
-export interface Attempt {
-  /** Takes the attempt back: it was no failure. */
-  forgive(): Promise<void>;
-}
-
-/**
- * Failures within 15 minutes, of passwords and second factors together: 5 of an account from one address, 20 of one address,
- * 50 of an account. Counted before anything is looked at, so parallel guesses count too.
- */
-export async function countAttempt({ app, ip }: Context, username: string): Promise<Attempt> {
-  const account = new Bun.CryptoHasher('sha256').update(username.toLowerCase()).digest('hex').slice(0, 32);
-  const limits: [string, number][] = [
-    [`login:pair:${account}:${ip ?? ''}`, 5],
-    [`login:address:${ip ?? ''}`, 20],
-    [`login:account:${account}`, 50],
-  ];
-  for (const [index, [key, most]] of limits.entries()) {
-    const { count, resets_in_ms } = await app.kv.increment(key, WINDOW_MS);
-    if (count <= most) continue;
-    for (const [earlier] of limits.slice(0, index + 1)) await app.kv.increment(earlier, WINDOW_MS, -1);
-    const retry_after = Math.ceil(resets_in_ms / 1_000);
-    throw new AppError('rate_limited', `Too many failed attempts. Wait ${Math.ceil(retry_after / 60)} minutes, then try again.`, {
-      retry_after,
-    });
-  }
-  return {
-    async forgive() {
-      for (const [key] of limits) await app.kv.increment(key, WINDOW_MS, -1);
-    },
-  };
 }
 
 /** Refuses at `field` when the password is not that of the account. */

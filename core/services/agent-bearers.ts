@@ -4,6 +4,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { digestOf } from './agent-random.ts';
 import { readSettings } from './config.ts';
+import { noteUse } from './sessions.ts';
 
 /** Whoever came with a bearer token. */
 export interface Bearer {
@@ -36,7 +37,7 @@ async function ofToken(app: App, token: string, ip: string | null): Promise<Bear
     .where(eq(table.digest, digestOf(token)));
   if (row === undefined || row.revoked || Date.parse(row.expires_at) <= now.getTime()) throw refused();
   if (isStale(row.last_used_at, now) || row.last_ip !== ip) {
-    await app.store.write(async (tx) => {
+    await noteUse(app, async (tx) => {
       await tx.update(table).set({ last_used_at: now.toISOString(), last_ip: ip }).where(eq(table.id, row.id));
     });
   }
@@ -61,7 +62,7 @@ async function ofClient(app: App, token: string, ip: string | null): Promise<Bea
   if (ended || !isFamilyLive(family, client, now)) throw refused();
   if (isStale(family.last_used_at, now) || isStale(client.last_used_at, now) || client.last_ip !== ip) {
     const last_used_at = now.toISOString();
-    await app.store.write(async (tx) => {
+    await noteUse(app, async (tx) => {
       await tx.update(families).set({ last_used_at }).where(eq(families.id, family.id));
       await tx.update(clients).set({ last_used_at, last_ip: ip }).where(eq(clients.id, client.id));
     });

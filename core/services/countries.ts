@@ -66,7 +66,7 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
       const signal = AbortSignal.any([ends.signal, AbortSignal.timeout(DOWNLOAD_MS)]);
       const file = await downloadCountries(key, (url, stop) => guardedFetch(url, { signal: stop }, policy), signal, maxmind_url);
       const look = await toLook(file);
-      await mkdir(join(env.SVC_DATA_DIR, 'geoip'), { recursive: true });
+      await mkdir(join(env.SVC_DATA_DIR, 'geoip'), { recursive: true, mode: 0o700 });
       await writeFile(`${own_file}.part`, file, { mode: 0o600 });
       await rename(`${own_file}.part`, own_file);
       opening = Promise.resolve(look);

@@ -27,7 +27,7 @@ export const SHOP_FILE = 'demo.sqlite';
 export function createShop(folder: string): void {
   const file = join(folder, SHOP_FILE);
   if (existsSync(file)) return;
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const draft = `${file}.draft`;
   rmSync(draft, { force: true });
   const db = new Database(draft);

@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { reasonOf } from '#core/log.ts';
 import type { Db } from '#core/db/open.ts';
 import type { Schema } from '#core/db/schema.ts';
 import type { Actor, Context } from '#core/run.ts';
@@ -44,11 +45,18 @@ export async function authenticate(app: App, token: string): Promise<Actor | nul
   const found = rows[0];
   if (found === undefined || !isLive(found.session, now)) return null;
   if (now.getTime() - Date.parse(found.session.last_seen_at) > SEEN_EVERY_MS) {
-    await app.store.write(async (tx) => {
+    await noteUse(app, async (tx) => {
       await tx.update(sessions).set({ last_seen_at: now.toISOString() }).where(eq(sessions.id, claims.sid));
     });
   }
   return { type: 'admin', id: claims.sub, name: found.username, scopes: ['read', 'write', 'deploy'], session_id: claims.sid };
+}
+
+/** Stores that a credential was used. A disk that is full keeps nobody out who is let in. */
+export async function noteUse(app: App, work: (tx: Db) => Promise<void>): Promise<void> {
+  await app.store.write(work).catch((error: unknown) => {
+    app.log.warning('the use of a credential was not stored', { reason: reasonOf(error) });
+  });
 }
 
 /** Whether the session that somebody came with still holds; asking is no use of it. */

@@ -5,7 +5,8 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/security/totp.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
-import { type AdminRow, changeAccount, countAttempt, currentAdmin, requirePassword, totpPlace } from './account.ts';
+import { type AdminRow, changeAccount, currentAdmin, requirePassword, totpPlace } from './account.ts';
+import { countAttempt } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
 /** Contract section 2: a sign-in waits 300 s for its second factor and ends with a success or the fifth failure. */
@@ -39,10 +40,11 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
       recovery_codes_remaining: admin.totp_enabled ? await remaining(context, admin) : 0,
     };
   },
-  'two_factor.setup': async (context) => {
+  'two_factor.setup': async (context, { password }) => {
     const { app } = context;
     const { admins } = app.store.tables;
-    const admin = await currentAdmin(context);
+    const { admin, attempt } = await confirmed(context, password);
+    await attempt.forgive();
     const secret = newTotpSecret();
     const totp_secret = { $sealed: app.keyring.seal(secret, totpPlace(admin.id)) };
     const recovery_codes = await app.store.write(async (tx) => {
@@ -70,7 +72,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     return { totp_enabled: true };
   },
   'two_factor.disable': async (context, { password, code, is_recovery }) => {
-    const { admin, attempt } = await confirmed(context, password);
+    const { admin, attempt } = await confirmedFactor(context, password);
     await changeAccount(context, admin, async (tx) => {
       if (!(await spendCode(context, tx, admin, code, is_recovery))) throw wrongCode();
       return removeFactor(context, tx, admin);
@@ -79,7 +81,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     return { totp_enabled: false };
   },
   'two_factor.regenerate_recovery': async (context, { password, code }) => {
-    const { admin, attempt } = await confirmed(context, password);
+    const { admin, attempt } = await confirmedFactor(context, password);
     let recovery_codes: string[] = [];
     await changeAccount(context, admin, async (tx) => {
       if (!(await spendStep(context, tx, admin, code))) throw wrongCode();
@@ -157,11 +159,17 @@ async function countPending({ app }: Context, id: string): Promise<void> {
   if (counted.length === 0) throw pendingOver();
 }
 
-/** The account with its second factor on, after its password; a wrong code that follows counts as a failure. */
+/** The account, after its password: a session alone changes nothing about signing in. */
 async function confirmed(context: Context, password: string) {
   const admin = await currentAdmin(context);
   const attempt = await countAttempt(context, admin.username);
   await requirePassword(admin, password, 'password');
+  return { admin, attempt };
+}
+
+/** The same with the second factor on; a wrong code that follows counts as a failure. */
+async function confirmedFactor(context: Context, password: string) {
+  const { admin, attempt } = await confirmed(context, password);
   if (admin.totp_enabled) return { admin, attempt };
   await attempt.forgive();
   throw new AppError('conflict', 'The second factor is off. Set it up first.');

@@ -141,7 +141,7 @@ async function isForbidden(
   resolve: Resolve,
 ): Promise<boolean> {
   const reached = new Set(addresses.map(({ address }) => canonicalAddress(address)));
-  for (const entry of policy.forbidden) {
+  for (const entry of [...policy.forbidden, ...((await policy.forbiddenNow?.()) ?? [])]) {
     if (entry.port !== port) continue;
     if (entry.database !== undefined && database !== undefined && entry.database !== database) continue;
     const own = await resolve(entry.host).catch(() => []);

@@ -22,10 +22,19 @@ export interface ConnectionSettings {
 }
 
 /** What the process that dials allows; the same for every source in it. */
+/** Where something of this installation listens; with a database, only that one is ours. */
+export interface OwnAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly database?: string;
+}
+
 export interface DialPolicy {
   readonly allow_private_networks: boolean;
   /** Refused always, whatever is allowed: our own ports, Redis and metadata database. */
-  readonly forbidden: readonly { readonly host: string; readonly port: number; readonly database?: string }[];
+  readonly forbidden: readonly OwnAddress[];
+  /** The same, for addresses that a deploy or a new configuration changes. */
+  readonly forbiddenNow?: () => Promise<readonly OwnAddress[]>;
   /** Folder that holds every file database, absolute. */
   readonly sqlite_dir: string;
   /** Files of our own that no connection may open, absolute: the metadata database and what lies beside it. */

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { networkOf } from '#core/security/network.ts';
 import { createExpiring } from './expiring.ts';
 import type { Refusal } from './scheme.ts';
 
@@ -38,6 +38,7 @@ export const tooMany = (seconds: number): Refusal => ({
   retry_after: seconds,
 });
 
+/** @param now monotonic, in ms: setting the clock does not lengthen a block. */
 export function createAttempts(now: () => number, limit = 60): Attempts {
   const windows = createExpiring<{ count: number; readonly ends: number }>(now, ADDRESSES);
   const lines = new Map<string, Line>();
@@ -81,11 +82,4 @@ export function createAttempts(now: () => number, limit = 60): Attempts {
       if (line.checking === 0) lines.delete(network);
     },
   };
-}
-
-/** One machine of IPv6 has a whole /64 to come from. */
-function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
 }

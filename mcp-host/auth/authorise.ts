@@ -34,6 +34,8 @@ export interface AuthOptions extends AuthSettings {
   readonly names: () => ReadonlySet<string>;
   readonly log: Log;
   readonly now: () => number;
+  /** Monotonic, in ms. */
+  readonly ticks: () => number;
 }
 
 /** Where a request comes from and went to; asked for only when needed. */
@@ -84,7 +86,7 @@ export function createAuth(options: AuthOptions): Auth {
   /** Tokens come from the public URL; without one, from where the client asks. */
   const public_issuer = public_url === null ? null : `${public_url}/mcp`;
   const isIssuer = (url: string) => (public_issuer === null ? addresses.include(url) : url === public_issuer);
-  const attempts = createAttempts(now, options.attempts);
+  const attempts = createAttempts(options.ticks, options.attempts);
   const bearer = createBearer({ file: options.tokens, openSecret, log, now });
   const access_tokens = createAccessTokens({ keys: options.keys, addresses, isIssuer, now });
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {

@@ -1,4 +1,6 @@
-/** Values by key until a moment in ms; of more than `limit`, the one written first goes. */
+import { createRecentMap } from '#core/kv/recent-map.ts';
+
+/** Values by key until a moment in ms. At least `limit` keys are kept; beyond that, those that were not used for longest go. */
 export interface Expiring<V> {
   get(key: string): V | undefined;
   set(key: string, value: V, until: number): void;
@@ -10,7 +12,7 @@ export interface Expiring<V> {
 }
 
 export function createExpiring<V>(now: () => number, limit: number): Expiring<V> {
-  const entries = new Map<string, { readonly value: V; readonly until: number }>();
+  const entries = createRecentMap<{ readonly value: V; readonly until: number }>(limit);
   return {
     get(key) {
       const entry = entries.get(key);
@@ -19,15 +21,10 @@ export function createExpiring<V>(now: () => number, limit: number): Expiring<V>
       entries.delete(key);
       return undefined;
     },
-    set(key, value, until) {
-      entries.delete(key);
-      const oldest = entries.size < limit ? undefined : entries.keys().next().value;
-      if (oldest !== undefined) entries.delete(oldest);
-      entries.set(key, { value, until });
-    },
+    set: (key, value, until) => entries.set(key, { value, until }),
     until: (key) => entries.get(key)?.until ?? 0,
-    delete: (key) => void entries.delete(key),
+    delete: (key) => entries.delete(key),
     clear: () => entries.clear(),
-    size: () => entries.size,
+    size: () => entries.size(),
   };
 }

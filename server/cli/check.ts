@@ -69,15 +69,19 @@ async function writable(folder: string): Promise<boolean> {
 async function checkKv(env: Env): Promise<Finding> {
   const subject = 'key-value store';
   if (env.SVC_KV === 'memory') return ok(subject, 'In the memory of the one server.');
-  const kv = createRedisKv({ url: redisUrl(env), meanwhile: createMemoryKv(() => Date.now()), onChange: () => undefined });
+  const kv = createRedisKv({
+    url: redisUrl(env),
+    space: env.SVC_AGENT_SERVICE_TOKEN,
+    meanwhile: createMemoryKv(),
+    onChange: () => undefined,
+  });
   const late = Bun.sleep(REDIS_MS).then(() => false);
-  const answered = kv.get('check').then(
-    () => true,
-    () => false,
-  );
+  const answered = kv.increment('check', REDIS_MS).then(() => kv.up());
   const answers = await Promise.race([answered, late]);
   await kv.close();
-  return answers ? ok(subject, 'Redis answers.') : fault(subject, 'Redis does not answer, or refuses the password.');
+  return answers
+    ? ok(subject, 'Redis answers.')
+    : fault(subject, 'Redis does not answer, refuses the password, or refuses to run scripts.');
 }
 
 async function checkDatabase(env: Env): Promise<Finding[]> {

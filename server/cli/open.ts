@@ -45,7 +45,7 @@ export async function withApp<T>(terminal: Terminal, work: (app: App) => Promise
   const store = await openDatabase(env, create);
   try {
     // Counters and activity belong to the running servers: a command needs none of them.
-    const kv = createMemoryKv(() => Date.now());
+    const kv = createMemoryKv();
     const app = await createApp({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
     try {
       return await work(app);

@@ -198,7 +198,7 @@ async function signInWithSecondFactor(url: string): Promise<void> {
       },
       { path: `/api/v1/auth/2fa/${path}`, body },
     );
-  const { secret } = await post('setup', {});
+  const { secret } = await post('setup', { password: ACCOUNT.password });
   const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
   // A step is taken once: the one before confirms the setup, so that this one is left for signing in.
   expect(await post('verify-setup', { code: totp.generate({ timestamp: Date.now() - 30_000 }) })).toEqual({ totp_enabled: true });

@@ -169,8 +169,14 @@ browserTest(
     expect((await other.context.request.get(`${ui.programs.url}/api/v1/auth/me`)).status()).toBe(401);
     await close(other);
 
-    await page.getByRole('button', { name: 'Set up' }).click();
+    await page.getByRole('button', { name: 'Set up…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set up the second factor' });
+    await dialog.getByRole('textbox', { name: 'Password' }).fill('not it');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.locator('[aria-invalid=true]').waitFor();
+    await expectAccessible(page, 'password of the second factor');
+    await dialog.getByRole('textbox', { name: 'Password' }).fill(ACCOUNT.password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     const picture = dialog.getByRole('img', { name: 'QR code of the second factor' });
     await until(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0), 20_000);
     await dialog.getByLabel('Code').fill('000000');

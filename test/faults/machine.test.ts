@@ -69,9 +69,20 @@ test.skipIf(disk === undefined)(
       await write.catch((error: Error) => refusals.push(error.message));
     }
     expect(refusals[0]).toMatch(/answered 50[37]: .*(disk|room|space)/i);
+    const login = await fetch(`${programs.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'ada', password: 'correct horse' }),
+    });
+    expect([login.status, await login.text()]).toEqual([
+      503,
+      expect.stringContaining('The disk of the metadata database is full'),
+    ]);
+    await until(async () => (await fetch(`${programs.url}/readyz`)).status === 503, PATIENCE_MS);
     expect(await tools(programs.mcp_url)).toHaveLength(4);
     expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(4);
     rmSync(filler);
+    await until(async () => (await fetch(`${programs.url}/readyz`)).ok, PATIENCE_MS);
     await until(
       async () => (await programs.api('PATCH', `/tools/${item?.id}`, { description: 'There is room again' })) !== undefined,
       PATIENCE_MS,

@@ -26,6 +26,8 @@ let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;
 let host: TestHost;
 let now = 0;
+/** How far the clock was set, beside what has passed. */
+let set_ms = 0;
 const closing: (() => unknown)[] = [];
 const connection = connectionOf({});
 const snapshot = snapshotOf(1, {
@@ -36,9 +38,10 @@ const snapshot = snapshotOf(1, {
 
 beforeEach(async () => {
   now = Date.parse('2026-03-01T12:00:00.000Z');
+  set_ms = 0;
   folder = sqliteFolder();
   control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now });
+  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
   await until(() => host.host.health().control.connected);
   await control.deploy(snapshot);
 });
@@ -163,6 +166,16 @@ test('a flood of wrong tokens is turned away with 429, and those with a valid on
       },
     );
   expect([(await proxied(SERVICE_TOKEN)).status, (await proxied('guessed')).status]).toEqual([401, 429]);
+  now += 60_001;
+  expect(await statusWith('wrong')).toBe(401);
+});
+
+test('a clock that is set back by an hour does not make an hour of the minute', async () => {
+  await tell(await liveToken(TOKEN));
+  await Promise.all(Array.from({ length: 70 }, (_, n) => statusWith(`wrong${n}`)));
+  expect(await statusWith('wrong')).toBe(429);
+  set_ms = -3_600_000;
+  expect(Number((await call('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
   now += 60_001;
   expect(await statusWith('wrong')).toBe(401);
 });

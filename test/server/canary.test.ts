@@ -50,7 +50,7 @@ beforeAll(async () => {
   t = await testApp({ SVC_ENCRYPTION_KEY: encryption, SVC_JWT_SECRET: jwt, SVC_AGENT_SERVICE_TOKEN: service });
   connectHost(t.app);
   keep('setup', await t.request('POST', '/api/v1/auth/setup', { body: { username: 'ada', password: GIVEN.admin } }));
-  const setup = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: {} })).body;
+  const setup = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: { password: GIVEN.admin } })).body;
   made = [String(setup['secret']), ...(setup['recovery_codes'] as string[])];
   const code = new TOTP({ secret: Secret.fromBase32(String(setup['secret'])) }).generate({
     timestamp: t.app.clock().getTime(),

@@ -111,7 +111,7 @@ test('reset-2fa turns the second factor off and ends every session and half-done
   await t.signIn();
   expect(await cli(['reset-2fa'])).toMatchObject({ code: 0, out: expect.stringContaining('off already') });
   expect(await me()).toBe(200);
-  const { secret } = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: {} })).body;
+  const { secret } = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: { password: account.password } })).body;
   const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
   const code = () => totp.generate({ timestamp: t.app.clock().getTime() });
   await t.request('POST', '/api/v1/auth/2fa/verify-setup', { body: { code: code() } });

@@ -94,7 +94,7 @@ async function fill(app: App): Promise<{ id: string; token_id: string }> {
   await createAdmin(context, 'ada', 'correct horse');
   const { id: admin_id } = (await app.store.db.select().from(app.store.tables.admins))[0] as { id: string };
   const mine = { ...call, actor: { type: 'admin', id: admin_id, name: 'ada', scopes: [] } } as const;
-  const { secret } = await run(app, 'two_factor.setup', {}, mine);
+  const { secret } = await run(app, 'two_factor.setup', { password: 'correct horse' }, mine);
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   await run(app, 'two_factor.verify_setup', { code }, mine);
   const { id } = await run(app, 'connections.create', draft, call);

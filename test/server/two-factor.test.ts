@@ -38,7 +38,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address });
 /** Signs in, turns the second factor on and lets a step pass. */
 async function turnOn(app = t): Promise<Setup> {
   await app.signIn();
-  const setup = (await post('2fa/setup', {}, {}, app)).body as unknown as Setup;
+  const setup = (await post('2fa/setup', { password }, {}, app)).body as unknown as Setup;
   const confirmed = await post('2fa/verify-setup', { code: codeOf(setup.secret, app) }, {}, app);
   expect(confirmed.body).toEqual({ totp_enabled: true });
   app.advance(60_000);
@@ -65,7 +65,7 @@ test('the codes are those of RFC 6238', () => {
 test('before it is confirmed a setup changes nothing; a wrong code is 400', async () => {
   await t.signIn();
   expect((await post('2fa/verify-setup', { code: '123456' })).status).toBe(409);
-  const { body } = await post('2fa/setup');
+  const { body } = await post('2fa/setup', { password });
   const setup = body as unknown as Setup;
   expect(setup.secret).toMatch(/^[A-Z2-7]{32}$/);
   expect(setup.otpauth_uri).toContain(`otpauth://totp/Sluice:ada?issuer=Sluice&secret=${setup.secret}`);
@@ -78,13 +78,24 @@ test('before it is confirmed a setup changes nothing; a wrong code is 400', asyn
   expect(await history()).toHaveLength(1);
 });
 
+test('a session alone sets nothing up: the password is asked, and a wrong one counts as a failed sign-in', async () => {
+  await t.signIn();
+  expect((await post('2fa/setup')).status).toBe(422);
+  const refused = await post('2fa/setup', { password: 'wrong' });
+  expect([refused.status, isErrorBody(refused.body)]).toEqual([403, true]);
+  expect((await t.app.store.db.select().from(t.app.store.tables.admins))[0]?.totp_secret).toBeNull();
+  for (let n = 0; n < 4; n++) expect((await post('2fa/setup', { password: 'wrong' })).status).toBe(403);
+  expect((await post('2fa/setup', { password })).status).toBe(429);
+  expect((await post('login', account, { anonymous: true })).status).toBe(429);
+});
+
 test('the second setup replaces the first; when it is on, another one is refused', async () => {
   await t.signIn();
-  const first = (await post('2fa/setup')).body as unknown as Setup;
-  const second = (await post('2fa/setup')).body as unknown as Setup;
+  const first = (await post('2fa/setup', { password })).body as unknown as Setup;
+  const second = (await post('2fa/setup', { password })).body as unknown as Setup;
   expect((await post('2fa/verify-setup', { code: codeOf(first.secret) })).status).toBe(400);
   expect((await post('2fa/verify-setup', { code: codeOf(second.secret) })).status).toBe(200);
-  expect((await post('2fa/setup')).status).toBe(409);
+  expect((await post('2fa/setup', { password })).status).toBe(409);
   expect((await post('2fa/verify-setup', { code: codeOf(second.secret, t, 30) })).status).toBe(409);
   expect(await status()).toEqual({ totp_enabled: true, recovery_codes_remaining: 10 });
   expect((await t.request('GET', '/api/v1/auth/me')).body).toMatchObject({ totp_enabled: true });
@@ -264,7 +275,7 @@ test('on, new recovery codes and off each end every other session and renew this
     const second = await post('login/verify-2fa', { pending_token, code: codeOf(secret) }, { anonymous: true });
     return second.headers.get('set-cookie')?.split(';')[0] ?? '';
   };
-  const { secret } = (await post('2fa/setup')).body as unknown as Setup;
+  const { secret } = (await post('2fa/setup', { password })).body as unknown as Setup;
   const changes: [string, object, boolean][] = [
     ['2fa/verify-setup', {}, false],
     ['2fa/regenerate-recovery', { password }, true],

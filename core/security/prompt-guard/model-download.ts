@@ -40,7 +40,7 @@ export async function downloadModel(dir: string, name: ModelFile, source: ModelS
       'The prompt guard model needs its SHA-256 as 64 hexadecimal digits; nothing is downloaded without it.',
     );
   }
-  await mkdir(dir, { recursive: true });
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const partial = join(dir, `.${name}.${randomBytes(6).toString('hex')}.part`);
   try {
     const digest = await save(await request(source.url, fetch, timeout_ms), partial, max_bytes);

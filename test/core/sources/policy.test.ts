@@ -24,3 +24,26 @@ test('our own metadata database is no target, with a URL that names it or not', 
   expect(of('postgres://sluice@db/')).toContainEqual({ host: 'db', port: 5432, database: 'sluice' });
   expect(of('postgres://db')).toContainEqual({ host: 'db', port: 5432 });
 });
+
+test('what our programs listen on is no target, on this machine and where they find each other', () => {
+  const targets = forbidden({
+    SVC_PORT: '3000',
+    SVC_SSL_PORT: '443',
+    SVC_FASTMCP_HOST: 'mcp',
+    SVC_FASTMCP_PORT: '8080',
+    SVC_SERVER_URL: 'http://server:3000',
+    SVC_AGENT_MCP_URL: 'https://agent',
+  });
+  for (const [host, port] of [
+    ['localhost', 3000],
+    ['localhost', 443],
+    ['localhost', 80],
+    ['localhost', 8080],
+    ['mcp', 8080],
+    ['server', 3000],
+    ['agent', 443],
+  ] as const) {
+    expect(targets).toContainEqual({ host, port });
+  }
+  expect(forbidden({ SVC_PORT: '0', SVC_SSL_PORT: '0' }).filter(({ port }) => port === 0 || port === 80)).toEqual([]);
+});

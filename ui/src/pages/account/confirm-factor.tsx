@@ -1,4 +1,5 @@
 import { createEffect, createSignal, on, Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Checkbox } from '#ui/src/components/choice.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
@@ -11,26 +12,34 @@ import { sentenceFor } from '#ui/src/kernel/account-device.ts';
 import { WORDS } from './words.ts';
 
 const KINDS = {
+  setup: { title: WORDS.setup_title, text: WORDS.begin_text, action: WORDS.begin_action },
   disable: { title: WORDS.disable_title, text: WORDS.disable_text, action: WORDS.disable_action },
   regenerate: { title: WORDS.regenerate_title, text: WORDS.regenerate_text, action: WORDS.regenerate_action },
 } as const;
-type Kind = keyof typeof KINDS;
+export type FactorChange = keyof typeof KINDS;
 
-/** Password and code before the second factor is changed; new recovery codes are handed on. */
+/** What a change gives back: new recovery codes, with the secret when the factor is being set up. */
+export interface FactorResult {
+  readonly setup?: Output<'two_factor.setup'>;
+  readonly codes?: readonly string[];
+}
+
+/** Asks for the password, and the code when there is one yet, before the second factor is changed. */
 export function ConfirmFactor(props: {
-  kind: Kind | undefined;
+  kind: FactorChange | undefined;
   onClose: () => void;
-  onDone: (codes: readonly string[] | undefined) => void;
+  onDone: (result: FactorResult) => void;
 }) {
   const { call } = useKernel();
   const [password, setPassword] = createSignal('');
   const [code, setCode] = createSignal('');
   const [recovery, setRecovery] = createSignal(false);
-  const change = createMutation(async (kind: Kind): Promise<{ codes: readonly string[] | undefined }> => {
+  const change = createMutation(async (kind: FactorChange): Promise<FactorResult> => {
+    if (kind === 'setup') return { setup: await call('two_factor.setup', { password: password() }) };
     const proof = { password: password(), code: code().trim() };
     if (kind === 'regenerate') return { codes: (await call('two_factor.regenerate_recovery', proof)).recovery_codes };
     await call('two_factor.disable', { ...proof, is_recovery: recovery() });
-    return { codes: undefined };
+    return {};
   });
   createEffect(
     on(
@@ -47,7 +56,7 @@ export function ConfirmFactor(props: {
     event.preventDefault();
     if (props.kind === undefined) return;
     const answer = await change.run(props.kind);
-    if (answer !== undefined) props.onDone(answer.codes);
+    if (answer !== undefined) props.onDone(answer);
   };
 
   return (
@@ -74,14 +83,16 @@ export function ConfirmFactor(props: {
           onInput={setPassword}
           error={sentenceFor(change.problem(), 'password')}
         />
-        <TextField
-          label={WORDS.code}
-          mono
-          autocomplete="one-time-code"
-          value={code()}
-          onInput={setCode}
-          error={sentenceFor(change.problem(), 'code')}
-        />
+        <Show when={props.kind !== 'setup'}>
+          <TextField
+            label={WORDS.code}
+            mono
+            autocomplete="one-time-code"
+            value={code()}
+            onInput={setCode}
+            error={sentenceFor(change.problem(), 'code')}
+          />
+        </Show>
         <Show when={props.kind === 'disable'}>
           <Checkbox label={WORDS.use_recovery} checked={recovery()} onChange={setRecovery} />
         </Show>
@@ -90,7 +101,7 @@ export function ConfirmFactor(props: {
             type="submit"
             kind={props.kind === 'disable' ? 'danger' : 'primary'}
             busy={change.busy()}
-            blocked={password() === '' || code().trim() === ''}
+            blocked={password() === '' || (props.kind !== 'setup' && code().trim() === '')}
           >
             {KINDS[props.kind ?? 'disable'].action}
           </Button>

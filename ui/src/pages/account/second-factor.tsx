@@ -13,7 +13,7 @@ import { inFours, sentenceFor, svgAddress } from '#ui/src/kernel/account-device.
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
-import { ConfirmFactor } from './confirm-factor.tsx';
+import { ConfirmFactor, type FactorChange } from './confirm-factor.tsx';
 import { CodesDialog } from './recovery-codes.tsx';
 import { WORDS } from './words.ts';
 
@@ -25,15 +25,13 @@ export function SecondFactor() {
   const status = useQuery((signal) => call('two_factor.status', {}, signal));
   const [setup, setSetup] = createSignal<Output<'two_factor.setup'>>();
   const [codes, setCodes] = createSignal<readonly string[]>();
-  const [asking, setAsking] = createSignal<'disable' | 'regenerate'>();
-  const begin = createMutation(() => call('two_factor.setup', {}));
+  const [asking, setAsking] = createSignal<FactorChange>();
 
   return (
     <Section title={WORDS.factor} lead={WORDS.factor_lead}>
       <Show when={status.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
       </Show>
-      <Show when={begin.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Show when={status.data()} fallback={<Skeleton width="half" />}>
         {(now) => (
           <>
@@ -50,7 +48,7 @@ export function SecondFactor() {
               <Show
                 when={now().totp_enabled}
                 fallback={
-                  <Button icon="shield" busy={begin.busy()} onPress={() => void begin.run(undefined).then(setSetup)}>
+                  <Button icon="shield" onPress={() => setAsking('setup')}>
                     {WORDS.set_up}
                   </Button>
                 }
@@ -83,9 +81,11 @@ export function SecondFactor() {
         kind={asking()}
         onClose={() => setAsking(undefined)}
         onDone={(made) => {
+          const change = asking();
           setAsking(undefined);
-          if (made === undefined) toasts.show(WORDS.turned_off, 'good');
-          else setCodes(made);
+          setSetup(made.setup);
+          setCodes(made.codes);
+          if (change === 'disable') toasts.show(WORDS.turned_off, 'good');
           void status.reload();
         }}
       />
