@@ -1,0 +1,74 @@
+/** Which fixed texts run nothing but a database's own code, as long as nobody changes what it holds. */
+export interface Trust {
+  /** Null: not known, or known for too long; `look` first. */
+  ofText(text: string): boolean | null;
+  /** Looks again, unless it was looked at a moment ago. Nobody waits for it. */
+  refresh(): void;
+  /** Looks again; whoever asks meanwhile gets the same answer. Resolves to what went wrong, then no text is trusted. */
+  look(): Promise<unknown>;
+}
+
+export interface TrustOptions<Strangers> {
+  /** Asks the database what can run code of somebody else's. */
+  readonly ask: () => Promise<string>;
+  readonly parse: (answer: string) => Strangers;
+  readonly isNamed: (text: string, strangers: Strangers) => boolean;
+  /** Something changed, so sessions may have met what was not known of. */
+  readonly onChange: () => void;
+}
+
+/** Milliseconds after which it is looked at again beside the calls, and after which a call waits for that. */
+const DUE_MS = 2_000;
+const OLD_MS = 10_000;
+/** Looking takes at most one part in so many of the time. */
+const SHARE = 50;
+const TEXTS = 10_000;
+
+export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustOptions<Strangers>): Trust {
+  let answer: string | null = null;
+  let strangers: Strangers | null = null;
+  let since = Number.NEGATIVE_INFINITY;
+  let due = Number.NEGATIVE_INFINITY;
+  let looking: Promise<unknown> | null = null;
+  const verdicts = new Map<string, boolean>();
+
+  async function lookNow(): Promise<unknown> {
+    const began = performance.now();
+    let next: string | null = null;
+    let fault: unknown = null;
+    try {
+      next = await ask();
+    } catch (error) {
+      fault = error;
+    }
+    const took = performance.now() - began;
+    due = performance.now() + Math.min(Math.max(DUE_MS, took * SHARE), OLD_MS / 2);
+    // What was known holds on for its time.
+    if (next === null && began - since <= OLD_MS) return fault;
+    since = began;
+    if (next === answer) return fault;
+    if (answer !== null) onChange();
+    answer = next;
+    strangers = next === null ? null : parse(next);
+    verdicts.clear();
+    return fault;
+  }
+
+  const look = (): Promise<unknown> => (looking ??= lookNow().finally(() => (looking = null)));
+
+  return {
+    ofText(text) {
+      if (performance.now() - since > OLD_MS) return null;
+      let verdict = verdicts.get(text);
+      if (verdict === undefined) {
+        verdict = strangers !== null && !isNamed(text, strangers);
+        if (verdicts.size < TEXTS) verdicts.set(text, verdict);
+      }
+      return verdict;
+    },
+    refresh() {
+      if (looking === null && performance.now() > due) void look();
+    },
+    look,
+  };
+}
