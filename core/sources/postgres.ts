@@ -133,19 +133,11 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   async function isTrusted(text: string): Promise<boolean> {
     // What PostgreSQL's relatives run is not told by their catalogue.
     if (seen.plain || settings.db_type !== 'postgresql') return false;
-    trust.refresh();
-    const known = trust.ofText(text);
-    if (known !== null) return known;
-    const fault = await trust.look();
-    if (fault instanceof AppError && fault.code !== 'internal' && fault.code !== 'timeout' && fault.code !== 'sql_error')
-      throw fault;
-    return !seen.plain && trust.ofText(text) === true;
+    return trust.known(text) ?? ((await trust.check(text)) && !seen.plain);
   }
 
   function seatFor(statement: BoundStatement, places: number): Seat | null {
-    if (seen.plain || trust.ofText(statement.text) !== true) return null;
-    trust.refresh();
-    return quick.seat(statement, places);
+    return !seen.plain && trust.known(statement.text) === true ? quick.seat(statement, places) : null;
   }
 
   /** Looks up types that are not built in, once each. */

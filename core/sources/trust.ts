@@ -1,11 +1,11 @@
+import { AppError } from '#core/errors.ts';
+
 /** Which fixed texts run nothing but a database's own code, as long as nobody changes what it holds. */
 export interface Trust {
-  /** Null: not known, or known for too long; `look` first. */
-  ofText(text: string): boolean | null;
-  /** Looks again, unless it was looked at a moment ago. Nobody waits for it. */
-  refresh(): void;
-  /** Looks again; whoever asks meanwhile gets the same answer. Resolves to what went wrong, then no text is trusted. */
-  look(): Promise<unknown>;
+  /** Null: the text is new, or what is known is too old; `check` it. Now and then it is looked at again beside the calls. */
+  known(text: string): boolean | null;
+  /** Looks first. Rejects when the database cannot be reached; whatever else goes wrong makes the text no trusted one. */
+  check(text: string): Promise<boolean>;
 }
 
 export interface TrustOptions<Strangers> {
@@ -22,6 +22,7 @@ const DUE_MS = 2_000;
 const OLD_MS = 10_000;
 /** Looking takes at most one part in so many of the time. */
 const SHARE = 50;
+/** Texts beyond so many are not looked at, and not trusted. */
 const TEXTS = 10_000;
 
 export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustOptions<Strangers>): Trust {
@@ -56,19 +57,27 @@ export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustO
 
   const look = (): Promise<unknown> => (looking ??= lookNow().finally(() => (looking = null)));
 
+  function judge(text: string): boolean {
+    const verdict = strangers !== null && !isNamed(text, strangers);
+    verdicts.set(text, verdict);
+    return verdict;
+  }
+
   return {
-    ofText(text) {
-      if (performance.now() - since > OLD_MS) return null;
-      let verdict = verdicts.get(text);
-      if (verdict === undefined) {
-        verdict = strangers !== null && !isNamed(text, strangers);
-        if (verdicts.size < TEXTS) verdicts.set(text, verdict);
-      }
-      return verdict;
+    known(text) {
+      const now = performance.now();
+      if (looking === null && now > due) void look();
+      if (now - since > OLD_MS) return null;
+      return verdicts.get(text) ?? (verdicts.size < TEXTS ? null : false);
     },
-    refresh() {
-      if (looking === null && performance.now() > due) void look();
+    async check(text) {
+      const fault = await look();
+      if (isUnreachable(fault)) throw fault;
+      return judge(text);
     },
-    look,
   };
 }
+
+/** The call itself would meet the same, after as long a wait. */
+const isUnreachable = (fault: unknown): fault is AppError =>
+  fault instanceof AppError && (fault.code === 'database_unreachable' || fault.code === 'private_network_blocked');

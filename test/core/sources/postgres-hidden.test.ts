@@ -174,6 +174,8 @@ const WAYS: readonly Way[] = [
       'create schema ahead',
       'create view ahead.plain as select id from public.victims where public.evil()',
       'create table public.plain as select 1 as id',
+      'grant usage on schema ahead to $role',
+      'grant select on ahead.plain to $role',
       'alter role $role set search_path = ahead, public',
     ],
     text: 'select id from plain',
