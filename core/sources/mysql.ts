@@ -5,7 +5,7 @@ import { COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } 
 import { createMysqlDialer } from '#core/sources/mysql-dial.ts';
 import { isReadOnlyRefusal } from '#core/sources/mysql-errors.ts';
 import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from '#core/sources/mysql-session.ts';
-import { MYSQL_STRANGERS, type MysqlStrangers, namesMysqlStranger } from '#core/sources/mysql-strangers.ts';
+import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from '#core/sources/mysql-untrusted.ts';
 import { toMysqlValue } from '#core/sources/mysql-values.ts';
 import { containsPattern, textOf } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
@@ -59,10 +59,10 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       return session;
     },
   });
-  const trust = createTrust<MysqlStrangers>({
-    ask: askStrangers,
-    parse: (answer) => JSON.parse(answer) as MysqlStrangers,
-    isNamed: (text, strangers) => namesMysqlStranger(text, strangers, settings.database),
+  const trust = createTrust<MysqlUntrusted>({
+    ask: askUntrusted,
+    parse: (answer) => JSON.parse(answer) as MysqlUntrusted,
+    isNamed: (text, untrusted) => namesMysqlUntrusted(text, untrusted, settings.database),
     onChange() {
       for (const session of fixed) session.retire();
       fixed.clear();
@@ -99,8 +99,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     },
   };
 
-  async function askStrangers(): Promise<string> {
-    const request = { text: MYSQL_STRANGERS, values: [], ...OWN, max_rows: 1_000_000 };
+  async function askUntrusted(): Promise<string> {
+    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, max_rows: 1_000_000 };
     const deadline = openDeadline(OWN.timeout_ms);
     const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
     const { rows, truncated } = await work.finally(() => deadline.clear());

@@ -129,9 +129,9 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
     send: (kept, statement, sent) =>
       line.put({ bytes: bindAndExecute(kept.name, valuesOf(statement, kept)), exchange: sent, kind: 'call' }),
     forget: (statement) => void statements.delete(keyOf(statement)),
-    is_first: line.is_first,
-    displace: line.displace,
-    is_stalled: line.is_stalled,
+    is_first: (exchange) => line.is_first(exchange),
+    displace: () => line.displace(),
+    is_stalled: () => line.is_stalled(),
     setTimeout(timeout_ms) {
       line.prefix(simpleQuery(`set statement_timeout = ${timeout_ms}`));
     },
@@ -140,9 +140,9 @@ export function openLane(socket: Socket, exceeded: () => void): Lane & { take(ch
       await line.exchange(simpleQuery(text), 'alone', { rows });
       return rows.cell();
     },
-    is_clean: line.is_clean,
+    is_clean: () => line.is_clean(),
     kept: () => kept_texts,
-    take: line.take,
+    take: (chunk) => line.take(chunk),
   };
 }
 

@@ -26,7 +26,7 @@ import {
 import { createQuick } from './postgres-quick.ts';
 import { askLane, type Call, describeStatements, runStatement } from './postgres-run.ts';
 import { openPostgresSession, type PostgresSession } from './postgres-session.ts';
-import { namesStranger, type Strangers, STRANGERS_SQL } from './postgres-strangers.ts';
+import { namesUntrusted, type Untrusted, UNTRUSTED_SQL } from './postgres-untrusted.ts';
 import { textOf } from './rows.ts';
 import { createSessionPool } from './session-pool.ts';
 import type {
@@ -62,10 +62,10 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   const quick = createQuick({ database: settings.database, memory, pool, timeouts });
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<PostgresSession>();
-  const trust = createTrust<Strangers>({
-    ask: () => using('fixed', { timeout_ms: OWN_TIMEOUT }, (session, call) => askLane(session, STRANGERS_SQL, call)),
-    parse: (answer) => JSON.parse(answer) as Strangers,
-    isNamed: namesStranger,
+  const trust = createTrust<Untrusted>({
+    ask: () => using('fixed', { timeout_ms: OWN_TIMEOUT }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
+    parse: (answer) => JSON.parse(answer) as Untrusted,
+    isNamed: namesUntrusted,
     onChange() {
       for (const session of fixed) session.retire();
       fixed.clear();

@@ -8,11 +8,11 @@ export interface Trust {
   check(text: string): Promise<boolean>;
 }
 
-export interface TrustOptions<Strangers> {
+export interface TrustOptions<Untrusted> {
   /** Asks the database what can run code of somebody else's. */
   readonly ask: () => Promise<string>;
-  readonly parse: (answer: string) => Strangers;
-  readonly isNamed: (text: string, strangers: Strangers) => boolean;
+  readonly parse: (answer: string) => Untrusted;
+  readonly isNamed: (text: string, untrusted: Untrusted) => boolean;
   /** Something changed, so sessions may have met what was not known of. */
   readonly onChange: () => void;
 }
@@ -25,9 +25,9 @@ const SHARE = 50;
 /** Texts beyond so many are not looked at, and not trusted. */
 const TEXTS = 10_000;
 
-export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustOptions<Strangers>): Trust {
+export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustOptions<Untrusted>): Trust {
   let answer: string | null = null;
-  let strangers: Strangers | null = null;
+  let untrusted: Untrusted | null = null;
   let since = Number.NEGATIVE_INFINITY;
   let due = Number.NEGATIVE_INFINITY;
   let looking: Promise<unknown> | null = null;
@@ -50,7 +50,7 @@ export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustO
     if (next === answer) return fault;
     if (answer !== null) onChange();
     answer = next;
-    strangers = next === null ? null : parse(next);
+    untrusted = next === null ? null : parse(next);
     verdicts.clear();
     return fault;
   }
@@ -58,7 +58,7 @@ export function createTrust<Strangers>({ ask, parse, isNamed, onChange }: TrustO
   const look = (): Promise<unknown> => (looking ??= lookNow().finally(() => (looking = null)));
 
   function judge(text: string): boolean {
-    const verdict = strangers !== null && !isNamed(text, strangers);
+    const verdict = untrusted !== null && !isNamed(text, untrusted);
     verdicts.set(text, verdict);
     return verdict;
   }

@@ -129,7 +129,7 @@ describe.skipIf(!reachable.mysql)('code behind the names in a statement, on Mari
           }
         }
         await source.close();
-      }, 20_000);
+      }, 60_000);
     }
 
     test(`${name}: nothing is left for the next caller of a writing session`, async () => {
@@ -141,7 +141,7 @@ describe.skipIf(!reachable.mysql)('code behind the names in a statement, on Mari
         expect([act, await seen(WRITE)]).toEqual([act, state]);
       }
       await source.close();
-    }, 20_000);
+    }, 60_000);
   }
 
   test('a table that becomes a view after its statement was found harmless writes nothing, and its session ends', async () => {
@@ -156,7 +156,7 @@ describe.skipIf(!reachable.mysql)('code behind the names in a statement, on Mari
       expect([act, await outside()]).toEqual([act, before]);
     }
     await until(async () => Bun.deepEquals(await seen(FIXED), state));
-  });
+  }, 60_000);
 
   test('a generated column cannot hold a function that somebody made', async () => {
     const text = 'CREATE TABLE generated (id INT, e INT AS (lifts()) VIRTUAL)';
