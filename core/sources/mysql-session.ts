@@ -42,6 +42,8 @@ export interface MysqlSession extends PooledSession {
   command(text: string): Promise<void>;
   /** Forgets everything that statements left in the session: variables, locks, temporary tables, prepared statements. */
   reset(): Promise<void>;
+  /** The pool does not hand the session out again. */
+  retire(): void;
   /** Cuts the connection: its state is not known. */
   discard(): void;
 }
@@ -50,7 +52,8 @@ interface Prepared {
   readonly columns: readonly MysqlField[];
 }
 
-const BEGIN = { read: 'START TRANSACTION READ ONLY', write: 'START TRANSACTION' } as const;
+const READ_ONLY = 'START TRANSACTION READ ONLY';
+const BEGIN: Readonly<Record<SessionMode, string>> = { fixed: READ_ONLY, read: READ_ONLY, write: 'START TRANSACTION' };
 
 /** Columns of ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE, which a read-only transaction lets through. */
 const ADMINISTRATION = 'Table,Op,Msg_type,Msg_text';
@@ -141,7 +144,7 @@ export async function openMysqlSession(
 
   async function run(request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
     await prepareSession(request);
-    if (mode !== 'fixed') await command(BEGIN[mode]);
+    await command(BEGIN[mode]);
     const { columns } = await prepare(request.text);
     if (mode !== 'write') checkReading(request.text, columns);
     stop.throwIfAborted();
@@ -245,6 +248,7 @@ export async function openMysqlSession(
       allowOwn();
       await new Promise<void>((resolve, reject) => connection.reset((error) => (error ? reject(error) : resolve())));
     },
+    retire: () => void (usable = false),
     discard: cut,
     async close() {
       // Its place in the pool is free once the server knows that nobody waits, or does not take the message.

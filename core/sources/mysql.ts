@@ -5,6 +5,7 @@ import { COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } 
 import { createMysqlDialer } from '#core/sources/mysql-dial.ts';
 import { isReadOnlyRefusal } from '#core/sources/mysql-errors.ts';
 import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from '#core/sources/mysql-session.ts';
+import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from '#core/sources/mysql-untrusted.ts';
 import { toMysqlValue } from '#core/sources/mysql-values.ts';
 import { containsPattern, textOf } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
@@ -21,6 +22,7 @@ import type {
   TableFilter,
   TestReport,
 } from '#core/sources/source.ts';
+import { createTrust } from '#core/sources/trust.ts';
 import { within } from '#core/sources/within.ts';
 
 const IDLE_MS = 60_000;
@@ -45,17 +47,40 @@ const GRAMMAR_MODES: ReadonlySet<string> = new Set([
 export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
   const dialer = createMysqlDialer(settings, policy);
   let server: MysqlServer | undefined;
+  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  const fixed = new Set<MysqlSession>();
   const pool = createSessionPool<SessionMode, MysqlSession>({
     limit: settings.pool_size,
     idle_ms: IDLE_MS,
-    open: (mode, signal) =>
-      openMysqlSession(dialer, mode, async (connection) => (server ??= await askServer(connection)), signal),
+    async open(mode, signal) {
+      const ask = async (connection: Connection) => (server ??= await askServer(connection));
+      const session = await openMysqlSession(dialer, mode, ask, signal);
+      for (const other of fixed) if (!other.usable) fixed.delete(other);
+      if (mode === 'fixed') fixed.add(session);
+      return session;
+    },
+  });
+  const trust = createTrust<MysqlUntrusted>({
+    ask: askUntrusted,
+    parse: (answer) => JSON.parse(answer) as MysqlUntrusted,
+    isNamed: (text, untrusted) => namesMysqlUntrusted(text, untrusted, settings.database),
+    onChange() {
+      for (const session of fixed) session.retire();
+      fixed.clear();
+    },
   });
 
   const around: Readonly<
     Record<SessionMode, (session: MysqlSession, request: MysqlRun, stop: AbortSignal) => Promise<QueryResult>>
   > = {
-    fixed: (session, request, stop) => session.run(request, stop),
+    // What names plain tables only leaves nothing but its transaction.
+    fixed: async (session, request, stop) => {
+      try {
+        return await session.run(request, stop);
+      } finally {
+        await clean(session, false);
+      }
+    },
     read: async (session, request, stop) => {
       try {
         return await session.run(request, stop);
@@ -75,8 +100,19 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     },
   };
 
+  async function askUntrusted(): Promise<string> {
+    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, max_rows: 1_000_000 };
+    const deadline = openDeadline(OWN.timeout_ms);
+    const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
+    const { rows, truncated } = await work.finally(() => deadline.clear());
+    if (truncated) throw new AppError('internal', 'The database holds more views and functions than can be looked at.');
+    return JSON.stringify(rows);
+  }
+
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const { mode, timeout_ms, max_rows, max_bytes } = options;
+    const { timeout_ms, max_rows, max_bytes } = options;
+    const mode =
+      options.mode === 'fixed' && !(trust.known(statement.text) ?? (await trust.check(statement.text))) ? 'read' : options.mode;
     const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string'));
     const deadline = openDeadline(timeout_ms, options.signal);
     try {
@@ -135,12 +171,12 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 }
 
 /** Whatever the statement did or was: nothing of it stays, or the session goes. */
-async function clean(session: MysqlSession): Promise<void> {
+async function clean(session: MysqlSession, resets = true): Promise<void> {
   if (!session.usable) return;
   try {
     await within(
       CLEAN_MS,
-      session.command('ROLLBACK').then(() => session.reset()),
+      session.command('ROLLBACK').then(() => (resets ? session.reset() : undefined)),
     );
   } catch {
     session.discard();

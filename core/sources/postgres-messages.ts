@@ -23,6 +23,9 @@ export function parseMessage(name: string, text: string, oids: readonly number[]
   return message('P', zeroEnded(name), zeroEnded(text), types);
 }
 
+/** A text without values as the unnamed statement: parsed, bound and executed, without Sync. */
+export const unnamed = (text: string): Buffer => Buffer.concat([parseMessage('', text, []), bindMessage('', []), executeSome(0)]);
+
 export const describeMessages = (name: string): Buffer => message('D', Buffer.from('S'), zeroEnded(name));
 
 /** Bind of the unnamed portal, its execution to the end, and Sync. */

@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { isCode, LOST, translateError } from './postgres-errors.ts';
-import { enoughOf, type Exchange, FLOODED, isStale, type Kept, type Lane, readCount } from './postgres-lane.ts';
+import { enoughOf, isStale, type Kept, type Lane, readCount } from './postgres-lane.ts';
+import { type Exchange, FLOODED } from './postgres-line.ts';
 import { type Memory, toResult, unknownTypes } from './postgres-plan.ts';
 import type { Incoming } from './postgres-reader.ts';
 import { openRows, type RowSink } from './postgres-rows.ts';
@@ -53,8 +54,10 @@ export function createQuick(context: QuickOptions): Quick {
 /** One statement from its sending to the end of its answer; its promise may be settled before that. */
 class QuickCall implements Exchange, Seat {
   rows: RowSink | null = null;
+  readonly alone = false;
   enough = 0;
   since = 0;
+  prelude = 0;
   error: unknown = null;
   readonly #context: QuickOptions;
   readonly #session: PostgresSession;
@@ -117,7 +120,7 @@ class QuickCall implements Exchange, Seat {
     // It never began when the session was lost before its turn.
     if (this.since > 0) memory.paces.note(text, performance.now() - this.since, this.rows?.rows.length ?? 0);
     if (error === FLOODED) memory.large.add(text);
-    if (!this.#lane.is_idle()) this.#session.retire();
+    if (!this.#lane.is_clean()) this.#session.retire();
     if (!this.#settled) this.#settle(error);
     pool.unshare(this.#session);
   }

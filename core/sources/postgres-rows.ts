@@ -12,6 +12,21 @@ export interface RowSink {
   truncated(): boolean;
 }
 
+/** Keeps the first value of the last row, as text. */
+export function lastCell(): RowSink & { cell(): string } {
+  let cell = '';
+  return {
+    rows: [],
+    add(bytes, body) {
+      cell = bytes.toString('utf8', body + 6, body + 6 + Math.max(0, bytes.readInt32BE(body + 2)));
+      return true;
+    },
+    truncate() {},
+    truncated: () => false,
+    cell: () => cell,
+  };
+}
+
 interface Reading {
   readonly name: string;
   readonly is_number: boolean;

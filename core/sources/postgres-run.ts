@@ -21,6 +21,8 @@ type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limi
 const LARGE_TEXTS = 10_000;
 /** Statements that a session keeps prepared: one that has seen more texts is replaced. */
 const PREPARED_TEXTS = 500;
+/** Milliseconds after which a session that is reset between calls is opened anew. */
+const LASTING_MS = 60_000;
 /** Milliseconds on top of the limit of a statement before a commit that is not answered counts as lost. */
 const COMMIT_GRACE = 10_000;
 /** Milliseconds for forgetting the state of a session; one that takes longer is closed. */
@@ -50,7 +52,7 @@ export async function runStatement(
   }
 }
 
-/** One round trip: no transaction, the statement stays prepared, the session has been read-only since its login. */
+/** One round trip: a transaction that is rolled back, a statement that stays prepared. */
 async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   const { text } = statement;
   const { large, paces } = call.memory;
@@ -62,9 +64,28 @@ async function runFixed(session: PostgresSession, statement: BoundStatement, lim
     return lane.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
   paces.note(text, performance.now() - began, fetched.rows.length);
-  if (!lane.is_idle() || lane.kept() > PREPARED_TEXTS) session.retire();
+  if (!lane.is_clean() || lane.kept() > PREPARED_TEXTS) session.retire();
   if (session.flooded() && large.size < LARGE_TEXTS) large.add(text);
   return fetched;
+}
+
+/** The answer to one of our own texts for a session of fixed statements. */
+export async function askLane(session: PostgresSession, text: string, { database, signal }: Call): Promise<string> {
+  const { lane } = session;
+  if (lane === null) {
+    session.retire();
+    throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
+  }
+  try {
+    return await stoppable(session, signal, () => lane.ask(text));
+  } catch (error) {
+    const translated = translateError(error, { database, text });
+    if (translated.reason === LOST) session.retire();
+    throw translated;
+  } finally {
+    session.uses++;
+    if (!lane.is_clean()) session.retire();
+  }
 }
 
 /**
@@ -127,6 +148,8 @@ async function begin(session: PostgresSession, text: string, timeout_ms: number)
 /** Forgets all state of the session. One that cannot be cleaned is not used again. */
 async function leave(session: PostgresSession, ...texts: readonly string[]): Promise<void> {
   if (!session.usable) return;
+  // Whether it can be cleaned was asked when it was opened, and may have changed since.
+  if (session.lasting || performance.now() - session.since > LASTING_MS) session.retire();
   try {
     await within(CLEAN_MS, Promise.all(texts.map((text) => session.sql.unsafe(text))));
   } catch {

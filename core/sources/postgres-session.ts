@@ -32,6 +32,10 @@ export interface PostgresSession extends PooledSession {
   readonly lane: Lane | null;
   /** Its settings could not be made at the login, so they are made in every transaction. */
   readonly plain: boolean;
+  /** When it was opened, of `performance.now()`. */
+  readonly since: number;
+  /** The database can keep something in a session that no reset ends. */
+  readonly lasting: boolean;
   /** The statement that runs is fetched in chunks. */
   in_portal: boolean;
   /** Statements executed so far. */
@@ -112,9 +116,11 @@ export async function openPostgresSession(
   // The option `socket` and custom parsers of several types are documented, but missing in the driver's types.
   const sql: postgres.Sql = postgres(options as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
   let read_only = false;
+  let lasting = false;
   try {
-    const hello = await sql.unsafe(HELLO, [], UNNAMED);
+    const hello = await sql.unsafe(helloOf(settings), [], UNNAMED);
     backend = hello.state;
+    lasting = hello[0]?.['lasting'] === true;
     read_only = hello[0]?.['read_only'] === 'on';
   } catch (error) {
     socket.destroy();
@@ -163,6 +169,8 @@ export async function openPostgresSession(
     timeout_ms: start.timeout_ms,
     lane,
     plain: start.plain,
+    since: performance.now(),
+    lasting,
     uses: 0,
     retire: () => void (retired = true),
     abandon: () => void socket.destroy(),
@@ -183,7 +191,13 @@ export async function openPostgresSession(
 }
 
 const HUNG_UP = 'The server ended the connection during the login; check the host, the port and ssl_mode.';
-const HELLO = "select current_setting('default_transaction_read_only') as read_only";
+/** What DISCARD ALL does not end: connections of postgres_fdw and dblink with all that was left there, variables of other languages. */
+const LASTING = `exists (select from pg_catalog.pg_foreign_server)
+  or exists (select from pg_catalog.pg_extension where extname operator(pg_catalog.=) 'dblink')
+  or exists (select from pg_catalog.pg_language where lanname operator(pg_catalog.<>) all (array['internal', 'c', 'sql', 'plpgsql']::name[]))`;
+const READ_ONLY = `select pg_catalog.current_setting('default_transaction_read_only') as read_only`;
+const helloOf = ({ db_type }: ConnectionSettings): string =>
+  `${READ_ONLY}, ${db_type === 'postgresql' ? LASTING : 'false'} as lasting`;
 
 function driverOptions(settings: ConnectionSettings, counter: TextCounter) {
   return {

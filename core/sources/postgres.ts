@@ -24,8 +24,9 @@ import {
   unknownTypes,
 } from './postgres-plan.ts';
 import { createQuick } from './postgres-quick.ts';
-import { type Call, describeStatements, runStatement } from './postgres-run.ts';
+import { askLane, type Call, describeStatements, runStatement } from './postgres-run.ts';
 import { openPostgresSession, type PostgresSession } from './postgres-session.ts';
+import { namesUntrusted, type Untrusted, UNTRUSTED_SQL } from './postgres-untrusted.ts';
 import { textOf } from './rows.ts';
 import { createSessionPool } from './session-pool.ts';
 import type {
@@ -36,12 +37,14 @@ import type {
   QueryResult,
   Row,
   RunOptions,
+  Seat,
   SessionMode,
   Source,
 } from './source.ts';
 import { type StopSignal, toAbortSignal } from './stop.ts';
 import { createTimeouts } from './timeouts.ts';
 import { verifiesCertificate } from './tls.ts';
+import { createTrust } from './trust.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
@@ -57,6 +60,17 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   const timeouts = createTimeouts();
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
   const quick = createQuick({ database: settings.database, memory, pool, timeouts });
+  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  const fixed = new Set<PostgresSession>();
+  const trust = createTrust<Untrusted>({
+    ask: () => using('fixed', { timeout_ms: OWN_TIMEOUT }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
+    parse: (answer) => JSON.parse(answer) as Untrusted,
+    isNamed: namesUntrusted,
+    onChange() {
+      for (const session of fixed) session.retire();
+      fixed.clear();
+    },
+  });
 
   async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
     const start = { mode, timeout_ms: OWN_TIMEOUT, plain: seen.plain };
@@ -71,6 +85,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     seen.encrypted = session.encrypted;
     // A pooler that forgets the settings of the login hands out sessions that nobody made read-only.
     if (mode !== 'write' && !session.read_only) seen.plain = true;
+    for (const other of fixed) if (!other.usable) fixed.delete(other);
+    if (mode === 'fixed') fixed.add(session);
     return session;
   }
 
@@ -100,7 +116,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const mode = seen.plain && options.mode === 'fixed' ? 'read' : options.mode;
+    const mode = options.mode === 'fixed' && !(await isTrusted(statement.text)) ? 'read' : options.mode;
     const fetched = await using(mode, options, async (session, call) => {
       if (mode === 'fixed' && !session.read_only) {
         session.retire();
@@ -111,6 +127,17 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     if (fetched === null) return query(statement, options);
     await learn(fetched.source);
     return toResult(fetched, memory);
+  }
+
+  /** What shares sessions names nothing that could leave something in them, or meet what another left. */
+  async function isTrusted(text: string): Promise<boolean> {
+    // What PostgreSQL's relatives run is not told by their catalogue.
+    if (seen.plain || settings.db_type !== 'postgresql') return false;
+    return trust.known(text) ?? ((await trust.check(text)) && !seen.plain);
+  }
+
+  function seatFor(statement: BoundStatement, places: number): Seat | null {
+    return !seen.plain && trust.known(statement.text) === true ? quick.seat(statement, places) : null;
   }
 
   /** Looks up types that are not built in, once each. */
@@ -131,7 +158,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   async function ask(question: Question): Promise<Row[]> {
-    return (await query({ ...question, typed: false }, { mode: 'fixed', ...OWN_LIMITS })).rows;
+    return (await query({ ...question, typed: false }, { mode: 'read', ...OWN_LIMITS })).rows;
   }
 
   const described = createDescribedMemory(async () => {
@@ -142,7 +169,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   return {
     query,
-    seat: (statement, places) => (seen.plain ? null : quick.seat(statement, places)),
+    seat: seatFor,
     async describe(text, types) {
       const [described] = await describeNow([{ text, types }]);
       if (described === undefined || described instanceof AppError)

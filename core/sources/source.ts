@@ -73,8 +73,9 @@ export interface Description {
 }
 
 /**
- * `fixed`: a session opened read-only, no transaction; only for text of the snapshot that the classifier calls fixed.
- * `read`: the full read-only recipe, always rolled back. `write`: own session, committed.
+ * `fixed`: a read-only transaction, rolled back, in a session that keeps what is prepared; only for text of the snapshot that the
+ * classifier calls fixed. A source runs it as `read` when the database holds anything of its names that could run other code.
+ * `read`: the same with a reset of the session after it. `write`: own session, committed, then reset.
  */
 export type SessionMode = 'fixed' | 'read' | 'write';
 
