@@ -89,7 +89,8 @@ export function nearest(word: string, known: readonly string[]): string {
   return best.word;
 }
 
-function editDistance(a: string, b: string): number {
+/** Levenshtein's. */
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

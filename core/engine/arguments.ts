@@ -1,8 +1,9 @@
 import type { Parameter } from '#core/contract/parameters.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { AppError, editDistance, type FieldError } from '#core/errors.ts';
 import type { Json } from '#core/sources/source.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
-import { compilePattern, PatternError } from './pattern.ts';
+import { decide, type Undecided, Work } from './argument-work.ts';
+import { compilePattern, type Pattern, PatternError } from './pattern.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -16,11 +17,22 @@ export function inputSchema(parameters: readonly Parameter[]): JsonSchema {
   };
 }
 
+/** What is counted over a call's arguments. */
+export interface Tally {
+  undeclared: number;
+}
+
+/** Checked values by name. */
+export type ArgumentValues = Record<string, Json | undefined>;
+
 /**
- * A check of a call's arguments, built once. What was not given and has no default is absent from the result. Throws `invalid`
- * with one sentence for each faulty argument; no value is repeated in it.
+ * A check of a call's arguments, built once. What was not given and has no default is absent from the result, and so is what is
+ * not declared, which `tally` counts. Throws `invalid` with one sentence for each faulty argument; no
+ * value is repeated in it. The answer is a promise only when patterns would hold up other callers.
  */
-export function compileArguments(parameters: readonly Parameter[]): (args: unknown) => Record<string, Json | undefined> {
+export function compileArguments(
+  parameters: readonly Parameter[],
+): (args: unknown, tally?: Tally) => ArgumentValues | Promise<ArgumentValues> {
   const checks = parameters.map((parameter) => ({
     name: parameter.name,
     needed: mustBeGiven(parameter),
@@ -29,30 +41,51 @@ export function compileArguments(parameters: readonly Parameter[]): (args: unkno
   }));
   const known = new Set(parameters.map(({ name }) => name));
 
-  return (args) => {
+  return (args, tally) => {
     if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args))) {
       throw new AppError('invalid', 'The arguments must be an object.');
     }
     const given: Readonly<Record<string, unknown>> = { ...args };
     // Without a prototype, so that a parameter may have any name.
-    const values: Record<string, Json | undefined> = Object.create(null);
+    const values: ArgumentValues = Object.create(null);
     const errors: FieldError[] = [];
+    const missing: string[] = [];
+    const undecided: UndecidedArgument[] = [];
+    const work = new Work();
     for (const { name, needed, fallback, check } of checks) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined || value === null) {
+        missing.push(name);
         if (needed) errors.push({ field: name, message: `${name} is required.` });
         else if (fallback !== undefined) values[name] = fallback;
         continue;
       }
-      const found = check(value);
-      if (found.ok) values[name] = found.value;
-      else errors.push({ field: name, message: `${name} ${found.fault}` });
+      const found = check(value, work);
+      if (!found.ok) errors.push({ field: name, message: `${name} ${found.fault}` });
+      else values[name] = found.value;
+      if (found.ok && found.undecided) for (const one of found.undecided) undecided.push({ ...one, field: name });
     }
-    errors.push(...unknownArguments(given, known));
-    if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
-    return values;
+    const undeclared = Object.keys(given).filter((name) => !known.has(name));
+    if (undeclared.length > 0) errors.push(...misspelt(undeclared, missing));
+    if (errors.length > 0) throw refusal(errors);
+    if (tally !== undefined) tally.undeclared += undeclared.length;
+    return undecided.length === 0 ? values : decided(undecided, values);
   };
 }
+
+interface UndecidedArgument extends Undecided {
+  readonly field: string;
+}
+
+async function decided(undecided: readonly UndecidedArgument[], values: ArgumentValues): Promise<ArgumentValues> {
+  const wrong = await decide(undecided);
+  if (wrong === null) return values;
+  const { field } = wrong.one;
+  throw refusal([{ field, message: `${field} ${wrong.fault}` }]);
+}
+
+const refusal = (errors: readonly FieldError[]): AppError =>
+  new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
 
 /** Faults of the definition itself, each at `parameters.<index>.<field>`. */
 export function checkParameters(parameters: readonly Parameter[]): FieldError[] {
@@ -107,46 +140,26 @@ function propertySchema(parameter: Parameter): JsonSchema {
   return { type: 'array', items: { ...TYPE_SCHEMA[items ?? 'string'], ...shared }, ...about, ...lengths };
 }
 
-/** Few are told: somebody who sends thousands of names learns from the first what is wrong. */
-const SHOWN_UNKNOWN = 10;
+/** Names that are looked at: who sends thousands learns from the first what is wrong. */
+const LOOKED_AT = 20;
 
-function unknownArguments(given: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): FieldError[] {
-  const names = Object.keys(given).filter((name) => !known.has(name));
-  return names.slice(0, SHOWN_UNKNOWN).map((name) => unknownArgument(name, known));
+/**
+ * Of names that are not declared, those that look like a slip for one that is missing. Others are not at fault: some clients add
+ * arguments of their own to every call.
+ */
+export function misspelt(undeclared: readonly string[], missing: readonly string[]): FieldError[] {
+  return undeclared.slice(0, LOOKED_AT).flatMap((name) => {
+    const field = name.slice(0, 64);
+    const meant = missing.find((candidate) => looksLike(field.toLowerCase(), candidate.toLowerCase()));
+    return meant === undefined ? [] : [{ field, message: `There is no argument ${field}. Did you mean ${meant}?` }];
+  });
 }
 
-function unknownArgument(name: string, known: ReadonlySet<string>): FieldError {
-  const field = name.slice(0, 64);
-  if (known.size === 0) return { field, message: `There is no argument ${field}: none are taken.` };
-  const near = nearest(field, known);
-  const hint = near === undefined ? `Known are ${[...known].slice(0, 20).join(', ')}.` : `Did you mean ${near}?`;
-  return { field, message: `There is no argument ${field}. ${hint}` };
-}
-
-/** The known name with the fewest edits, if they are few enough to be a slip. */
-function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  let best: string | undefined;
-  let fewest = Math.max(2, Math.ceil(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const edits = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (edits >= fewest) continue;
-    fewest = edits;
-    best = candidate;
-  }
-  return best;
-}
-
-/** Levenshtein's. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row[b.length]!;
+/** Whether so few letters differ that one name is likely a slip for the other. */
+function looksLike(name: string, candidate: string): boolean {
+  const length = Math.max(name.length, candidate.length);
+  const most = Math.min(Math.floor((length + 1) / 3), Math.ceil(length / 2) - 1);
+  return Math.abs(name.length - candidate.length) <= most && editDistance(name, candidate) <= most;
 }
 
 type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';
@@ -178,26 +191,26 @@ function definitionFaults(parameter: Parameter): [string, string][] {
     faults.push(['min_length', `${name}: min_length is above max_length.`]);
   }
   const matcher = pattern === undefined ? undefined : patternOrFault(pattern);
-  if (typeof matcher === 'string') faults.push(['pattern', `${name}: pattern ${matcher}`]);
+  if (typeof matcher === 'string') return [...faults, ['pattern', `${name}: pattern ${matcher}`]];
   if (faults.length > 0) return faults;
 
-  const matches = typeof matcher === 'function' ? matcher : undefined;
   const { enum: choices, ...free } = parameter;
   const one = checkValue(type === 'array' ? { ...free, type: items ?? 'string' } : free, undefined);
-  const wrong = choices?.findIndex((choice) => !one(choice).ok) ?? -1;
+  const wrong = choices?.findIndex((choice) => !one(choice, new Work()).ok) ?? -1;
   if (wrong >= 0) faults.push(['enum', `${name}: entry ${wrong + 1} of enum is not a valid ${type === 'array' ? items : type}.`]);
-  const fallback = defaultFault(parameter, checkValue(parameter, matches));
+  const fallback = defaultFault(parameter, checkValue(parameter, matcher));
   if (fallback !== undefined) faults.push(['default', `${name}: default ${fallback}`]);
   return faults;
 }
 
 function defaultFault({ default: fallback }: Parameter, check: ValueCheck): string | undefined {
   if (fallback === undefined || fallback === null) return undefined;
-  const found = check(fallback);
-  return found.ok ? undefined : found.fault;
+  const found = check(fallback, new Work());
+  if (!found.ok) return found.fault;
+  return found.undecided === undefined ? undefined : 'takes too long to check against the pattern.';
 }
 
-function patternOrFault(pattern: string): ((text: string) => boolean) | string {
+function patternOrFault(pattern: string): Pattern | string {
   try {
     return compilePattern(pattern);
   } catch (error) {

@@ -36,7 +36,7 @@ export function createCatalogue(project: Project): () => Server {
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown tool. Read tools/list for the names.');
       try {
         const { tool, check } = found;
-        const { result, transformed } = await run(project, tool, check(params.arguments), context.mcpReq.signal);
+        const { result, transformed } = await run(project, tool, await check(params.arguments), context.mcpReq.signal);
         return toToolResult(shape(result, tool.return_type, transformed));
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
@@ -46,8 +46,8 @@ export function createCatalogue(project: Project): () => Server {
     server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
       for (const { resource, template, check } of resources) {
         const values = matchUri(template, uri);
-        if (values !== null)
-          return readResource(project, resource, uri, check(typedValues(values, resource.parameters)), context.mcpReq.signal);
+        if (values === null) continue;
+        return readResource(project, resource, uri, await check(typedValues(values, resource.parameters)), context.mcpReq.signal);
       }
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.');
     });
