@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Tally } from '#core/engine/arguments.ts';
 import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
@@ -19,6 +20,8 @@ export interface AgentOptions {
   readonly public_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
   readonly log: Log;
+  /** Counts over all calls. */
+  readonly tally: Tally;
 }
 
 /** @param address of the socket. */
@@ -31,7 +34,7 @@ const BODY_LIMIT = 4 * 1024 * 1024;
 export function createAgent(options: AgentOptions): AgentFetch {
   const { public_url, allowed_hosts, log } = options;
   const link = createServerLink(options);
-  const mcp = createMcp(link, log);
+  const mcp = createMcp(link, log, options.tally);
   const documents = metadataDocuments(public_url);
   const answer = async (request: Request, client_address: string | null, request_id: string): Promise<Response> => {
     const { pathname } = new URL(request.url);

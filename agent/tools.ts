@@ -88,9 +88,12 @@ const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
   openWorldHint: false,
 });
 
-/** The arguments of a call as the operation takes them. */
-export function toInput({ id_argument }: AgentTool, given: Readonly<JsonObject>): JsonObject {
-  if (id_argument === null) return { ...given };
-  const { [id_argument]: id, ...rest } = given;
-  return { ...rest, id };
+/** What a call names beside the arguments of the tool. */
+export const undeclaredIn = (tool: AgentTool, given: Readonly<JsonObject>): string[] =>
+  Object.keys(given).filter((name) => !tool.arguments.includes(name));
+
+/** The arguments of a call as the operation takes them. Some clients add arguments of their own to every call: those stay out. */
+export function toInput({ id_argument, arguments: declared }: AgentTool, given: Readonly<JsonObject>): JsonObject {
+  const known = declared.filter((name) => Object.hasOwn(given, name));
+  return Object.fromEntries(known.map((name) => [name === id_argument ? 'id' : name, given[name]]));
 }

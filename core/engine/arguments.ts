@@ -1,5 +1,5 @@
 import type { Parameter } from '#core/contract/parameters.ts';
-import { AppError, editDistance, type FieldError } from '#core/errors.ts';
+import { AppError, type FieldError, misspelt } from '#core/errors.ts';
 import type { Json } from '#core/sources/source.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
 import { decide, type Undecided, Work } from './argument-work.ts';
@@ -138,28 +138,6 @@ function propertySchema(parameter: Parameter): JsonSchema {
     maxItems: Math.min(max_length ?? MAX_ITEMS, MAX_ITEMS),
   };
   return { type: 'array', items: { ...TYPE_SCHEMA[items ?? 'string'], ...shared }, ...about, ...lengths };
-}
-
-/** Names that are looked at: who sends thousands learns from the first what is wrong. */
-const LOOKED_AT = 20;
-
-/**
- * Of names that are not declared, those that look like a slip for one that is missing. Others are not at fault: some clients add
- * arguments of their own to every call.
- */
-export function misspelt(undeclared: readonly string[], missing: readonly string[]): FieldError[] {
-  return undeclared.slice(0, LOOKED_AT).flatMap((name) => {
-    const field = name.slice(0, 64);
-    const meant = missing.find((candidate) => looksLike(field.toLowerCase(), candidate.toLowerCase()));
-    return meant === undefined ? [] : [{ field, message: `There is no argument ${field}. Did you mean ${meant}?` }];
-  });
-}
-
-/** Whether so few letters differ that one name is likely a slip for the other. */
-function looksLike(name: string, candidate: string): boolean {
-  const length = Math.max(name.length, candidate.length);
-  const most = Math.min(Math.floor((length + 1) / 3), Math.ceil(length / 2) - 1);
-  return Math.abs(name.length - candidate.length) <= most && editDistance(name, candidate) <= most;
 }
 
 type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';

@@ -158,7 +158,7 @@ describe('REST and agent', () => {
     const agent = await client.call('update_server_config', { server_name: '' });
     expect([agent.isError, agent.content[0]?.text]).toEqual([true, String(rest.body['detail'])]);
     const unknown = await client.call('update_server_config', { server_nam: 'x' });
-    expect(unknown.content[0]?.text).toContain('did you mean');
+    expect(unknown.content[0]?.text).toContain('Did you mean server_name?');
     expect((await client.call('get_tool', {})).content[0]?.text).toBe('tool_id is required.');
     for (const tool_id of ['.', '..', 'none', '../tools']) {
       const answer = await client.call('get_tool', { tool_id });
@@ -171,14 +171,26 @@ describe('REST and agent', () => {
     for (const noun of ['connection', 'tool', 'resource', 'prompt']) {
       expect(await said(`get_${noun}`, { [`${noun}_id`]: 'nowhere' })).toBe(`There is no ${noun} with this id or name.`);
     }
-    expect(await said('get_tool', { tool_id: 'x', tool_ids: 'y' })).toBe('tool_ids is not a known field; did you mean tool_id?');
-    expect(await said('get_tool', { tool_id: 'x', id: 'y' })).toBe('id is not a known field; did you mean tool_id?');
-    expect(await said('get_tool', { id: 'x' })).toBe('tool_id is required. id is not a known field; did you mean tool_id?');
-    expect(await said('update_tool', { tool_id: 'x', descripton: '' })).toBe(
-      'descripton is not a known field; did you mean description?',
+    expect(await said('get_tool', { tool_ids: 'x' })).toBe(
+      'tool_id is required. There is no argument tool_ids. Did you mean tool_id?',
     );
+    expect(await said('get_tool', { id: 'x' })).toBe('tool_id is required. There is no argument id. Did you mean tool_id?');
+    expect(await said('update_tool', { tool_id: 'x', descripton: '' })).toBe(
+      'There is no argument descripton. Did you mean description?',
+    );
+    expect(await said('delete_tool', { tool_id: 'x', dryrun: true })).toBe('There is no argument dryrun. Did you mean dry_run?');
     expect(await said('get_tool', { tool_id: '' })).not.toMatch(/(^| )id /);
     expect(await said('rollback', { history_id: 'nowhere' })).toBe('There is no history entry with this id or name.');
-    expect(await said('get_server_health', { verbose: true })).toBe('verbose is not a known field.');
+  });
+
+  test('arguments that a client adds to every call are left out and counted', async () => {
+    const before = a.tally.undeclared;
+    for (const added of [{ wait_for_previous: true }, { verbose: true, id: 'x' }]) {
+      expect((await client.call('get_server_health', added)).isError).not.toBe(true);
+    }
+    const created = await client.call('update_global_variables', { set: { currency: 'EUR' }, wait_for_previous: true });
+    expect([created.isError, created.content[0]?.text]).toEqual([undefined, expect.stringContaining('EUR')]);
+    expect((await client.call('get_tool', { tool_id: 'none', id: 'y' })).content[0]?.text).toContain('There is no tool');
+    expect(a.tally.undeclared - before).toBe(5);
   });
 });
