@@ -1,6 +1,6 @@
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { type JsonObject, schemaOf } from './schemas.ts';
+import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
 import type { ToolText } from './texts.ts';
@@ -39,14 +39,15 @@ export function agentTools(): Map<string, AgentTool> {
     if (entry[1].agent !== undefined) named.set(entry[1].agent, entry);
   }
   const tools = new Map<string, AgentTool>();
+  const sayOnce = createSayOnce();
   for (const [name, text] of Object.entries(TEXTS)) {
     const entry = named.get(name);
-    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry));
+    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry, sayOnce));
   }
   return tools;
 }
 
-function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation): AgentTool {
+function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation, sayOnce: SayOnce): AgentTool {
   const input = schemaOf(definition.input, 'input');
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
   const required = (input['required'] as string[] | undefined) ?? [];
@@ -67,12 +68,13 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       description: text.description,
       annotations: annotationsOf(text),
       inputSchema: { ...input, type: 'object', properties: renamed, required: required.map(argumentOf) },
-      outputSchema: withWarnings(schemaOf(definition.output, 'output')),
+      outputSchema: withWarnings(sayOnce(schemaOf(definition.output, 'output'), name)),
     },
   };
 }
 
-const WARNINGS = { type: 'array', items: { type: 'object' }, description: 'Suspicious text in this answer' };
+/** What it means stands in the instructions of the endpoint. */
+const WARNINGS = { type: 'array', items: { type: 'object' } };
 
 const withWarnings = (schema: JsonObject): AgentTool['listing']['outputSchema'] => ({
   ...schema,

@@ -60,6 +60,11 @@ const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
 
 const tools = agentTools();
 const fieldsOf = (schema: Readonly<Record<string, unknown>>) => Object.keys(schema['properties'] as object);
+/** The tool whose answer stands for this one's. */
+function saidBy(name: string): string {
+  const description = tools.get(name)?.listing.outputSchema['description'];
+  return /Fields as (\w+) gives them$/.exec(typeof description === 'string' ? description : '')?.[1] ?? name;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -80,6 +85,17 @@ test('the tools are the 45 of the specification, and every text and operation be
   expect([...Object.keys(CONFIGURE), ...Object.keys(OPERATE)].toSorted()).toEqual(SPECIFIED.toSorted());
   const named = (Object.values(operations) as Operation[]).flatMap(({ agent }) => agent ?? []);
   expect(named.toSorted()).toEqual(SPECIFIED.toSorted());
+});
+
+test('the list of them is short enough for a model to read, and says nothing twice', () => {
+  const listings = [...tools.values()].map(({ listing }) => listing);
+  expect(JSON.stringify(listings).length).toBeLessThan(100_000);
+  const text = JSON.stringify(listings.map(({ outputSchema }) => outputSchema));
+  const named = [...text.matchAll(/Fields as (\w+) gives them/g)].map(([, tool]) => tool ?? '');
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((tool) => saidBy(tool) !== tool || !tools.has(tool))).toEqual([]);
+  // A reader keeps to no limit.
+  expect(text.match(/"(?:minLength|maxLength|minItems|maxItems)":|"(?:minimum|maximum|pattern)":["\d]/g)).toBeNull();
 });
 
 describe.each([...tools])('%s', (name, { listing, operation }) => {
@@ -116,7 +132,8 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     expect(listing.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(listing.outputSchema.type).toBe('object');
     expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining([...(ARGUMENTS[name] ?? [])]));
-    expect(fieldsOf(listing.outputSchema)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
+    const said = tools.get(saidBy(name))?.listing.outputSchema ?? {};
+    expect(fieldsOf(said)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
     expect(fieldsOf(listing.inputSchema)).not.toContain('id');
     if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
   });
