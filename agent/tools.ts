@@ -54,7 +54,10 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   const id_argument = 'id' in properties ? (ID_ARGUMENT[operation.split('.')[0] ?? ''] ?? null) : null;
   const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
   // A record that is updated may also be moved to another owner under the name of its own id.
-  const renamed = Object.fromEntries(Object.entries(properties).map(([field, schema]) => [argumentOf(field), schema]));
+  const fields = Object.keys(properties);
+  // The required ones first: clients make signatures of them.
+  const ordered = [...fields.filter((field) => required.includes(field)), ...fields.filter((field) => !required.includes(field))];
+  const renamed = Object.fromEntries(ordered.map((field) => [argumentOf(field), properties[field] ?? {}]));
   for (const field of Object.keys(renamed)) {
     if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'An id, or a unique name' };
   }

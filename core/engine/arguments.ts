@@ -11,10 +11,28 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export function inputSchema(parameters: readonly Parameter[]): JsonSchema {
   return {
     type: 'object',
-    properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, propertySchema(parameter)])),
+    properties: Object.fromEntries(inOrder(parameters).map((parameter) => [parameter.name, propertySchema(parameter)])),
     required: parameters.filter(mustBeGiven).map(({ name }) => name),
     additionalProperties: false,
   };
+}
+
+/** As they are declared, but the required ones first: clients make signatures of them. */
+const inOrder = (parameters: readonly Parameter[]): Parameter[] => [
+  ...parameters.filter(mustBeGiven),
+  ...parameters.filter((parameter) => !mustBeGiven(parameter)),
+];
+
+/** How a stored tool is listed: JSON kept the properties of its input in the order of the alphabet. */
+export function listingInOrder<T extends { readonly listing: JsonSchema; readonly parameters: readonly Parameter[] }>({
+  listing,
+  parameters,
+}: T): JsonSchema {
+  const { inputSchema: input } = listing;
+  if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
+  const stored = new Map(Object.entries(input.properties ?? {}));
+  const ordered = inOrder(parameters).flatMap(({ name }) => (stored.has(name) ? [[name, stored.get(name)] as const] : []));
+  return { ...listing, inputSchema: { ...input, properties: Object.fromEntries([...ordered, ...stored]) } };
 }
 
 /** What is counted over a call's arguments. */
@@ -114,8 +132,22 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   array: { type: 'array' },
 };
 
+/** What a format asks for: some clients leave `format` out of what a model reads. */
+const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
+  date: 'YYYY-MM-DD',
+  datetime: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00',
+  uuid: 'UUID',
+};
+
+function withForm(description: string, type: Parameter['type']): string {
+  const form = FORM[type];
+  if (form === undefined || description.includes(form)) return description;
+  return description === '' ? form : `${description} (${form})`;
+}
+
 function propertySchema(parameter: Parameter): JsonSchema {
-  const { type, description, items, default: fallback, min_length, max_length } = parameter;
+  const { type, items = 'string', default: fallback, min_length, max_length } = parameter;
+  const description = withForm(parameter.description, type === 'array' ? items : type);
   const shared = {
     ...(parameter.enum && { enum: parameter.enum }),
     ...(parameter.minimum !== undefined && { minimum: parameter.minimum }),
@@ -137,7 +169,7 @@ function propertySchema(parameter: Parameter): JsonSchema {
     ...(min_length !== undefined && { minItems: min_length }),
     maxItems: Math.min(max_length ?? MAX_ITEMS, MAX_ITEMS),
   };
-  return { type: 'array', items: { ...TYPE_SCHEMA[items ?? 'string'], ...shared }, ...about, ...lengths };
+  return { type: 'array', items: { ...TYPE_SCHEMA[items], ...shared }, ...about, ...lengths };
 }
 
 type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';

@@ -135,6 +135,9 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     const said = tools.get(saidBy(name))?.listing.outputSchema ?? {};
     expect(fieldsOf(said)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
     expect(fieldsOf(listing.inputSchema)).not.toContain('id');
+    expect(fieldsOf(listing.inputSchema).slice(0, listing.inputSchema.required.length).toSorted()).toEqual(
+      listing.inputSchema.required.toSorted(),
+    );
     if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
   });
 });

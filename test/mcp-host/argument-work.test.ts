@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Snapshot } from '#snapshots/format.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -32,8 +34,12 @@ beforeAll(async () => {
     listOf('codes', '[a-z]{1,200}!'),
     listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),
     toolOf(shop, 'quick', 'select 1 as one'),
+    toolOf(shop, 'ordered', 'select :b as b, :z as z, :a as a', {
+      parameters: [parameterOf('b', 'string', { required: false }), parameterOf('z', 'date'), parameterOf('a', 'string')],
+    }),
   ];
-  const ack = await control.deploy(snapshotOf(1, { connections: [shop], tools }));
+  // As the server sends it.
+  const ack = await control.deploy(JSON.parse(canonical(snapshotOf(1, { connections: [shop], tools }))) as Snapshot);
   expect(ack.error).toBeNull();
 });
 afterAll(async () => {
@@ -85,6 +91,13 @@ test('as many short texts as a list may hold are checked, and the position of a 
     isError: true,
     content: [{ text: 'texts has a wrong element at position 9999: it does not match the required pattern.' }],
   });
+});
+
+test('a tool is listed with its parameters in their order, the required ones first', async () => {
+  const { result } = (await modern(host.mcp, 'tools/list')).body;
+  const listed = result?.['tools'] as { name: string; inputSchema: { properties: object } }[];
+  const ordered = listed.find(({ name }) => name === 'ordered');
+  expect(Object.keys(ordered?.inputSchema.properties ?? {})).toEqual(['z', 'a', 'b']);
 });
 
 test('arguments that a client adds to every call are left out and counted', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
 import type { Parameter } from '#core/contract/parameters.ts';
-import { type ArgumentValues, checkParameters, compileArguments, inputSchema } from '#core/engine/arguments.ts';
+import { type ArgumentValues, checkParameters, compileArguments, inputSchema, listingInOrder } from '#core/engine/arguments.ts';
 import { AppError } from '#core/errors.ts';
+import { canonical } from '#snapshots/canonical.ts';
 
 const parameter = (more: Partial<Parameter>): Parameter => ({
   name: 'x',
@@ -228,14 +229,40 @@ test('the schema shows every constraint', () => {
     properties: {
       a: { type: 'string', description: 'An A', minLength: 1, maxLength: 5, pattern: '^a', enum: ['aa'] },
       b: { type: 'integer', minimum: 1, maximum: 9, default: 3 },
-      c: { type: 'string', format: 'date-time' },
-      d: { type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: 10_000 },
+      c: { type: 'string', format: 'date-time', description: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00' },
+      d: { type: 'array', items: { type: 'string', format: 'uuid' }, description: 'UUID', minItems: 1, maxItems: 10_000 },
       e: { type: 'array', items: { type: 'integer', maximum: 5 }, maxItems: 3 },
       f: { default: { g: 1 } },
     },
     required: ['a'],
     additionalProperties: false,
   });
+});
+
+test('a format is also said in words, because some clients leave it out', () => {
+  const said = (more: Partial<Parameter>) =>
+    (inputSchema([parameter(more)])['properties'] as Record<string, Record<string, unknown>>)['x']?.['description'];
+  expect(said({ type: 'date', description: 'First day' })).toBe('First day (YYYY-MM-DD)');
+  expect(said({ type: 'date', description: 'First day, YYYY-MM-DD' })).toBe('First day, YYYY-MM-DD');
+  expect(said({ type: 'array', items: 'date', description: 'Days' })).toBe('Days (YYYY-MM-DD)');
+  expect(said({ description: 'A name' })).toBe('A name');
+});
+
+test('properties stand in the order of the parameters, the required ones first, also after they were stored', () => {
+  const parameters = [
+    parameter({ name: 'zone' }),
+    parameter({ name: 'limit', type: 'integer', required: false }),
+    parameter({ name: 'after', required: true, default: 'x' }),
+    parameter({ name: 'customer' }),
+  ];
+  const order = ['zone', 'customer', 'limit', 'after'];
+  const input = inputSchema(parameters);
+  expect(Object.keys(input['properties'] as object)).toEqual(order);
+  const stored = JSON.parse(canonical({ name: 't', inputSchema: input })) as Record<string, Record<string, object>>;
+  expect(Object.keys(stored['inputSchema']?.['properties'] ?? {})).toEqual(['after', 'customer', 'limit', 'zone']);
+  const listing = listingInOrder({ listing: stored, parameters }) as typeof stored;
+  expect(Object.keys(listing['inputSchema']?.['properties'] ?? {})).toEqual(order);
+  expect(JSON.parse(JSON.stringify(listing))).toEqual({ name: 't', inputSchema: input });
 });
 
 const faults = (more: Partial<Parameter>): string[] =>
