@@ -74,6 +74,12 @@ export class AppError extends Error {
   }
 }
 
+/** A refusal as a value, for an edge that answers it in its own words; what else was thrown is thrown on. */
+export function asFault(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
 /** A refusal that belongs to one field. */
 export function invalidField(field: string, message: string, code: ErrorCode = 'invalid'): AppError {
   return new AppError(code, message, { errors: [{ field, message }] });
