@@ -4,7 +4,7 @@ import { readText } from '#core/body.ts';
 import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { clientAddress } from '#core/security/client-address.ts';
+import { clientAddress, forwardedScheme } from '#core/security/client-address.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter, preflight, setCors } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
@@ -61,10 +61,11 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const client_address = proxied
       ? request.headers.get('x-client-address')
       : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
+    const scheme = forwardedScheme(address, request.headers.get('x-forwarded-proto'), options.trusted_proxies);
     let page: string | null = null;
     let response: Response;
     try {
-      if (!proxied) page = await enter(request, link, allowed_hosts);
+      if (!proxied) page = await enter(request, link, allowed_hosts, scheme === 'https');
       const asks = request.method === 'OPTIONS' && page !== null;
       response = asks ? preflight() : await answer(request, client_address, request_id);
     } catch (error) {
