@@ -56,7 +56,7 @@ export function createSayOnce(): SayOnce {
     const { description, ...said } = schema;
     const key = isObject(said['properties']) ? JSON.stringify(said) : '';
     const known = key.length < WORTH ? undefined : first.get(key);
-    const about = description === undefined ? '' : `${String(description)}. `;
+    const about = typeof description === 'string' ? `${description}. ` : '';
     if (known !== undefined) return { type: 'object', description: `${about}Fields as ${known} gives them` };
     if (key.length >= WORTH) first.set(key, tool);
     return outer(schema, tool);

@@ -4,11 +4,11 @@ import type { HostEvent } from '#core/host-board.ts';
 export interface HostStream {
   readonly body: ReadableStream<Uint8Array>;
   /** A state that the host has not read yet gives way to the newer one. */
-  send(event: HostEvent): void;
+  readonly send: (event: HostEvent) => void;
   /** Ends the connection, so that the host opens a new one and hears how things stand. */
   drop(reason: string): void;
   /** The reader is gone by itself. */
-  left(): void;
+  readonly left: () => void;
 }
 
 /** Sent at a time: what a reader takes shows that it reads. */
@@ -39,6 +39,7 @@ export function createHostStream(
   let ended = false;
   let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
+  const room = () => !ended && (controller?.desiredSize ?? 0) > 0;
   const isIdle = () => current.length === 0 && waiting.size === 0 && (controller?.desiredSize ?? 0) > 0;
   const next = (): Uint8Array | null => {
     const [first] = current.length > 0 ? [] : waiting;
@@ -54,11 +55,7 @@ export function createHostStream(
     return piece;
   };
   const flush = (): void => {
-    while (!ended && (controller?.desiredSize ?? 0) > 0) {
-      const piece = next();
-      if (piece === null) return;
-      controller?.enqueue(piece);
-    }
+    for (let piece = room() ? next() : null; piece !== null; piece = room() ? next() : null) controller?.enqueue(piece);
   };
   const end = (reason: string | null): boolean => {
     if (ended) return false;

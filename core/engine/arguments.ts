@@ -24,10 +24,13 @@ const inOrder = (parameters: readonly Parameter[]): Parameter[] => [
 ];
 
 /** How a stored tool is listed: JSON kept the properties of its input in the order of the alphabet. */
-export function listingInOrder<T extends { readonly listing: JsonSchema; readonly parameters: readonly Parameter[] }>({
+export function listingInOrder({
   listing,
   parameters,
-}: T): JsonSchema {
+}: {
+  readonly listing: JsonSchema;
+  readonly parameters: readonly Parameter[];
+}): JsonSchema {
   const { inputSchema: input } = listing;
   if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
   const stored = new Map(Object.entries(input.properties ?? {}));

@@ -17,7 +17,7 @@ type Step =
   | { readonly op: 'done' };
 
 export interface Pattern {
-  matches(text: string): boolean;
+  readonly matches: (text: string) => boolean;
   /** The same question in pieces, for a text whose answer may take long. Costs nothing until it is first asked to go on. */
   begin(text: string): Matching;
 }

@@ -52,12 +52,12 @@ const call = (name: string, args: object) => modern(host.mcp, 'tools/call', { na
 
 /** Calls a tool that is quick by itself until the work is done. @returns the longest time that one of those calls took. */
 async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
-  let done = false;
+  const state = { done: false };
   void work.finally(() => {
-    done = true;
+    state.done = true;
   });
   let longest = 0;
-  while (!done) {
+  while (!state.done) {
     const started = performance.now();
     await call('quick', {});
     longest = Math.max(longest, performance.now() - started);

@@ -65,7 +65,7 @@ test('a host that refused a snapshot says why in the status too, until it takes 
   t.app.hosts.connect('h1', ({ event, data }) => {
     if (event === 'listen') t.app.hosts.acknowledge('h1', ack({ request_id: data.request_id }));
     if (event !== 'snapshot') return;
-    const { version, checksum } = JSON.parse(String(data)) as { version: number; checksum: string };
+    const { version, checksum } = JSON.parse(typeof data === 'string' ? data : '') as { version: number; checksum: string };
     const answer = version === 2 ? ack({ version: 1, error: 'The port is in use.' }) : ack({ version, checksum });
     queueMicrotask(() => t.app.hosts.acknowledge('h1', answer));
   });

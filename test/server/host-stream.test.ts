@@ -13,8 +13,8 @@ interface Reader {
   readonly stream: HostStream;
   readonly socket: Socket;
   readonly ends: (string | null)[];
-  text(): string;
-  isClosed(): boolean;
+  readonly text: () => string;
+  readonly isClosed: () => boolean;
 }
 
 /** A stream as a host gets it, over a socket that reads only when it is told to. */

@@ -49,7 +49,7 @@ function toFault(error: unknown): never {
     throw new AppError('not_read_only', 'The statement writes, and this session only reads.');
   }
   if (code.startsWith('SQLITE_BUSY')) throw new AppError('unavailable', 'The database is busy with another write; call again.');
-  if (!/^SQL/.test(code)) throw new AppError('database_unreachable', message, { cause: error });
+  if (!code.startsWith('SQL')) throw new AppError('database_unreachable', message, { cause: error });
   const said = message.slice(message.startsWith(`${code}: `) ? code.length + 2 : 0);
   throw new AppError('sql_error', said.replace(/^(?:SQLite error|SQLite input error|SQL string could not be parsed): /, ''));
 }
