@@ -10,14 +10,19 @@ const REQUEST_HEADERS =
  * `cors_origins`. Only a request that needs the configuration has the server asked for it.
  * @returns the origin of a foreign page that may read the answer.
  */
-export async function enter(request: Request, link: ServerLink, allowed_hosts: ReadonlySet<string>): Promise<string | null> {
+export async function enter(
+  request: Request,
+  link: ServerLink,
+  allowed_hosts: ReadonlySet<string>,
+  is_https: boolean,
+): Promise<string | null> {
   const host = request.headers.get('host') ?? new URL(request.url).host;
   if (!isHostAllowed(host, allowed_hosts) && !isHostAllowed(host, new Set((await link.settings()).domains))) {
     throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
   }
   const origin = request.headers.get('origin');
-  if (origin === null || isSameOrigin(origin, host)) return null;
-  if (!isOriginAllowed(origin, host, (await link.settings()).cors_origins)) {
+  if (origin === null || isSameOrigin(origin, host, is_https)) return null;
+  if (!isOriginAllowed(origin, host, is_https, (await link.settings()).cors_origins)) {
     throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
   }
   return origin;

@@ -1,20 +1,15 @@
-import { AppError } from '#core/errors.ts';
+import { readForm } from '#core/body.ts';
+import { AppError, asFault } from '#core/errors.ts';
 import type { ServerLink } from './server-link.ts';
 
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
 const FIELDS = ['grant_type', 'refresh_token', 'scope', 'client_id', 'client_secret'];
-const BODY_LIMIT = 16 * 1024;
 
 /** The token endpoint: a form, the client in it or in HTTP Basic (RFC 6749, section 2.3.1). */
 export async function answerToken(link: ServerLink, request: Request, client_address: string | null): Promise<Response> {
   if (request.method !== 'POST') return refuse(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/x-www-form-urlencoded') {
-    return refuse(400, 'invalid_request', 'Send a form: Content-Type must be application/x-www-form-urlencoded.');
-  }
-  const text = await request.text();
-  if (text.length > BODY_LIMIT) return refuse(413, 'invalid_request', 'The form is too large.');
-  const sent = new URLSearchParams(text);
+  const sent = await readForm(request).catch(asFault);
+  if (sent instanceof AppError) return refuse(sent.code === 'too_large' ? 413 : 400, 'invalid_request', sent.detail);
   const form: Record<string, string | null> = { client_address };
   for (const name of FIELDS) {
     const values = sent.getAll(name);

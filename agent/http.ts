@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Tally } from '#core/engine/arguments.ts';
+import { readText } from '#core/body.ts';
 import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { askedOrigin, createAddresses } from '#core/security/asked-address.ts';
-import { clientAddress } from '#core/security/client-address.ts';
+import { clientAddress, forwardedScheme } from '#core/security/client-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter, preflight, setCors } from './entrance.ts';
@@ -23,6 +25,8 @@ export interface AgentOptions {
   readonly local_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
   readonly log: Log;
+  /** Counts over all calls. */
+  readonly tally: Tally;
 }
 
 /** Who asks, and at which origin. */
@@ -36,13 +40,13 @@ interface Client {
 export type AgentFetch = (request: Request, address: string | null) => Promise<Response>;
 
 /** Contract section 13. */
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
 
 /** Everything that the agent endpoint answers. It keeps nothing between two requests. */
 export function createAgent(options: AgentOptions): AgentFetch {
   const { public_url, local_url, allowed_hosts, log } = options;
   const link = createServerLink(options);
-  const mcp = createMcp(link, log);
+  const mcp = createMcp(link, log, options.tally);
   /** Base of the address that a client asked for, when its name is ours. */
   const askedUrl = async (origin: string | null): Promise<string> => {
     const { domains } = await link.settings().catch(() => ({ domains: [] }));
@@ -65,8 +69,11 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (path === '/agent-mcp/oauth/authorize') return answerAuthorize();
     if (!MCP_PATHS.includes(path)) throw new AppError('not_found', 'There is nothing at this address. MCP is at /agent-mcp/mcp.');
     const caller: Caller = { token: bearerOf(request), client_address, request_id };
+    // Nobody's body is read before it is clear that somebody may send it.
+    const { id, name, scopes } = await link.authorize(caller, []);
     const body = request.method === 'POST' ? await readBody(request) : undefined;
-    const { id, name, scopes } = await link.authorize(caller, toolsCalledBy(body));
+    const calls = toolsCalledBy(body);
+    if (calls.length > 0) await link.authorize(caller, calls);
     return mcp(request, body, caller, { id, name, scopes });
   };
   return async (request, address) => {
@@ -77,10 +84,11 @@ export function createAgent(options: AgentOptions): AgentFetch {
       ? request.headers.get('x-client-address')
       : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
     const origin = askedOrigin(request.headers, proxied, address, options.trusted_proxies);
+    const scheme = forwardedScheme(address, request.headers.get('x-forwarded-proto'), options.trusted_proxies);
     let page: string | null = null;
     let response: Response;
     try {
-      if (!proxied) page = await enter(request, link, allowed_hosts);
+      if (!proxied) page = await enter(request, link, allowed_hosts, scheme === 'https');
       const asks = request.method === 'OPTIONS' && page !== null;
       response = asks ? preflight() : await answer(request, { client_address, request_id, origin });
     } catch (error) {
@@ -106,12 +114,9 @@ function bearerOf(request: Request): string {
 }
 
 async function readBody(request: Request): Promise<unknown> {
-  const refusal = () => new AppError('too_large', `The body is larger than ${BODY_LIMIT / 1_048_576} MiB.`);
-  if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMIT) throw refusal();
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw new AppError('unsupported_media_type', 'Content-Type must be application/json.');
-  const text = await request.text();
-  if (text.length * 3 > BODY_LIMIT && Buffer.byteLength(text) > BODY_LIMIT) throw refusal();
+  const text = await readText(request, BODY);
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {

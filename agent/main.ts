@@ -29,6 +29,7 @@ function main(): void {
   const lines = sendLines(log, createServerLink(server));
   for (const warning of warnings) log.warning(warning);
   logUnhandled(log);
+  const tally = { undeclared: 0 };
   const answer = createAgent({
     ...server,
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
@@ -36,9 +37,10 @@ function main(): void {
     local_url: `http://127.0.0.1:${env.SVC_PORT}`,
     allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
     log,
+    tally,
   });
   let stopping = false;
-  const probes = createProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, ending: () => stopping });
+  const probes = createProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
   const listener = Bun.serve({
     hostname: env.SVC_BIND,
     port: env.SVC_AGENT_MCP_PORT,

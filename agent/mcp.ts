@@ -1,4 +1,5 @@
 import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import type { Tally } from '#core/engine/arguments.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
@@ -6,7 +7,7 @@ import { createMarks, type Mark } from './marks.ts';
 import { refuse, sentence } from './refusals.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
-import { type AgentTool, agentTools, toInput } from './tools.ts';
+import { type AgentTool, agentTools, toInput, undeclaredIn } from './tools.ts';
 
 type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
 
@@ -17,7 +18,7 @@ interface Identity {
 }
 
 /** The protocol: every request has a server of its own, so nothing of one caller reaches another. */
-export function createMcp(link: ServerLink, log: Log) {
+export function createMcp(link: ServerLink, log: Log, tally: Tally) {
   const tools = agentTools();
   const marks = createMarks([...tools.keys()]);
   const marksOf = async (answer: unknown): Promise<Mark[]> => {
@@ -46,7 +47,9 @@ export function createMcp(link: ServerLink, log: Log) {
           await link.refused(caller, params.name.slice(0, 128), 'not_found');
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
         }
-        return toResult(await callTool(link, tool, caller, params.arguments ?? {}, mcpReq.signal, log), marksOf);
+        const given = params.arguments ?? {};
+        tally.undeclared += undeclaredIn(tool, given).length;
+        return toResult(await callTool(link, tool, caller, given, mcpReq.signal, log), marksOf);
       });
       return server;
     },

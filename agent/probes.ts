@@ -7,7 +7,8 @@ import {
   type ProbeSecrets,
   type Readiness,
 } from '#core/probes.ts';
-import { type Buckets, createBuckets, createProcessFigures, histogram, observe } from '#core/exposition.ts';
+import type { Tally } from '#core/engine/arguments.ts';
+import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/exposition.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {
@@ -18,6 +19,7 @@ export interface AgentProbes {
 
 export interface AgentProbeOptions extends ProbeSecrets {
   readonly server_url: string;
+  readonly tally: Tally;
   readonly ending: () => boolean;
 }
 
@@ -59,7 +61,13 @@ export function createProbes(options: AgentProbeOptions): AgentProbes {
           buckets,
         ]),
       );
-      return answerFigures(durations + (await processFigures()));
+      const undeclared = figure(
+        'counter',
+        'sluice_undeclared_arguments_total',
+        'Arguments that callers sent and no tool declares: left out of their calls.',
+        [[{}, options.tally.undeclared]],
+      );
+      return answerFigures(durations + undeclared + (await processFigures()));
     },
   };
   return {

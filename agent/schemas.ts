@@ -11,25 +11,69 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 /** A schema of the contract as JSON Schema that every client reads: it says of each value what it may be. */
 export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonObject {
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as JsonObject;
-  return explicit(rest);
+  return explicit(rest, typeMode === 'output' ? LIMITS : NOTHING);
 }
 
-function explicit(schema: JsonObject): JsonObject {
+/** What a writer must keep to. A reader of an answer learns nothing from it, and the list of tools is read by models. */
+const LIMITS = new Set(
+  `minLength maxLength minItems maxItems minimum maximum pattern default propertyNames additionalProperties`.split(' '),
+);
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** @param left_out keywords that are not said; a schema of additional properties always is. */
+function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject {
+  const schema = Object.fromEntries(
+    Object.entries(given).filter(
+      ([keyword, value]) => !left_out.has(keyword) || (keyword === 'additionalProperties' && isObject(value)),
+    ),
+  );
   const said = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
-  const result: JsonObject = said ? { ...schema } : { ...schema, ...ANYTHING };
+  const result: JsonObject = said ? schema : { ...schema, ...ANYTHING };
   if (isObject(schema['properties'])) {
     result['properties'] = Object.fromEntries(
-      Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item) : item]),
+      Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item, left_out) : item]),
     );
   }
-  if (isObject(schema['items'])) result['items'] = explicit(schema['items']);
+  if (isObject(schema['items'])) result['items'] = explicit(schema['items'], left_out);
   const rest = schema['additionalProperties'];
-  if (isObject(rest)) result['additionalProperties'] = Object.keys(rest).length === 0 ? true : explicit(rest);
+  if (isObject(rest)) result['additionalProperties'] = Object.keys(rest).length === 0 ? true : explicit(rest, left_out);
   for (const keyword of LISTS) {
     const list = schema[keyword];
-    if (Array.isArray(list)) result[keyword] = list.map((item: unknown) => (isObject(item) ? explicit(item) : item));
+    if (Array.isArray(list)) result[keyword] = list.map((item: unknown) => (isObject(item) ? explicit(item, left_out) : item));
   }
   return result;
+}
+
+export type SayOnce = (schema: JsonObject, tool: string) => JsonObject;
+
+/** From so many characters on, saying a schema again costs a model more than looking it up. */
+const WORTH = 200;
+
+/** Says each larger object of the answers once: where another tool gives the same, its name stands. */
+export function createSayOnce(): SayOnce {
+  const first = new Map<string, string>();
+  const inner = (schema: JsonObject, tool: string): JsonObject => {
+    const { description, ...said } = schema;
+    const key = isObject(said['properties']) ? JSON.stringify(said) : '';
+    const known = key.length < WORTH ? undefined : first.get(key);
+    const about = typeof description === 'string' ? `${description}. ` : '';
+    if (known !== undefined) return { type: 'object', description: `${about}Fields as ${known} gives them` };
+    if (key.length >= WORTH) first.set(key, tool);
+    return outer(schema, tool);
+  };
+  const outer = (schema: JsonObject, tool: string): JsonObject => {
+    const result = { ...schema };
+    for (const keyword of ['items', 'additionalProperties']) {
+      if (isObject(schema[keyword])) result[keyword] = inner(schema[keyword], tool);
+    }
+    if (isObject(schema['properties'])) {
+      result['properties'] = Object.fromEntries(
+        Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? inner(item, tool) : item]),
+      );
+    }
+    return result;
+  };
+  return inner;
 }
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);

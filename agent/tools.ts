@@ -1,6 +1,6 @@
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { type JsonObject, schemaOf } from './schemas.ts';
+import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
 import type { ToolText } from './texts.ts';
@@ -39,21 +39,25 @@ export function agentTools(): Map<string, AgentTool> {
     if (entry[1].agent !== undefined) named.set(entry[1].agent, entry);
   }
   const tools = new Map<string, AgentTool>();
+  const sayOnce = createSayOnce();
   for (const [name, text] of Object.entries(TEXTS)) {
     const entry = named.get(name);
-    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry));
+    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry, sayOnce));
   }
   return tools;
 }
 
-function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation): AgentTool {
+function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation, sayOnce: SayOnce): AgentTool {
   const input = schemaOf(definition.input, 'input');
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
   const required = (input['required'] as string[] | undefined) ?? [];
   const id_argument = 'id' in properties ? (ID_ARGUMENT[operation.split('.')[0] ?? ''] ?? null) : null;
   const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
   // A record that is updated may also be moved to another owner under the name of its own id.
-  const renamed = Object.fromEntries(Object.entries(properties).map(([field, schema]) => [argumentOf(field), schema]));
+  const fields = Object.keys(properties);
+  // The required ones first: clients make signatures of them.
+  const ordered = [...fields.filter((field) => required.includes(field)), ...fields.filter((field) => !required.includes(field))];
+  const renamed = Object.fromEntries(ordered.map((field) => [argumentOf(field), properties[field] ?? {}]));
   for (const field of Object.keys(renamed)) {
     if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'An id, or a unique name' };
   }
@@ -67,12 +71,13 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       description: text.description,
       annotations: annotationsOf(text),
       inputSchema: { ...input, type: 'object', properties: renamed, required: required.map(argumentOf) },
-      outputSchema: withWarnings(schemaOf(definition.output, 'output')),
+      outputSchema: withWarnings(sayOnce(schemaOf(definition.output, 'output'), name)),
     },
   };
 }
 
-const WARNINGS = { type: 'array', items: { type: 'object' }, description: 'Suspicious text in this answer' };
+/** What it means stands in the instructions of the endpoint. */
+const WARNINGS = { type: 'array', items: { type: 'object' } };
 
 const withWarnings = (schema: JsonObject): AgentTool['listing']['outputSchema'] => ({
   ...schema,
@@ -88,9 +93,12 @@ const annotationsOf = ({ title, effect }: ToolText): JsonObject => ({
   openWorldHint: false,
 });
 
-/** The arguments of a call as the operation takes them. */
-export function toInput({ id_argument }: AgentTool, given: Readonly<JsonObject>): JsonObject {
-  if (id_argument === null) return { ...given };
-  const { [id_argument]: id, ...rest } = given;
-  return { ...rest, id };
+/** What a call names beside the arguments of the tool. */
+export const undeclaredIn = (tool: AgentTool, given: Readonly<JsonObject>): string[] =>
+  Object.keys(given).filter((name) => !tool.arguments.includes(name));
+
+/** The arguments of a call as the operation takes them. Some clients add arguments of their own to every call: those stay out. */
+export function toInput({ id_argument, arguments: declared }: AgentTool, given: Readonly<JsonObject>): JsonObject {
+  const known = declared.filter((name) => Object.hasOwn(given, name));
+  return Object.fromEntries(known.map((name) => [name === id_argument ? 'id' : name, given[name]]));
 }

@@ -74,6 +74,12 @@ export class AppError extends Error {
   }
 }
 
+/** A refusal as a value, for an edge that answers it in its own words; what else was thrown is thrown on. */
+export function asFault(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
 /** A refusal that belongs to one field. */
 export function invalidField(field: string, message: string, code: ErrorCode = 'invalid'): AppError {
   return new AppError(code, message, { errors: [{ field, message }] });
@@ -89,6 +95,29 @@ export function nearest(word: string, known: readonly string[]): string {
   return best.word;
 }
 
+/** Names that are looked at: who sends thousands learns from the first what is wrong. */
+const LOOKED_AT = 20;
+
+/**
+ * Of names that are not declared, those that look like a slip for one that is missing. Others are not at fault: some clients add
+ * arguments of their own to every call.
+ */
+export function misspelt(undeclared: readonly string[], missing: readonly string[]): FieldError[] {
+  return undeclared.slice(0, LOOKED_AT).flatMap((name) => {
+    const field = name.slice(0, 64);
+    const meant = missing.find((candidate) => looksLike(field.toLowerCase(), candidate.toLowerCase()));
+    return meant === undefined ? [] : [{ field, message: `There is no argument ${field}. Did you mean ${meant}?` }];
+  });
+}
+
+/** Whether so few letters differ that one name is likely a slip for the other. */
+function looksLike(name: string, candidate: string): boolean {
+  const length = Math.max(name.length, candidate.length);
+  const most = Math.min(Math.floor((length + 1) / 3), Math.ceil(length / 2) - 1);
+  return Math.abs(name.length - candidate.length) <= most && editDistance(name, candidate) <= most;
+}
+
+/** Levenshtein's. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -37,7 +37,6 @@ export interface SharedHost extends HostState {
   readonly acks: number;
   readonly checksum: string | null;
   readonly load_ms: number | null;
-  readonly error: string | null;
   readonly probe: string | null;
   readonly probe_error: string | null;
 }
@@ -115,6 +114,8 @@ export function createHostBoard(clock: () => Date): HostBoard {
   const others = new Map<string, SharedHost>();
   const heard = new Map<string, string>();
   const waiters = new Set<(id: string, ack: Acknowledgement) => void>();
+  /** Hosts that left somebody waiting, with the connection of which that is true: they are not waited for again until they answer. */
+  const silent = new Map<string, string>();
   let sharing = ALONE;
   let last_seen = clock().getTime();
 
@@ -129,8 +130,20 @@ export function createHostBoard(clock: () => Date): HostBoard {
   };
   const take = (id: string, ack: Acknowledgement): void => {
     const host = own.get(id);
+    silent.delete(id);
     if (host !== undefined && ack.request_id === null) host.ack = ack;
     for (const waiter of waiters) waiter(id, ack);
+  };
+
+  const isSilent = (id: string, { connected_at }: Known): boolean => silent.get(id) === connected_at;
+  /** @param unanswered ids of hosts that were there all the time. */
+  const noteSilent = (unanswered: Iterable<string>): void => {
+    const present = all();
+    for (const id of silent.keys()) if (!present.has(id)) silent.delete(id);
+    for (const id of unanswered) {
+      const host = present.get(id);
+      if (host !== undefined) silent.set(id, host.connected_at);
+    }
   };
 
   /** Collects acknowledgements until `done` says so or the time is over. */
@@ -178,6 +191,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
           url: ack?.url ?? null,
           snapshot_version: ack?.version ?? null,
           connected_at,
+          error: ack?.error ?? null,
         }))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     absent_ms: () => (own.size + others.size > 0 ? 0 : clock().getTime() - last_seen),
@@ -189,15 +203,21 @@ export function createHostBoard(clock: () => Date): HostBoard {
           answers.set(id, { id, acked_ms: 0, load_ms: ack.load_ms, error: null });
         }
       }
-      const done = () => own.size + others.size > 0 && [...all().keys()].every((id) => answers.has(id));
+      const before = all();
+      const waited = (id: string, host: Known) => !answers.has(id) && !isSilent(id, host);
+      const done = () => own.size + others.size > 0 && ![...all()].some(([id, host]) => waited(id, host));
       await collect(timeout_ms, done, (id, ack) => {
         if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
         answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });
       });
-      return [...all().keys()].map((id) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
+      const after = [...all()];
+      // One that came meanwhile has had less time.
+      const unanswered = after.filter(([id, host]) => waited(id, host) && before.get(id)?.connected_at === host.connected_at);
+      noteSilent(unanswered.map(([id]) => id));
+      return after.map(([id]) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
     },
     async probe(host, port, request_id, timeout_ms) {
-      const waiting = new Set(all().keys());
+      const waiting = new Set([...all()].filter(([id, host]) => !isSilent(id, host)).map(([id]) => id));
       const refusals: string[] = [];
       const answered = collect(
         timeout_ms,
@@ -211,6 +231,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       publish({ event: 'listen', data: { host, port, request_id } });
       if (others.size > 0) await sharing.probe({ host, port, request_id });
       await answered;
+      noteSilent(waiting);
       return refusals;
     },
     awaited: () => waiters.size > 0,

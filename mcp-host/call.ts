@@ -167,7 +167,8 @@ async function perform(
   try {
     const turn = limits?.take(entity, () => callerOf(watch));
     if (turn !== undefined) await turn;
-    const values = plan.toValues(args);
+    const checked = plan.toValues(args, watch);
+    const values = checked instanceof Promise ? await checked : checked;
     const shared = ends.through?.(values, (end) => run(values, end)) ?? null;
     const { members, rows, wait_ms } = await (shared ?? run(values, signal));
     note(rows, members.length, wait_ms, null);

@@ -27,7 +27,7 @@ export interface ControlOptions {
   readonly now: () => number;
   /** `<version>:<checksum>` of the snapshot held, or empty. */
   readonly have: () => string;
-  /** Events are handed over one after the other. */
+  /** Events are handed over one after the other, but for lists of tokens, which wait for nothing. */
   readonly onEvent: (event: ControlEvent) => Promise<void>;
   /** Without an event for so long the connection counts as lost. */
   readonly quiet_ms?: number;
@@ -61,9 +61,11 @@ export function createControl(options: ControlOptions): Control {
     last_event_at = new Date(options.now()).toISOString();
     retry_ms = min_retry_ms;
     if (!EVENTS.has(event)) return;
-    queue = queue
-      .then(() => options.onEvent({ event, data: JSON.parse(data) as unknown, text: data } as ControlEvent))
-      .catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
+    const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown, text: data } as ControlEvent);
+    // A revoked token must not outlive a snapshot that loads or a disk that hangs.
+    const taken = event === 'tokens' ? take() : queue.then(take);
+    const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
+    if (event !== 'tokens') queue = settled;
   };
 
   const listen = async () => {

@@ -30,7 +30,7 @@ import type { Sources } from './sources.ts';
 import type { Streams } from './streams.ts';
 import { tell, type Told } from './tell.ts';
 import type { Usage } from './usage.ts';
-import type { RateLimits } from './rate-limit.ts';
+import { callerKey, type RateLimits } from './rate-limit.ts';
 import { createWatch, type Observe, type Watch } from './watch.ts';
 
 export interface DispatchOptions {
@@ -164,7 +164,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   const modern = (message: RpcMessage & { id: RpcId }, exchange: Exchange, era: Era) => {
     const { method, params, id } = message;
-    if (method === 'subscriptions/listen') return streams.listen(id, params, exchange.registry.pieces.server_info, exchange);
+    if (method === 'subscriptions/listen')
+      return streams.listen(id, params, exchange.registry.pieces.server_info, {
+        ...exchange,
+        holder: callerKey(exchange.caller.owner, exchange.address),
+      });
     const handler = Object.hasOwn(MODERN, method) ? MODERN[method] : undefined;
     if (handler === undefined) throw unknownMethod(404);
     const wishes = wishesOf(method, params, exchange.request.headers, null);
@@ -180,8 +184,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const initialize = ({ id, params }: RpcMessage & { id: RpcId }, exchange: Exchange): Response => {
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
-    const session = sessions.open(exchange.caller.owner, version, clientName(params['clientInfo']));
-    if (session === null) throw new RpcError(RPC.server, 'Too many sessions are open. Try again later.', { http_status: 503 });
+    const { caller, address } = exchange;
+    const holder = callerKey(caller.owner, address);
+    const session = sessions.open(caller.owner, version, clientName(params['clientInfo']), holder);
+    if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     return reply(resultText(id, greeting(exchange.registry, version)), 200, { [SESSION]: session.id });
   };
 
@@ -283,10 +289,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** The session that the request names; null when it names none. An unknown one is 404, so that the client initialises anew. */
-function sessionOf({ request, caller }: Exchange, sessions: Sessions): Session | null {
+function sessionOf({ request, caller, address }: Exchange, sessions: Sessions): Session | null {
   const id = request.headers.get(SESSION);
   if (id === null) return null;
-  const session = sessions.find(id, caller.owner);
+  const session = sessions.find(id, caller.owner, () => callerKey(caller.owner, address));
   if (session === null)
     throw new RpcError(RPC.session_not_found, 'Session not found. Send initialize again.', { http_status: 404 });
   return session;

@@ -233,20 +233,23 @@ export function createHost(options: HostOptions): Host {
     sources.use([]);
   };
 
-  const acknowledge = (answer: { request_id?: string; error?: string; load_ms?: number; nothing?: true }) => {
+  let acknowledging: Promise<void> = Promise.resolve();
+  /** One after the other, in the background: a server that does not take them holds up no event. */
+  const acknowledge = (answer: { request_id?: string; error?: string; load_ms?: number; nothing?: true }): void => {
     const serving = answer.nothing === true ? null : held;
-    return control
-      .post('ack', {
-        boot_id,
-        version: serving?.snapshot_version ?? null,
-        checksum: serving?.checksum ?? null,
-        load_ms: answer.load_ms ?? null,
-        url: options.url ?? listener.current()?.url ?? null,
-        pid: process.pid,
-        error: answer.error ?? null,
-        request_id: answer.request_id ?? null,
-        ok: answer.error === undefined,
-      })
+    const ack = {
+      boot_id,
+      version: serving?.snapshot_version ?? null,
+      checksum: serving?.checksum ?? null,
+      load_ms: answer.load_ms ?? null,
+      url: options.url ?? listener.current()?.url ?? null,
+      pid: process.pid,
+      error: answer.error ?? null,
+      request_id: answer.request_id ?? null,
+      ok: answer.error === undefined,
+    };
+    acknowledging = acknowledging
+      .then(() => control.post('ack', ack))
       .catch((error: unknown) => log.warning('ack_not_sent', { error: String(error) }));
   };
 
@@ -285,19 +288,19 @@ export function createHost(options: HostOptions): Host {
         file_fault = null;
         await file.setStopped(false);
       });
-      await acknowledge({ load_ms });
+      acknowledge({ load_ms });
     } catch (error) {
       log.error('snapshot_refused', { version: data.version, error: String(error) });
       await draft?.then((written) => written.discard()).catch(() => undefined);
-      await acknowledge({ error: error instanceof AppError ? error.detail : 'The host could not load the snapshot.' });
+      acknowledge({ error: error instanceof AppError ? error.detail : 'The host could not load the snapshot.' });
     }
   };
   const onListen = async ({ request_id, ...address }: ListenEvent) => {
     try {
       await listener.prepare(address);
-      await acknowledge({ request_id });
+      acknowledge({ request_id });
     } catch (error) {
-      await acknowledge({ request_id, error: error instanceof AppError ? error.detail : 'The host could not open the address.' });
+      acknowledge({ request_id, error: error instanceof AppError ? error.detail : 'The host could not open the address.' });
     }
   };
   const onTokens = (tokens: readonly LiveToken[]) => {
@@ -310,7 +313,7 @@ export function createHost(options: HostOptions): Host {
     log.info('stopped');
     void drain(running, grace_ms, STOPPED);
     await keep(() => file.setStopped(true));
-    await acknowledge({ nothing: true });
+    acknowledge({ nothing: true });
   };
   function onEvent(event: ControlEvent): Promise<void> {
     if (event.event === 'snapshot') return onSnapshot(event.data, event.text);

@@ -57,6 +57,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   const databases = new Map<string, Buckets>();
   const ended = new Map<string, Buckets>();
   const faults = new Map<string, number>();
+  let undeclared = 0;
   const refusals = new Map<number, number>();
   const processFigures = createProcessFigures();
 
@@ -72,6 +73,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
       const { buckets } = operationOf(operations, method, name, version, error, transport);
       observe(buckets, (performance.now() - watch.started) / 1_000);
       if (watch.fault !== null) faults.set(watch.fault, (faults.get(watch.fault) ?? 0) + 1);
+      undeclared += watch.undeclared;
       if (connection === null || query_to === 0) return;
       let database = databases.get(connection.db_type);
       if (database === undefined) databases.set(connection.db_type, (database = createBuckets()));
@@ -129,6 +131,12 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
           'sluice_call_faults_total',
           'Calls that failed inside their tool or resource, by reason.',
           [...faults].map(([code, count]) => [{ code }, count]),
+        ),
+        figure(
+          'counter',
+          'sluice_undeclared_arguments_total',
+          'Arguments that callers sent and no tool or resource declares: left out of their calls.',
+          one(undeclared),
         ),
         figure(
           'gauge',

@@ -2,6 +2,7 @@ import type { FrozenConnection, FrozenQuery, FrozenResource, FrozenServer, Froze
 import type { Json } from '#core/sources/source.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
+import { listingInOrder } from '#core/engine/arguments.ts';
 import { planQuery, type QueryPlan } from '#core/engine/query.ts';
 import { compilePrompt, type PromptPlan } from './prompt.ts';
 import { type ListMethod, type RenderedList, renderList, sameList } from './lists.ts';
@@ -74,8 +75,11 @@ export async function loadRegistry({ version, checksum, content }: Snapshot, now
   const templates = all_resources.filter(({ template }) => template.variables.length > 0);
   const prompts = await inSlices(content.prompts, compilePrompt);
   const edition = `${version}-${checksum.slice(-8)}`;
-  const list = async (method: ListMethod, entries: readonly { entity: { listing: object } }[]) =>
-    renderList(method, await inSlices(entries, ({ entity }) => JSON.stringify(entity.listing)), edition);
+  const list = async <E extends { readonly listing: object }>(
+    method: ListMethod,
+    entries: readonly { readonly entity: E }[],
+    listingOf: (entity: E) => object = ({ listing }) => listing,
+  ) => renderList(method, await inSlices(entries, ({ entity }) => JSON.stringify(listingOf(entity))), edition);
   return {
     snapshot_version: version,
     checksum,
@@ -87,7 +91,7 @@ export async function loadRegistry({ version, checksum, content }: Snapshot, now
     templates: templates.toSorted((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     lists: {
-      'tools/list': await list('tools/list', tools),
+      'tools/list': await list('tools/list', tools, listingInOrder),
       'resources/list': await list('resources/list', resources),
       'resources/templates/list': await list('resources/templates/list', templates),
       'prompts/list': await list('prompts/list', prompts),

@@ -7,6 +7,9 @@ import type { Session } from './sessions.ts';
 /** Resources that one session or one subscription may follow. */
 export const SUBSCRIPTIONS = 200;
 export const URI_LENGTH = 4_096;
+/** Characters of all URIs that it follows. */
+export const FOLLOWED_LENGTH = 50_000;
+export const lengthOf = (uris: Iterable<string>): number => [...uris].reduce((sum, uri) => sum + uri.length, 0);
 
 /** Methods that change what a session hears; their results are empty. */
 const METHODS: Readonly<Record<string, (params: Members, session: Session, registry: Registry) => void>> = {
@@ -23,6 +26,11 @@ const METHODS: Readonly<Record<string, (params: Members, session: Session, regis
     }
     if (session.subscribed.size >= SUBSCRIPTIONS && !session.subscribed.has(uri)) {
       throw invalid(`A session may follow ${SUBSCRIPTIONS} resources. Unsubscribe from some first.`);
+    }
+    if (lengthOf(new Set(session.subscribed).add(uri)) > FOLLOWED_LENGTH) {
+      throw invalid(
+        `The URIs that a session follows may have ${FOLLOWED_LENGTH} characters together. Unsubscribe from some first.`,
+      );
     }
     session.subscribed.add(uri);
   },

@@ -2,6 +2,7 @@ import type { Stop } from '#core/sources/stop.ts';
 import type { ListKind } from './registry.ts';
 import type { RpcId } from './protocol.ts';
 import type { McpLogLevel } from './report.ts';
+import { createPlaces } from './places.ts';
 import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
 
 /** A session of the protocol revisions before 2026-07-28. */
@@ -9,6 +10,8 @@ export interface Session {
   readonly id: string;
   /** The credential that opened it; no other may use it. */
   readonly owner: string;
+  /** Whose limit it counts in: its owner, or its address when callers have no credential. */
+  readonly holder: string;
   readonly version: string;
   readonly client: string;
   readonly opened_at: number;
@@ -26,10 +29,10 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** Null when all places are taken by sessions in use. */
-  open(owner: string, version: string, client: string): Session | null;
+  /** Null when all places that it might take are taken by sessions in use. */
+  open(owner: string, version: string, client: string, holder?: string): Session | null;
   /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
-  find(id: string, owner: string): Session | null;
+  find(id: string, owner: string, holder?: () => string): Session | null;
   end(session: Session): void;
   /** Ends those of callers that are not let in any more. */
   endOf(is_gone: (owner: string) => boolean): void;
@@ -45,6 +48,8 @@ export interface SessionsOptions {
   readonly ids?: SessionIds;
   readonly idle_ms?: number;
   readonly limit?: number;
+  /** Of one caller. */
+  readonly limit_each?: number;
   readonly onEnd?: (session: Session) => void;
 }
 
@@ -56,14 +61,16 @@ const ENDED = 20_000;
 const markOf = (id: string): number => Number(Bun.hash.xxHash64(id) & 0xf_ffff_ffff_ffffn);
 
 export function createSessions(options: SessionsOptions): Sessions {
-  const { now, idle_ms = 30 * 60_000, limit = 10_000, ids = createSessionIds([]), onEnd } = options;
+  const { now, idle_ms = 30 * 60_000, limit = 10_000, limit_each = 2_500, ids = createSessionIds([]), onEnd } = options;
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
+  const places = createPlaces<Session>(limit, limit_each);
   /** Marks of their ids. */
   const ended = new Set<number>();
   const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
   const end = (session: Session) => {
     if (sessions.delete(session.id)) {
+      places.remove(session.holder, session);
       ended.add(markOf(session.id));
       const [oldest] = ended;
       if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
@@ -71,18 +78,22 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
     for (const controller of session.running.keys()) controller.abort();
   };
-  const makeRoom = (): boolean => {
-    if (sessions.size < limit) return true;
-    const oldest = sessions.values().find((session) => !busy(session));
-    if (oldest === undefined) return false;
-    end(oldest);
-    return true;
+  const makeRoom = (holder: string): boolean => {
+    const surplus = places.surplus(holder);
+    if (surplus === null) return true;
+    for (const session of surplus) {
+      if (busy(session)) continue;
+      end(session);
+      return true;
+    }
+    return false;
   };
-  const add = (id: string, owner: string, facts: SessionFacts): Session => {
+  const add = (id: string, owner: string, holder: string, facts: SessionFacts): Session => {
     const session: Session = {
       ...facts,
       id,
       owner,
+      holder,
       used_at: now(),
       streaming: false,
       missed: new Set(),
@@ -92,27 +103,29 @@ export function createSessions(options: SessionsOptions): Sessions {
       running: new Map(),
     };
     sessions.set(id, session);
+    places.add(holder, session);
     return session;
   };
   /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
-  const adopt = (id: string, owner: string): Session | null => {
+  const adopt = (id: string, owner: string, holder: string): Session | null => {
     if (ended.has(markOf(id))) return null;
     const facts = ids.read(id, owner);
-    if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom()) return null;
-    return add(id, owner, facts);
+    if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
+    return add(id, owner, holder, facts);
   };
   return {
-    open(owner, version, client) {
-      if (!makeRoom()) return null;
+    open(owner, version, client, holder = owner) {
+      if (!makeRoom(holder)) return null;
       const facts = { opened_at: now(), version, client };
-      return add(ids.issue(owner, facts), owner, facts);
+      return add(ids.issue(owner, facts), owner, holder, facts);
     },
-    find(id, owner) {
-      const session = sessions.get(id) ?? adopt(id, owner);
+    find(id, owner, holder = () => owner) {
+      const session = sessions.get(id) ?? adopt(id, owner, holder());
       if (session === null || session.owner !== owner) return null;
       session.used_at = now();
       sessions.delete(id);
       sessions.set(id, session);
+      places.touch(session.holder, session);
       return session;
     },
     end,

@@ -1,11 +1,13 @@
 import { type ListKind, LIST_KINDS } from './registry.ts';
 import type { Peer } from './dispatch.ts';
+import { createPlaces, type Places } from './places.ts';
 import { META, type Members, RPC, type RpcId, RpcError } from './protocol.ts';
-import { SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
+import { FOLLOWED_LENGTH, lengthOf, SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
 import type { Session } from './sessions.ts';
 
-/** Streams open at once in one host. */
+/** Streams open at once in one host, and those of one caller. */
 const LIMIT = 10_000;
+const LIMIT_EACH = 2_500;
 /** Events that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
 const UNREAD = 256;
 export const EVENT_HEADERS = {
@@ -46,6 +48,8 @@ type IsUpdated = (uri: string) => boolean;
 interface Opener {
   readonly caller: { readonly owner: string };
   readonly peer: Reader;
+  /** Whose limit the stream counts in. */
+  readonly holder: string;
 }
 /** It reads in silence until the stream ends. */
 type Reader = Pick<Peer, 'listener' | 'hold' | 'release'>;
@@ -81,9 +85,10 @@ interface Script {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { peer, caller: { owner } }: Opener,
+  { peer, holder, caller: { owner } }: Opener,
   { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
   open: Set<Stream>,
+  places: Places<Stream>,
 ): Stream {
   const write = (text: string) => {
     if (!open.has(stream)) return;
@@ -110,11 +115,13 @@ function createStream(
     },
     dispose() {
       open.delete(stream);
+      places.remove(holder, stream);
       peer.release();
       closed?.(stream);
     },
   };
   open.add(stream);
+  places.add(holder, stream);
   write(first ?? COMMENT);
   if (greeting !== undefined) send(greeting);
   opened?.(stream);
@@ -126,16 +133,24 @@ const updated = (uri: string, params: string): string =>
 /** A message as an event of the stream. */
 export const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
 
-export function createStreams(): Streams {
+/** @param limit of all callers. @param limit_each of one; beyond it, and for those that have fewer, its longest open stream ends. */
+export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
   const open = new Set<Stream>();
+  const places = createPlaces<Stream>(limit, limit_each);
 
   const start = (by: Opener, script: Script): Response => {
-    if (open.size >= LIMIT) throw new RpcError(RPC.server, 'Too many streams are open. Try again later.', { http_status: 503 });
+    const surplus = places.surplus(by.holder);
+    if (surplus !== null) {
+      const [oldest] = surplus;
+      if (oldest === undefined)
+        throw new RpcError(RPC.server, 'Too many streams are open. Try again later.', { http_status: 503 });
+      oldest.end();
+    }
     by.peer.hold();
     let stream: Stream | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        stream = createStream(controller, by, script, open);
+        stream = createStream(controller, by, script, open, places);
       },
       cancel: () => stream?.dispose(),
     });
@@ -151,7 +166,7 @@ export function createStreams(): Streams {
       const missed_uris = new Set(session.missed_uris);
       session.missed_uris.clear();
       return start(
-        { caller: session, peer },
+        { caller: session, peer, holder: session.holder },
         {
           kinds: LIST_KINDS,
           uris: session.subscribed,
@@ -245,7 +260,10 @@ function toFilter(value: unknown): Filter {
 
 function toUris(value: unknown = []): ReadonlySet<string> {
   const is_uri = (uri: unknown): uri is string => typeof uri === 'string' && uri.length <= URI_LENGTH;
-  if (Array.isArray(value) && value.length <= SUBSCRIPTIONS && value.every(is_uri)) return new Set(value);
-  const limits = `at most ${SUBSCRIPTIONS} URIs of at most ${URI_LENGTH} characters`;
+  if (Array.isArray(value) && value.length <= SUBSCRIPTIONS && value.every(is_uri)) {
+    const uris = new Set(value);
+    if (lengthOf(uris) <= FOLLOWED_LENGTH) return uris;
+  }
+  const limits = `at most ${SUBSCRIPTIONS} URIs of at most ${URI_LENGTH} characters, ${FOLLOWED_LENGTH} together`;
   throw new RpcError(RPC.invalid_params, `params.notifications.resourceSubscriptions must be a list of ${limits}.`);
 }

@@ -19,6 +19,8 @@ export interface Watch extends RunTiming {
   connection: FrozenConnection | null;
   /** Why the call failed inside its tool or resource. */
   fault: ErrorCode | null;
+  /** Arguments that its tool or resource does not declare. */
+  undeclared: number;
   /** What the request was refused or ended with. */
   error: unknown;
 }
@@ -35,6 +37,7 @@ export const createWatch = (message: RpcMessage, exchange: Exchange, era: Era, s
   query: null,
   connection: null,
   fault: null,
+  undeclared: 0,
   error: null,
 });
 

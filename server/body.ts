@@ -1,13 +1,20 @@
+import { readText } from '#core/body.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isReservedName } from '#core/issues.ts';
 
 const MAX_DEPTH = 64;
-/** Somebody who sends a byte now and then holds a request open no longer. */
-const LONGEST_MS = 120_000;
+const WITHIN_MS = 30_000;
+/** From so many bytes on a body may come over a slow line. */
+const LARGE = 2 * 1024 * 1024;
+const LARGE_WITHIN_MS = 120_000;
 
 /** The JSON object of a request within the limits of contract section 1; an empty body is an empty object. */
-export async function readJson(request: Request, max_bytes: number, within_ms = LONGEST_MS): Promise<Record<string, unknown>> {
-  const text = await readText(request, max_bytes, within_ms);
+export async function readJson(
+  request: Request,
+  max_bytes: number,
+  within_ms = max_bytes > LARGE ? LARGE_WITHIN_MS : WITHIN_MS,
+): Promise<Record<string, unknown>> {
+  const text = await readText(request, { max_bytes, within_ms });
   if (text.trim() === '') return {};
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (type !== 'application/json' && !type.endsWith('+json')) {
@@ -18,41 +25,6 @@ export async function readJson(request: Request, max_bytes: number, within_ms = 
     throw new AppError('invalid', 'The body must be a JSON object.');
   checkShape(value, 0);
   return value as Record<string, unknown>;
-}
-
-async function readText(request: Request, max_bytes: number, within_ms: number): Promise<string> {
-  const refusal = () => new AppError('too_large', `The body is larger than ${Math.round(max_bytes / 1_048_576)} MiB.`);
-  if (Number(request.headers.get('content-length') ?? 0) > max_bytes) throw refusal();
-  if (request.body === null) return '';
-  const reader = request.body.getReader();
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    void reader.cancel().catch(() => undefined);
-  }, within_ms);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw new AppError('cancelled', 'The caller went away before the body was there.', { cause });
-      });
-      if (late) throw new AppError('bad_request', `The body did not arrive within ${within_ms / 1_000} seconds.`);
-      if (done) break;
-      size += value.byteLength;
-      if (size > max_bytes) throw refusal();
-      chunks.push(value);
-    }
-  } finally {
-    clearTimeout(timer);
-    // What is left of a refused body is not waited for.
-    void reader.cancel().catch(() => undefined);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch (cause) {
-    throw new AppError('bad_request', 'The body is not valid UTF-8.', { cause });
-  }
 }
 
 function parse(text: string): unknown {

@@ -1,10 +1,11 @@
 import type { MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
-import { acceptedHostNames, isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/security/origins.ts';
+import { acceptedHostNames, isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
 import { readSettings } from '#core/services/config.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
+import { isForeignOrigin, isSecure } from './session.ts';
 
 /**
  * Who may come in at all (contract section 0): the Host header names us, the Origin is absent, our own or listed. What the
@@ -20,10 +21,10 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
       throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
     }
     const origin = c.req.header('origin');
-    if (origin === undefined || isSameOrigin(origin, host)) return next();
+    if (origin === undefined || !isForeignOrigin(app, c)) return next();
     // The control channel is for programs, never for pages.
     const listed = c.req.path.startsWith('/api/internal/') ? [] : (await readSettings(app)).settings.cors_origins;
-    if (!isOriginAllowed(origin, host, listed)) {
+    if (!isOriginAllowed(origin, host, isSecure(app, c), listed)) {
       throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
     }
     if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? '');

@@ -11,10 +11,10 @@ import { namesEvent } from '#core/services/host-names.ts';
 import { tokensEvent } from '#core/services/mcp-tokens.ts';
 import { storeUsage } from '#core/services/usage.ts';
 import { readJson } from './body.ts';
+import { createHostStream } from './host-stream.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from './routes.ts';
 
-const PING_MS = 10_000;
 const MAX_USAGE = 16 * 1024 * 1024;
 
 const Ack = v.object({
@@ -35,7 +35,7 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
   });
   router.get('/api/internal/hosts/stream', async (c) => {
     const id = hostId(c.req.query('id') ?? '');
-    return new Response(await openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
+    return new Response(openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
       headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   });
@@ -73,50 +73,34 @@ export function requireServiceToken(app: App, c: Context): void {
 }
 
 /** A host may miss nothing between its first event and its registration, so it is registered first. */
-async function openStream(app: App, id: string, have: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-  const encoder = new TextEncoder();
-  let end = () => {};
-  return new ReadableStream<Uint8Array>({
-    async start(controller) {
-      const send = ({ event, data }: HostEvent) => {
-        const text = typeof data === 'string' ? data : JSON.stringify(data);
-        try {
-          controller.enqueue(encoder.encode(`event: ${event}\ndata: ${text}\n\n`));
-        } catch {
-          end();
-        }
-      };
-      let queued: HostEvent[] = [];
-      let deliver = (event: HostEvent): void => {
-        queued.push(event);
-      };
-      const disconnect = app.hosts.connect(id, (event) => deliver(event));
-      const timer = setInterval(() => send({ event: 'ping', data: {} }), PING_MS);
-      end = () => {
-        clearInterval(timer);
-        disconnect();
-      };
-      signal.addEventListener('abort', end);
-      if (signal.aborted) end();
-      try {
-        // First: the snapshot may ask for them. A list that was queued meanwhile is an older one.
-        await app.token_lock(async () => {
-          send(await tokensEvent(app));
-          queued = queued.filter(({ event }) => event !== 'tokens');
-        });
-        send(await namesEvent(app));
-        // Its answer may reach another server, which is to know it.
-        await app.hosts.settled();
-        send(await eventForHost(app, have));
-        deliver = send;
-        for (const event of queued) send(event);
-        app.log.from('host').info('host connected', { id });
-      } catch (error) {
-        // A host that was told nothing is not there.
-        end();
-        throw error;
-      }
-    },
-    cancel: () => end(),
+function openStream(app: App, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const log = app.log.from('host');
+  let queued: HostEvent[] = [];
+  let deliver = (event: HostEvent): void => {
+    queued.push(event);
+  };
+  const disconnect = app.hosts.connect(id, (event) => deliver(event));
+  const stream = createHostStream((reason) => {
+    disconnect();
+    if (reason !== null) log.warning('host dropped', { id, reason });
   });
+  signal.addEventListener('abort', stream.left);
+  if (signal.aborted) stream.left();
+  const greet = async () => {
+    // First: the snapshot may ask for them. A list that was queued meanwhile is an older one.
+    await app.token_lock(async () => {
+      stream.send(await tokensEvent(app));
+      queued = queued.filter(({ event }) => event !== 'tokens');
+    });
+    stream.send(await namesEvent(app));
+    // Its answer may reach another server, which is to know it.
+    await app.hosts.settled();
+    stream.send(await eventForHost(app, have));
+    deliver = stream.send;
+    for (const event of queued) stream.send(event);
+    log.info('host connected', { id });
+  };
+  // A host that was told nothing is not there.
+  greet().catch((error: unknown) => stream.drop(`it could not be told how things stand: ${String(error)}`));
+  return stream.body;
 }

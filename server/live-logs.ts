@@ -6,13 +6,12 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS, type LogLine } from '#core/log.ts';
 import type { Actor } from '#core/run.ts';
-import { isSameOrigin } from '#core/security/origins.ts';
 import { isSessionLive } from '#core/services/sessions.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';
 import type { ServerEnv } from './routes.ts';
 import { shareLines } from './shared-lines.ts';
-import { sessionActor } from './session.ts';
+import { isForeignOrigin, sessionActor } from './session.ts';
 import type { Socket, SocketOwner } from './sockets.ts';
 
 const PATH = '/api/v1/deploy/logs';
@@ -88,8 +87,7 @@ function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: num
 
 /** Checked before anything is opened: no other page may use the cookie, not even one that `cors_origins` lists. */
 async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
-  const origin = c.req.header('origin');
-  if (origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '')) {
+  if (isForeignOrigin(app, c)) {
     throw new AppError('forbidden', 'The live log is only for pages of this server.');
   }
   const actor = await sessionActor(app, c);

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
+import { readText } from '#core/body.ts';
 import { AppError } from '#core/errors.ts';
 import { callerAddress } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
@@ -18,6 +19,8 @@ const PASSED = [
   'last-event-id',
 ];
 const PARAMETER = /^mcp-param-[\w-]+$/;
+/** As the host takes it (contract section 13). */
+const MESSAGE = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
 /** What the host answers beside its body. */
 const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'retry-after', 'www-authenticate'];
 
@@ -32,7 +35,7 @@ export function addPlayground(app: App, router: Hono<ServerEnv>): void {
     if (actor === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
     if (actor.type !== 'admin') throw new AppError('admin_only', 'Only a signed-in administrator may use the playground.');
     const { id, target } = hostOf(app, c.req.query('host'));
-    const body = c.req.method === 'POST' ? await c.req.raw.arrayBuffer() : null;
+    const body = c.req.method === 'POST' ? await readText(c.req.raw, MESSAGE) : null;
     c.env?.received?.();
     const answer = await fetch(target, {
       method: c.req.method,

@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { isSameOrigin } from '#core/security/origins.ts';
 import { authenticate, SESSION_MS } from '#core/services/sessions.ts';
-import { isTrusted } from '#core/security/client-address.ts';
+import { forwardedScheme } from '#core/security/client-address.ts';
 import type { ServerEnv } from './routes.ts';
 
 const NAME = 'svc_session';
@@ -16,13 +16,11 @@ type Edge = Context<ServerEnv>;
 /** What the browser speaks with us, or with a trusted proxy that says so; null when that is not known. */
 export function spokenScheme({ env }: App, c: Edge): string | null {
   if (c.env?.secure === true || new URL(c.req.url).protocol === 'https:') return 'https';
-  const proxy = c.env?.address ?? null;
-  const forwarded = c.req.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase();
-  return forwarded !== undefined && proxy !== null && isTrusted(proxy, env.SVC_TRUSTED_PROXIES) ? forwarded : null;
+  return forwardedScheme(c.env?.address ?? null, c.req.header('x-forwarded-proto') ?? null, env.SVC_TRUSTED_PROXIES);
 }
 
 /** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
-function isSecure(app: App, c: Edge): boolean {
+export function isSecure(app: App, c: Edge): boolean {
   const { env } = app;
   const spoken = spokenScheme(app, c);
   if (spoken !== null) return spoken === 'https';
@@ -39,21 +37,21 @@ const read = (app: App, c: Edge): string | undefined => (isSecure(app, c) ? getC
 export async function sessionActor(app: App, c: Edge): Promise<Actor | null> {
   const token = read(app, c);
   if (token === undefined) return null;
-  if (!SAFE.has(c.req.method)) refuseForeign(c);
-  return isForeignOrigin(c) ? null : authenticate(app, token);
+  if (!SAFE.has(c.req.method)) refuseForeign(app, c);
+  return isForeignOrigin(app, c) ? null : authenticate(app, token);
 }
 
 /** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is no browser. */
-function refuseForeign(c: Edge): void {
+function refuseForeign(app: App, c: Edge): void {
   const site = c.req.header('sec-fetch-site');
   const foreign_site = site !== undefined && site !== 'same-origin' && site !== 'none';
-  if (foreign_site || isForeignOrigin(c))
+  if (foreign_site || isForeignOrigin(app, c))
     throw new AppError('forbidden', 'This request comes from another site; the session cookie is not accepted.');
 }
 
-function isForeignOrigin(c: Edge): boolean {
+export function isForeignOrigin(app: App, c: Edge): boolean {
   const origin = c.req.header('origin');
-  return origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '');
+  return origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '', isSecure(app, c));
 }
 
 /** Sets the cookie of contract section 2, or clears it. */

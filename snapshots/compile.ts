@@ -13,7 +13,7 @@ import type { Column, Description } from '#core/sources/source.ts';
 import { canonical } from './canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */
-export const COMPILER = 2;
+export const COMPILER = 3;
 
 /** What a compiled statement depends on; nothing else may change the result. */
 export interface QueryDefinition {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 
 /** Who may import whom at run time: our own folders below each folder or file of `core`. Types are free. */
 const BASE = [
+  'core/body',
   'core/contract',
   'core/errors',
   'core/env',

@@ -33,6 +33,7 @@ export const HostState = v.object({
   url: v.nullable(v.string()),
   snapshot_version: v.nullable(v.number()),
   connected_at: Timestamp,
+  error: v.pipe(v.nullable(v.string()), v.description('Why it refused the latest snapshot; it goes on with the one before')),
 });
 export type HostState = v.InferOutput<typeof HostState>;
 

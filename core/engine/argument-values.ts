@@ -1,10 +1,18 @@
 import type { Parameter, ScalarType } from '#core/contract/parameters.ts';
 import type { Json } from '#core/sources/source.ts';
-import { MAX_PATTERN_INPUT } from './pattern.ts';
+import type { Undecided, Work } from './argument-work.ts';
+import type { Pattern } from './pattern.ts';
 
-export type Checked = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: string };
 /** `fault` completes a sentence that begins with the argument's name; it never holds the value. */
-export type ValueCheck = (value: unknown) => Checked;
+export type Checked = Right | { readonly ok: false; readonly fault: string };
+interface Right {
+  readonly ok: true;
+  readonly value: Json;
+  /** Texts whose pattern takes longer than a call may hold up others. */
+  readonly undecided?: readonly Undecided[];
+}
+/** @param work what the checks of one call may cost together. */
+export type ValueCheck = (value: unknown, work: Work) => Checked;
 
 type Constraints = Pick<Parameter, 'type' | 'items' | 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length'>;
 
@@ -18,13 +26,15 @@ const right = (value: Json): Checked => ({ ok: true, value });
 const wrong = (fault: string): Checked => ({ ok: false, fault });
 
 /** Builds the check of one parameter's values. Constraints of an array hold for each element, its lengths for the array. */
-export function checkValue(parameter: Constraints, matches: ((text: string) => boolean) | undefined): ValueCheck {
-  if (parameter.type === 'array') return arrayOf(parameter, scalar(parameter, parameter.items ?? 'string', matches));
-  const check = scalar(parameter, parameter.type, matches);
+export function checkValue(parameter: Constraints, pattern: Pattern | undefined): ValueCheck {
+  if (parameter.type === 'array') return arrayOf(parameter, scalar(parameter, parameter.items ?? 'string', pattern));
+  const check = scalar(parameter, parameter.type, pattern);
   if (parameter.type !== 'string') return check;
   const { min_length = 0, max_length = Infinity } = parameter;
-  return (value) => {
-    const found = check(value);
+  return (value, work) => {
+    // First: a long text is not worth its pattern.
+    if (typeof value === 'string' && value.length > 2 * max_length) return wrong(`must have at most ${max_length} characters.`);
+    const found = check(value, work);
     if (!found.ok || typeof found.value !== 'string' || (min_length === 0 && found.value.length <= max_length)) return found;
     // JSON Schema counts characters, not UTF-16 units.
     const length = Array.from(found.value).length;
@@ -35,33 +45,38 @@ export function checkValue(parameter: Constraints, matches: ((text: string) => b
 
 function arrayOf({ min_length = 0, max_length = MAX_ITEMS }: Constraints, check: ValueCheck): ValueCheck {
   const most = Math.min(max_length, MAX_ITEMS);
-  return (value) => {
+  return (value, work) => {
     if (!Array.isArray(value)) return wrong('must be an array.');
     if (value.length < min_length) return wrong(`must have at least ${min_length} elements.`);
     if (value.length > most) return wrong(`must have at most ${most} elements.`);
     const items: Json[] = [];
+    const undecided: Undecided[] = [];
     for (const [i, item] of value.entries()) {
-      const found = check(item);
-      if (!found.ok) return wrong(`has a wrong element at position ${i + 1}: it ${found.fault}`);
+      const found = check(item, work);
+      const toFault = (fault: string) => `has a wrong element at position ${i + 1}: it ${fault}`;
+      if (!found.ok) return wrong(toFault(found.fault));
       items.push(found.value);
+      for (const { matching } of found.undecided ?? []) undecided.push({ matching, toFault });
     }
-    return right(items);
+    return undecided.length === 0 ? right(items) : { ok: true, value: items, undecided };
   };
 }
 
-function scalar(constraints: Constraints, type: ScalarType, matches: ((text: string) => boolean) | undefined): ValueCheck {
+function scalar(constraints: Constraints, type: ScalarType, pattern: Pattern | undefined): ValueCheck {
   const { minimum, maximum, enum: choices } = constraints;
   const allowed = choices && new Set<unknown>(choices);
   const typed = SCALARS[type];
-  return (value) => {
+  return (value, work) => {
     const found = typed(value);
     if (!found.ok) return found;
     if (minimum !== undefined && compare(found.value, minimum) < 0) return wrong(`must be at least ${minimum}.`);
     if (maximum !== undefined && compare(found.value, maximum) > 0) return wrong(`must be at most ${maximum}.`);
     if (allowed && !allowed.has(found.value)) return wrong(`must be one of ${listed([...allowed])}.`);
-    if (!matches || typeof found.value !== 'string') return found;
-    if (found.value.length > MAX_PATTERN_INPUT) return wrong(`must have at most ${MAX_PATTERN_INPUT} characters.`);
-    return matches(found.value) ? found : wrong('does not match the required pattern.');
+    if (!pattern || typeof found.value !== 'string') return found;
+    const answer = work.check(pattern, found.value);
+    if (answer === null) return found;
+    if (typeof answer === 'string') return wrong(answer);
+    return { ...found, undecided: [{ matching: answer, toFault: (fault) => fault }] };
   };
 }
 
@@ -80,7 +95,7 @@ const DECIMAL = /^-?\d{1,300}(?:\.\d{1,300})?$/;
 const LEAST = -(2n ** 63n);
 const MOST = 2n ** 64n - 1n;
 
-const SCALARS: Readonly<Record<ScalarType, ValueCheck>> = {
+const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
   string: (value) => (typeof value === 'string' ? right(value) : wrong('must be a string.')),
   boolean: (value) => (typeof value === 'boolean' ? right(value) : wrong('must be true or false.')),
   integer(value) {

@@ -1,8 +1,9 @@
 import type { Parameter } from '#core/contract/parameters.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { AppError, type FieldError, misspelt } from '#core/errors.ts';
 import type { Json } from '#core/sources/source.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
-import { compilePattern, PatternError } from './pattern.ts';
+import { decide, type Undecided, Work } from './argument-work.ts';
+import { compilePattern, type Pattern, PatternError } from './pattern.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -10,17 +11,49 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export function inputSchema(parameters: readonly Parameter[]): JsonSchema {
   return {
     type: 'object',
-    properties: Object.fromEntries(parameters.map((parameter) => [parameter.name, propertySchema(parameter)])),
+    properties: Object.fromEntries(inOrder(parameters).map((parameter) => [parameter.name, propertySchema(parameter)])),
     required: parameters.filter(mustBeGiven).map(({ name }) => name),
     additionalProperties: false,
   };
 }
 
+/** As they are declared, but the required ones first: clients make signatures of them. */
+const inOrder = (parameters: readonly Parameter[]): Parameter[] => [
+  ...parameters.filter(mustBeGiven),
+  ...parameters.filter((parameter) => !mustBeGiven(parameter)),
+];
+
+/** How a stored tool is listed: JSON kept the properties of its input in the order of the alphabet. */
+export function listingInOrder({
+  listing,
+  parameters,
+}: {
+  readonly listing: JsonSchema;
+  readonly parameters: readonly Parameter[];
+}): JsonSchema {
+  const { inputSchema: input } = listing;
+  if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
+  const stored = new Map(Object.entries(input.properties ?? {}));
+  const ordered = inOrder(parameters).flatMap(({ name }) => (stored.has(name) ? [[name, stored.get(name)] as const] : []));
+  return { ...listing, inputSchema: { ...input, properties: Object.fromEntries([...ordered, ...stored]) } };
+}
+
+/** What is counted over a call's arguments. */
+export interface Tally {
+  undeclared: number;
+}
+
+/** Checked values by name. */
+export type ArgumentValues = Record<string, Json | undefined>;
+
 /**
- * A check of a call's arguments, built once. What was not given and has no default is absent from the result. Throws `invalid`
- * with one sentence for each faulty argument; no value is repeated in it.
+ * A check of a call's arguments, built once. What was not given and has no default is absent from the result, and so is what is
+ * not declared, which `tally` counts. Throws `invalid` with one sentence for each faulty argument; no
+ * value is repeated in it. The answer is a promise only when patterns would hold up other callers.
  */
-export function compileArguments(parameters: readonly Parameter[]): (args: unknown) => Record<string, Json | undefined> {
+export function compileArguments(
+  parameters: readonly Parameter[],
+): (args: unknown, tally?: Tally) => ArgumentValues | Promise<ArgumentValues> {
   const checks = parameters.map((parameter) => ({
     name: parameter.name,
     needed: mustBeGiven(parameter),
@@ -29,30 +62,51 @@ export function compileArguments(parameters: readonly Parameter[]): (args: unkno
   }));
   const known = new Set(parameters.map(({ name }) => name));
 
-  return (args) => {
+  return (args, tally) => {
     if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args))) {
       throw new AppError('invalid', 'The arguments must be an object.');
     }
     const given: Readonly<Record<string, unknown>> = { ...args };
     // Without a prototype, so that a parameter may have any name.
-    const values: Record<string, Json | undefined> = Object.create(null);
+    const values: ArgumentValues = Object.create(null);
     const errors: FieldError[] = [];
+    const missing: string[] = [];
+    const undecided: UndecidedArgument[] = [];
+    const work = new Work();
     for (const { name, needed, fallback, check } of checks) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined || value === null) {
+        missing.push(name);
         if (needed) errors.push({ field: name, message: `${name} is required.` });
         else if (fallback !== undefined) values[name] = fallback;
         continue;
       }
-      const found = check(value);
-      if (found.ok) values[name] = found.value;
-      else errors.push({ field: name, message: `${name} ${found.fault}` });
+      const found = check(value, work);
+      if (!found.ok) errors.push({ field: name, message: `${name} ${found.fault}` });
+      else values[name] = found.value;
+      if (found.ok && found.undecided) for (const one of found.undecided) undecided.push({ ...one, field: name });
     }
-    errors.push(...unknownArguments(given, known));
-    if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
-    return values;
+    const undeclared = Object.keys(given).filter((name) => !known.has(name));
+    if (undeclared.length > 0) errors.push(...misspelt(undeclared, missing));
+    if (errors.length > 0) throw refusal(errors);
+    if (tally !== undefined) tally.undeclared += undeclared.length;
+    return undecided.length === 0 ? values : decided(undecided, values);
   };
 }
+
+interface UndecidedArgument extends Undecided {
+  readonly field: string;
+}
+
+async function decided(undecided: readonly UndecidedArgument[], values: ArgumentValues): Promise<ArgumentValues> {
+  const wrong = await decide(undecided);
+  if (wrong === null) return values;
+  const { field } = wrong.one;
+  throw refusal([{ field, message: `${field} ${wrong.fault}` }]);
+}
+
+const refusal = (errors: readonly FieldError[]): AppError =>
+  new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
 
 /** Faults of the definition itself, each at `parameters.<index>.<field>`. */
 export function checkParameters(parameters: readonly Parameter[]): FieldError[] {
@@ -81,8 +135,22 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   array: { type: 'array' },
 };
 
+/** What a format asks for: some clients leave `format` out of what a model reads. */
+const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
+  date: 'YYYY-MM-DD',
+  datetime: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00',
+  uuid: 'UUID',
+};
+
+function withForm(description: string, type: Parameter['type']): string {
+  const form = FORM[type];
+  if (form === undefined || description.includes(form)) return description;
+  return description === '' ? form : `${description} (${form})`;
+}
+
 function propertySchema(parameter: Parameter): JsonSchema {
-  const { type, description, items, default: fallback, min_length, max_length } = parameter;
+  const { type, items = 'string', default: fallback, min_length, max_length } = parameter;
+  const description = withForm(parameter.description, type === 'array' ? items : type);
   const shared = {
     ...(parameter.enum && { enum: parameter.enum }),
     ...(parameter.minimum !== undefined && { minimum: parameter.minimum }),
@@ -104,49 +172,7 @@ function propertySchema(parameter: Parameter): JsonSchema {
     ...(min_length !== undefined && { minItems: min_length }),
     maxItems: Math.min(max_length ?? MAX_ITEMS, MAX_ITEMS),
   };
-  return { type: 'array', items: { ...TYPE_SCHEMA[items ?? 'string'], ...shared }, ...about, ...lengths };
-}
-
-/** Few are told: somebody who sends thousands of names learns from the first what is wrong. */
-const SHOWN_UNKNOWN = 10;
-
-function unknownArguments(given: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): FieldError[] {
-  const names = Object.keys(given).filter((name) => !known.has(name));
-  return names.slice(0, SHOWN_UNKNOWN).map((name) => unknownArgument(name, known));
-}
-
-function unknownArgument(name: string, known: ReadonlySet<string>): FieldError {
-  const field = name.slice(0, 64);
-  if (known.size === 0) return { field, message: `There is no argument ${field}: none are taken.` };
-  const near = nearest(field, known);
-  const hint = near === undefined ? `Known are ${[...known].slice(0, 20).join(', ')}.` : `Did you mean ${near}?`;
-  return { field, message: `There is no argument ${field}. ${hint}` };
-}
-
-/** The known name with the fewest edits, if they are few enough to be a slip. */
-function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  let best: string | undefined;
-  let fewest = Math.max(2, Math.ceil(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const edits = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (edits >= fewest) continue;
-    fewest = edits;
-    best = candidate;
-  }
-  return best;
-}
-
-/** Levenshtein's. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row[b.length]!;
+  return { type: 'array', items: { ...TYPE_SCHEMA[items], ...shared }, ...about, ...lengths };
 }
 
 type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';
@@ -178,26 +204,26 @@ function definitionFaults(parameter: Parameter): [string, string][] {
     faults.push(['min_length', `${name}: min_length is above max_length.`]);
   }
   const matcher = pattern === undefined ? undefined : patternOrFault(pattern);
-  if (typeof matcher === 'string') faults.push(['pattern', `${name}: pattern ${matcher}`]);
+  if (typeof matcher === 'string') return [...faults, ['pattern', `${name}: pattern ${matcher}`]];
   if (faults.length > 0) return faults;
 
-  const matches = typeof matcher === 'function' ? matcher : undefined;
   const { enum: choices, ...free } = parameter;
   const one = checkValue(type === 'array' ? { ...free, type: items ?? 'string' } : free, undefined);
-  const wrong = choices?.findIndex((choice) => !one(choice).ok) ?? -1;
+  const wrong = choices?.findIndex((choice) => !one(choice, new Work()).ok) ?? -1;
   if (wrong >= 0) faults.push(['enum', `${name}: entry ${wrong + 1} of enum is not a valid ${type === 'array' ? items : type}.`]);
-  const fallback = defaultFault(parameter, checkValue(parameter, matches));
+  const fallback = defaultFault(parameter, checkValue(parameter, matcher));
   if (fallback !== undefined) faults.push(['default', `${name}: default ${fallback}`]);
   return faults;
 }
 
 function defaultFault({ default: fallback }: Parameter, check: ValueCheck): string | undefined {
   if (fallback === undefined || fallback === null) return undefined;
-  const found = check(fallback);
-  return found.ok ? undefined : found.fault;
+  const found = check(fallback, new Work());
+  if (!found.ok) return found.fault;
+  return found.undecided === undefined ? undefined : 'takes too long to check against the pattern.';
 }
 
-function patternOrFault(pattern: string): ((text: string) => boolean) | string {
+function patternOrFault(pattern: string): Pattern | string {
   try {
     return compilePattern(pattern);
   } catch (error) {

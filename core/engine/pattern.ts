@@ -16,64 +16,98 @@ type Step =
   | { readonly op: 'jump'; to: number }
   | { readonly op: 'done' };
 
+export interface Pattern {
+  readonly matches: (text: string) => boolean;
+  /** The same question in pieces, for a text whose answer may take long. Costs nothing until it is first asked to go on. */
+  begin(text: string): Matching;
+}
+
+/** Steps that may still be taken. */
+export interface Meter {
+  steps: number;
+}
+
 /**
  * Compiles an ECMAScript pattern (flag `u`, found anywhere, as JSON Schema has it) into a test whose time is linear in the
  * text: all ways to match are followed at once, so no pattern can backtrack. Throws PatternError for what that cannot do
  * (look-around, back references) and for what is no pattern.
  */
-export function compilePattern(pattern: string): (text: string) => boolean {
+export function compilePattern(pattern: string): Pattern {
   try {
     RegExp(pattern, 'u');
   } catch {
     throw new PatternError('is not a valid regular expression.');
   }
   const program = layOut(parse(Array.from(pattern)));
-  return (text) => run(program, text);
+  const begin = (text: string) => new Matching(program, text);
+  return { begin, matches: (text) => begin(text).advance({ steps: Infinity }) === true };
 }
 
-function run(program: readonly Step[], text: string): boolean {
-  const seen = new Int32Array(program.length).fill(-1);
-  let current: number[] = [];
-  let before = '';
-  let position = 0;
-  const pending: number[] = [];
-  /** Follows every step that takes no character; true when the pattern is complete. */
-  const enter = (start: number, list: number[], after: string): boolean => {
-    pending.push(start);
-    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      if (seen[at] === position) continue;
-      seen[at] = position;
-      const step = program[at]!;
-      if (step.op === 'done') {
-        pending.length = 0;
-        return true;
-      }
-      if (step.op === 'char') list.push(at);
-      else if (step.op === 'jump') pending.push(step.to);
-      else if (step.op === 'split') pending.push(step.or, step.to);
-      else if (step.holds(before, after)) pending.push(at + 1);
-    }
-    return false;
-  };
+/** One text on its way through a pattern. */
+export class Matching {
+  readonly #program: readonly Step[];
+  readonly #text: string;
+  #position = 0;
+  #at = 0;
+  #before = '';
+  #current: number[] = [];
+  /** The position at which each step was last entered; made at the first step, because thousands of texts may wait. */
+  #seen: Int32Array | null = null;
 
-  const chars = text[Symbol.iterator]();
-  let next = chars.next();
-  // The threads that wait for a character were entered one position earlier, when the character after them was known.
-  for (;;) {
-    const after = next.done ? '' : next.value;
-    const waiting: number[] = [];
-    for (const at of current) if (enter(at, waiting, after)) return true;
-    if (enter(0, waiting, after)) return true;
-    if (next.done) return false;
-    const moved: number[] = [];
-    for (const at of waiting) {
-      const step = program[at]!;
-      if (step.op === 'char' && step.test(after)) moved.push(at + 1);
+  constructor(program: readonly Step[], text: string) {
+    this.#program = program;
+    this.#text = text;
+  }
+
+  /** Goes on until the answer is known or the meter has run out, which answers null. */
+  advance(meter: Meter): boolean | null {
+    const program = this.#program;
+    const text = this.#text;
+    const seen = (this.#seen ??= new Int32Array(program.length).fill(-1));
+    const pending: number[] = [];
+    let position = this.#position;
+    let before = this.#before;
+    let steps = 0;
+    /** Follows every step that takes no character; true when the pattern is complete. */
+    const enter = (start: number, list: number[], after: string): boolean => {
+      pending.push(start);
+      for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+        steps++;
+        if (seen[at] === position) continue;
+        seen[at] = position;
+        const step = program[at]!;
+        if (step.op === 'done') return true;
+        if (step.op === 'char') list.push(at);
+        else if (step.op === 'jump') pending.push(step.to);
+        else if (step.op === 'split') pending.push(step.or, step.to);
+        else if (step.holds(before, after)) pending.push(at + 1);
+      }
+      return false;
+    };
+
+    // The threads that wait for a character were entered one position earlier, when the character after them was known.
+    while (steps < meter.steps) {
+      const code = text.codePointAt(this.#at);
+      const after = code === undefined ? '' : String.fromCodePoint(code);
+      const waiting: number[] = [];
+      const found = this.#current.some((at) => enter(at, waiting, after)) || enter(0, waiting, after);
+      if (found || code === undefined) {
+        meter.steps -= steps;
+        return found;
+      }
+      const moved: number[] = [];
+      for (const at of waiting) {
+        const step = program[at]!;
+        if (step.op === 'char' && step.test(after)) moved.push(at + 1);
+      }
+      steps += waiting.length;
+      this.#current = moved;
+      this.#before = before = after;
+      this.#position = ++position;
+      this.#at += after.length;
     }
-    current = moved;
-    before = after;
-    position++;
-    next = chars.next();
+    meter.steps = 0;
+    return null;
   }
 }
 

@@ -3,7 +3,7 @@ import type { BoundStatement, Json, QueryResult, Seat, Source } from '#core/sour
 import type { StopSignal } from '#core/sources/stop.ts';
 import { AppError } from '#core/errors.ts';
 import type { Transformed } from './shape.ts';
-import { compileArguments } from './arguments.ts';
+import { compileArguments, type Tally } from './arguments.ts';
 import { bind } from './sql/bind.ts';
 import { parseTemplate } from './template/parse.ts';
 import { applyTransform } from './template/transform.ts';
@@ -14,8 +14,8 @@ export type Values = Readonly<Record<string, Json | undefined>>;
 /** A frozen query with its arguments compiled; the template is parsed when it is first used. */
 export interface QueryPlan {
   readonly query: FrozenQuery;
-  /** Throws `invalid` with the faults of every argument. */
-  readonly toValues: (args: Readonly<Record<string, unknown>>) => Values;
+  /** Throws `invalid` with the faults of every argument. A promise when the check takes long. */
+  readonly toValues: (args: Readonly<Record<string, unknown>>, tally: Tally) => Values | Promise<Values>;
   readonly template: () => Template | null;
 }
 

@@ -27,7 +27,7 @@ const ANY_JSON = anyOf(...['object', 'array', 'string', 'number', 'boolean', 'nu
 const OF_KIND: Readonly<Record<ValueKind, JsonSchema>> = {
   boolean: orNull({ type: 'boolean' }),
   integer: orNull({ type: 'integer' }),
-  bigint: { type: ['integer', 'string', 'null'] },
+  bigint: anyOf({ type: 'integer' }, { type: 'string' }, { type: 'null' }),
   number: orNull({ type: 'number' }),
   string: orNull({ type: 'string' }),
   bytes: orNull({ type: 'string', contentEncoding: 'base64' }),

@@ -11,13 +11,29 @@ export function clientAddress(
   trusted: readonly Network[],
 ): string | null {
   if (socket_address === null || forwarded_for === null || !isTrusted(socket_address, trusted)) return plain(socket_address);
-  const chain = forwarded_for.split(',').map((item) => item.trim());
+  const chain = forwarded_for.split(',').map((item) => withoutPort(item.trim()));
   for (let index = chain.length - 1; index >= 0; index--) {
     const address = chain[index] ?? '';
     if (!ipaddr.isValid(address)) return plain(socket_address);
     if (!isTrusted(address, trusted)) return plain(address);
   }
   return plain(chain[0] ?? socket_address);
+}
+
+/** Some proxies add the port: `203.0.113.9:5555`, `[2001:db8::1]:99`. */
+function withoutPort(item: string): string {
+  const [, bracketed, dotted] = /^(?:\[([^\]]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/.exec(item) ?? [];
+  return bracketed ?? dotted ?? item;
+}
+
+/** What the caller speaks, as a trusted proxy in front of us says; null when none does. */
+export function forwardedScheme(
+  socket_address: string | null,
+  forwarded: string | null,
+  trusted: readonly Network[],
+): string | null {
+  if (forwarded === null || socket_address === null || !isTrusted(socket_address, trusted)) return null;
+  return forwarded.split(',', 1)[0]?.trim().toLowerCase() ?? null;
 }
 
 /** Whether an address is that of a proxy of `SVC_TRUSTED_PROXIES`. */

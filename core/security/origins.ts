@@ -40,16 +40,26 @@ export function createHostCheck(names: () => ReadonlySet<string>): (header: stri
   };
 }
 
-/** The origin of a page that this very host served. */
-export function isSameOrigin(origin: string, host: string): boolean {
-  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+/**
+ * The origin of a page that this very host served. @param is_https this request came over HTTPS: a page that came without it may
+ * be anybody's between the two machines.
+ */
+export function isSameOrigin(origin: string, host: string, is_https: boolean): boolean {
+  if (!URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  return page.host === host.toLowerCase() && (page.protocol === 'https:' || !is_https);
 }
 
 /** Absent, the same host, or listed exactly. `null` and what is no URL are refused even with a wildcard. */
-export function isOriginAllowed(origin: string | null, host: string, cors_origins: readonly string[]): boolean {
+export function isOriginAllowed(
+  origin: string | null,
+  host: string,
+  is_https: boolean,
+  cors_origins: readonly string[],
+): boolean {
   if (origin === null) return true;
   if (!URL.canParse(origin)) return false;
-  return isSameOrigin(origin, host) || cors_origins.includes(origin) || cors_origins.includes('*');
+  return isSameOrigin(origin, host, is_https) || cors_origins.includes(origin) || cors_origins.includes('*');
 }
 
 /**

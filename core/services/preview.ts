@@ -54,7 +54,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
         `Preview runs only statements that read: ${classification.forbidden ?? classification.reason ?? 'this one does not'}`,
       );
     }
-    const values = checkedValues(declared, parameters);
+    const values = await checkedValues(declared, parameters);
     const source = await app.sources.of(connection);
     const started = performance.now();
     const form = wholeVariant(parsed);
@@ -87,11 +87,14 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
 };
 
 /** The values as the parameters declare them; a fault stands at `parameters.<name>`. */
-function checkedValues(declared: readonly Parameter[], parameters: Readonly<Record<string, unknown>>) {
-  const values = attempt(() => compileArguments(declared)(parameters));
-  if (!(values instanceof AppError)) return values;
-  const errors = values.errors.map(({ field, message }) => ({ field: `parameters.${field}`, message }));
-  throw new AppError(values.code, values.detail, { errors });
+async function checkedValues(declared: readonly Parameter[], parameters: Readonly<Record<string, unknown>>) {
+  try {
+    return await compileArguments(declared)(parameters);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const errors = error.errors.map(({ field, message }) => ({ field: `parameters.${field}`, message }));
+    throw new AppError(error.code, error.detail, { errors });
+  }
 }
 
 function asModel(

@@ -39,7 +39,9 @@ export async function publish(
   const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS);
   await signal(app, 'deployment');
   const hosts = await acknowledged;
-  const late = hosts.filter(({ acked_ms }) => acked_ms === null).map(({ id }) => `The host ${id} has not answered yet.`);
+  const late = hosts
+    .filter(({ acked_ms }) => acked_ms === null)
+    .map(({ id }) => `The host ${id} is connected and has not answered; until it does, deploys do not wait for it.`);
   const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} refused the snapshot: ${error}`]));
   const absent = hosts.length === 0 ? ['No host is connected: the snapshot is served as soon as one comes.'] : [];
   const receipt: Receipt = {

@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { readForm } from '#core/body.ts';
+import { AppError, asFault } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import type { Addresses } from '#core/security/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
@@ -25,7 +27,8 @@ export type TokenEndpoint = (
   asked: { readonly resource: string; readonly issuer: string },
 ) => Promise<Response>;
 
-const BODY_LIMIT = 64 * 1024;
+/** Repeated parameters are a fault (RFC 6749 section 3.2), but for `resource`. */
+const ONCE = ['grant_type', 'client_id', 'client_secret', 'scope'];
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
 const NOBODY = 'The client is not known, or its secret is another one.';
 
@@ -47,13 +50,15 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
     if (server.auth_type !== 'oauth_credentials')
       return Response.json({ detail: 'This server issues no tokens.' }, { status: 404 });
     if (request.method !== 'POST') return refused(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
-    const blocked = attempts.blocked(address);
-    if (blocked > 0) {
-      const wait = { 'retry-after': String(blocked) };
-      return refused(429, 'temporarily_unavailable', 'Too many failed attempts came from this address. Try again later.', wait);
-    }
-    const form = await readForm(request);
-    if (typeof form === 'string') return refused(400, 'invalid_request', form);
+    const before = blockedAnswer(attempts.blocked(address));
+    if (before !== null) return before;
+    const form = await readForm(request).catch(asFault);
+    if (form instanceof AppError) return refused(form.code === 'too_large' ? 413 : 400, 'invalid_request', form.detail);
+    const repeated = ONCE.find((name) => form.getAll(name).length > 1);
+    if (repeated !== undefined) return refused(400, 'invalid_request', `${repeated} is given twice.`);
+    // Slow bodies arrive together: each meets what those before it have failed, up to the moment in which it is judged itself.
+    const since = blockedAnswer(attempts.blocked(address));
+    if (since !== null) return since;
     const logins = loginsOf(request.headers.get('authorization'), form);
     if (typeof logins === 'string') return refused(400, 'invalid_request', logins);
     let client_id: string | undefined;
@@ -87,16 +92,10 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** A string is the fault. Repeated parameters are one (RFC 6749 section 3.2), but for `resource`. */
-async function readForm(request: Request): Promise<URLSearchParams | string> {
-  const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type !== 'application/x-www-form-urlencoded') return 'Content-Type must be application/x-www-form-urlencoded.';
-  if (Number(request.headers.get('content-length')) > BODY_LIMIT) return 'The body is too large.';
-  const text = await request.text();
-  if (text.length > BODY_LIMIT) return 'The body is too large.';
-  const form = new URLSearchParams(text);
-  const repeated = ['grant_type', 'client_id', 'client_secret', 'scope'].find((name) => form.getAll(name).length > 1);
-  return repeated === undefined ? form : `${repeated} is given twice.`;
+function blockedAnswer(seconds: number): Response | null {
+  if (seconds === 0) return null;
+  const wait = { 'retry-after': String(seconds) };
+  return refused(429, 'temporarily_unavailable', 'Too many failed attempts came from this address. Try again later.', wait);
 }
 
 /**

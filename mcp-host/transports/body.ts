@@ -1,8 +1,13 @@
+import { readText } from '#core/body.ts';
+import { AppError } from '#core/errors.ts';
 import { reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
 
 /** Bytes of an MCP request body (contract section 13). */
 export const BODY_LIMIT = 4 * 1024 * 1024;
+const LIMITS = { max_bytes: BODY_LIMIT, within_ms: 30_000 };
+/** What is smaller holds no more than its connection does, and is read the quickest way. */
+const LARGE = 64 * 1024;
 
 /** The parsed JSON of a POST, or the refusal. */
 export async function readMessage(request: Request): Promise<Message | Response> {
@@ -11,10 +16,11 @@ export async function readMessage(request: Request): Promise<Message | Response>
     return reply(errorText(null, new RpcError(RPC.server, 'Content-Type must be application/json.')), 415);
   }
   try {
-    const text = await request.text();
-    if (text.length * 3 > BODY_LIMIT && Buffer.byteLength(text) > BODY_LIMIT) return tooLarge();
+    const is_small = Number(request.headers.get('content-length') ?? LARGE) < LARGE;
+    const text = is_small ? await request.text() : await readText(request, LIMITS);
     return { body: JSON.parse(text) as unknown };
-  } catch {
+  } catch (error) {
+    if (error instanceof AppError) return reply(errorText(null, new RpcError(RPC.server, error.detail)), error.status);
     return reply(errorText(null, new RpcError(RPC.parse_error, 'The body is not valid JSON.')), 400);
   }
 }
@@ -24,5 +30,3 @@ export interface Message {
 }
 
 const JSON_TYPE = 'application/json';
-const tooLarge = () =>
-  reply(errorText(null, new RpcError(RPC.server, `The body is larger than ${BODY_LIMIT / 1024 / 1024} MiB.`)), 413);

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Network } from '#core/env.ts';
 import { askedOrigin } from '#core/security/asked-address.ts';
-import { clientAddress } from '#core/security/client-address.ts';
+import { clientAddress, forwardedScheme } from '#core/security/client-address.ts';
 import { createHostCheck, isOriginAllowed } from '#core/security/origins.ts';
 import { type Auth, isAuthPath, type Way } from '../auth/authorise.ts';
 import type { Caller } from '../auth/scheme.ts';
@@ -55,7 +55,8 @@ export function createHttp(options: HttpOptions): HostFetch {
       return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
     const origin = headers.get('origin');
-    if (!isOriginAllowed(origin, host, 'idle' in now ? now.cors_origins : now.server.cors_origins)) {
+    const { cors_origins } = 'idle' in now ? now : now.server;
+    if (origin !== null && !isOriginAllowed(origin, host, isHttps(request, peer, options), cors_origins)) {
       return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
     }
     if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
@@ -162,6 +163,10 @@ async function asEvent(response: Response): Promise<Response> {
   headers.set('content-length', String(bytes.length));
   return new Response(bytes, { headers });
 }
+
+/** As far as a trusted proxy says so: the host itself speaks without TLS. */
+const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOptions): boolean =>
+  forwardedScheme(peer.address(), headers.get('x-forwarded-proto'), trusted_proxies) === 'https';
 
 /** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */
 function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {

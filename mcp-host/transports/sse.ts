@@ -3,6 +3,7 @@ import type { Log } from '#core/log.ts';
 import type { Caller } from '../auth/scheme.ts';
 import { type Dispatch, type Peer, reply } from '../dispatch.ts';
 import { errorText, RPC, RpcError } from '../protocol.ts';
+import { callerKey } from '../rate-limit.ts';
 import type { Streams } from '../streams.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type Serving } from './bridge.ts';
@@ -36,8 +37,9 @@ export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse 
   return {
     open(caller, peer, address) {
       const id = randomBytes(24).toString('base64url');
+      const holder = callerKey(caller.owner, () => address);
       try {
-        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, peer }, (send) => {
+        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, peer, holder }, (send) => {
           const bridge = createBridge({ dispatch, serving, caller, address, listener: peer.listener, send });
           readers.set(id, { owner: caller.owner, bridge });
           return () => {

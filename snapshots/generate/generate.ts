@@ -1,4 +1,5 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import { listingInOrder } from '#core/engine/arguments.ts';
 import { DIALECT_OF } from '#core/engine/sql/statement.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
 import { literal, sqlImports, sqlLiteral } from './literal.ts';
@@ -101,7 +102,7 @@ export const ${noun}: readonly ${type}[] = [${files.map(({ word }) => `\n  ${sin
 }
 
 function toolSource(tool: FrozenTool, named: ReadonlyMap<string, NamedConnection>): string {
-  return queryFile('Tool', 'tool', tool, named, { listing: tool.listing, return_type: tool.return_type });
+  return queryFile('Tool', 'tool', tool, named, { listing: listingInOrder(tool), return_type: tool.return_type });
 }
 
 function resourceSource(resource: FrozenResource, named: ReadonlyMap<string, NamedConnection>): string {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { halfSent } from '#test/support/half-sent.ts';
 import { isErrorBody } from '#test/support/app.ts';
 
 let a: ListeningAgent;
@@ -52,6 +53,29 @@ describe('nobody', () => {
       }
     }
     expect((await activity()).total).toBe(0);
+  });
+
+  test('is refused before the body is there, on both ports', async () => {
+    const token = await a.token();
+    const json = { 'content-type': 'application/json', 'content-length': '4000000' };
+    for (const base of [a.url, a.s.url]) {
+      const at = `${base}/agent-mcp/mcp`;
+      const nobody = await halfSent(at, json, '{');
+      expect([base, await nobody.status()]).toEqual([base, 401]);
+      const stranger = await halfSent(at, { ...json, authorization: `Bearer svc_${'a'.repeat(40)}` }, '{');
+      expect([base, await stranger.status()]).toEqual([base, 401]);
+      const somebody = await halfSent(at, { ...json, authorization: `Bearer ${token}` }, '{');
+      await Bun.sleep(100);
+      expect(somebody.text()).toBe('');
+      const large = { ...json, 'content-length': '5000000', authorization: `Bearer ${token}` };
+      const too_large = await halfSent(at, large, '{');
+      expect([base, await too_large.status()]).toEqual([base, 413]);
+      for (const request of [nobody, stranger, somebody, too_large]) request.close();
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1000000' };
+    const grant = await halfSent(`${a.url}/agent-mcp/oauth/token`, form, 'grant_type=');
+    expect(await grant.status()).toBe(413);
+    grant.close();
   });
 
   test('reads the metadata documents and the health', async () => {

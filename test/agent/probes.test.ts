@@ -20,6 +20,7 @@ test('the agent endpoint lives without the server, and is ready with it alone', 
     server_url: server.url,
     service_token: TOKEN,
     metrics_token: 'figures',
+    tally: { undeclared: 3 },
     ending: () => ending,
   });
   const ask = async (path: string, headers = {}) => {
@@ -46,6 +47,7 @@ test('its figures are for who has a token for them; other paths are not its own'
     server_url: 'http://127.0.0.1:1',
     service_token: TOKEN,
     metrics_token: null,
+    tally: { undeclared: 3 },
     ending: () => false,
   });
   probes.add('POST', 200, 12);
@@ -58,6 +60,7 @@ test('its figures are for who has a token for them; other paths are not its own'
     'http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="200"} 1\n',
   );
   expect(text).toContain('http_request_method="_other"');
+  expect(text).toContain('sluice_undeclared_arguments_total 3\n');
   expect(probes.answer(request('/agent-mcp/mcp'))).toBeNull();
   expect(probes.answer(new Request('http://agent.example/livez', { method: 'POST' }))).toBeNull();
 });

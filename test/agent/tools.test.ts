@@ -60,6 +60,11 @@ const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
 
 const tools = agentTools();
 const fieldsOf = (schema: Readonly<Record<string, unknown>>) => Object.keys(schema['properties'] as object);
+/** The tool whose answer stands for this one's. */
+function saidBy(name: string): string {
+  const description = tools.get(name)?.listing.outputSchema['description'];
+  return /Fields as (\w+) gives them$/.exec(typeof description === 'string' ? description : '')?.[1] ?? name;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -80,6 +85,17 @@ test('the tools are the 45 of the specification, and every text and operation be
   expect([...Object.keys(CONFIGURE), ...Object.keys(OPERATE)].toSorted()).toEqual(SPECIFIED.toSorted());
   const named = (Object.values(operations) as Operation[]).flatMap(({ agent }) => agent ?? []);
   expect(named.toSorted()).toEqual(SPECIFIED.toSorted());
+});
+
+test('the list of them is short enough for a model to read, and says nothing twice', () => {
+  const listings = [...tools.values()].map(({ listing }) => listing);
+  expect(JSON.stringify(listings).length).toBeLessThan(100_000);
+  const text = JSON.stringify(listings.map(({ outputSchema }) => outputSchema));
+  const named = [...text.matchAll(/Fields as (\w+) gives them/g)].map(([, tool]) => tool ?? '');
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((tool) => saidBy(tool) !== tool || !tools.has(tool))).toEqual([]);
+  // A reader keeps to no limit.
+  expect(text.match(/"(?:minLength|maxLength|minItems|maxItems)":|"(?:minimum|maximum|pattern)":["\d]/g)).toBeNull();
 });
 
 describe.each([...tools])('%s', (name, { listing, operation }) => {
@@ -116,8 +132,12 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     expect(listing.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(listing.outputSchema.type).toBe('object');
     expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining([...(ARGUMENTS[name] ?? [])]));
-    expect(fieldsOf(listing.outputSchema)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
+    const said = tools.get(saidBy(name))?.listing.outputSchema ?? {};
+    expect(fieldsOf(said)).toEqual(expect.arrayContaining([...(OUTPUTS[name] ?? [])]));
     expect(fieldsOf(listing.inputSchema)).not.toContain('id');
+    expect(fieldsOf(listing.inputSchema).slice(0, listing.inputSchema.required.length).toSorted()).toEqual(
+      listing.inputSchema.required.toSorted(),
+    );
     if (name.startsWith('list_')) expect(fieldsOf(listing.inputSchema)).toEqual(expect.arrayContaining(['skip', 'limit']));
   });
 });
@@ -158,7 +178,7 @@ describe('REST and agent', () => {
     const agent = await client.call('update_server_config', { server_name: '' });
     expect([agent.isError, agent.content[0]?.text]).toEqual([true, String(rest.body['detail'])]);
     const unknown = await client.call('update_server_config', { server_nam: 'x' });
-    expect(unknown.content[0]?.text).toContain('did you mean');
+    expect(unknown.content[0]?.text).toContain('Did you mean server_name?');
     expect((await client.call('get_tool', {})).content[0]?.text).toBe('tool_id is required.');
     for (const tool_id of ['.', '..', 'none', '../tools']) {
       const answer = await client.call('get_tool', { tool_id });
@@ -171,14 +191,26 @@ describe('REST and agent', () => {
     for (const noun of ['connection', 'tool', 'resource', 'prompt']) {
       expect(await said(`get_${noun}`, { [`${noun}_id`]: 'nowhere' })).toBe(`There is no ${noun} with this id or name.`);
     }
-    expect(await said('get_tool', { tool_id: 'x', tool_ids: 'y' })).toBe('tool_ids is not a known field; did you mean tool_id?');
-    expect(await said('get_tool', { tool_id: 'x', id: 'y' })).toBe('id is not a known field; did you mean tool_id?');
-    expect(await said('get_tool', { id: 'x' })).toBe('tool_id is required. id is not a known field; did you mean tool_id?');
-    expect(await said('update_tool', { tool_id: 'x', descripton: '' })).toBe(
-      'descripton is not a known field; did you mean description?',
+    expect(await said('get_tool', { tool_ids: 'x' })).toBe(
+      'tool_id is required. There is no argument tool_ids. Did you mean tool_id?',
     );
+    expect(await said('get_tool', { id: 'x' })).toBe('tool_id is required. There is no argument id. Did you mean tool_id?');
+    expect(await said('update_tool', { tool_id: 'x', descripton: '' })).toBe(
+      'There is no argument descripton. Did you mean description?',
+    );
+    expect(await said('delete_tool', { tool_id: 'x', dryrun: true })).toBe('There is no argument dryrun. Did you mean dry_run?');
     expect(await said('get_tool', { tool_id: '' })).not.toMatch(/(^| )id /);
     expect(await said('rollback', { history_id: 'nowhere' })).toBe('There is no history entry with this id or name.');
-    expect(await said('get_server_health', { verbose: true })).toBe('verbose is not a known field.');
+  });
+
+  test('arguments that a client adds to every call are left out and counted', async () => {
+    const before = a.tally.undeclared;
+    for (const added of [{ wait_for_previous: true }, { verbose: true, id: 'x' }]) {
+      expect((await client.call('get_server_health', added)).isError).not.toBe(true);
+    }
+    const created = await client.call('update_global_variables', { set: { currency: 'EUR' }, wait_for_previous: true });
+    expect([created.isError, created.content[0]?.text]).toEqual([undefined, expect.stringContaining('EUR')]);
+    expect((await client.call('get_tool', { tool_id: 'none', id: 'y' })).content[0]?.text).toContain('There is no tool');
+    expect(a.tally.undeclared - before).toBe(5);
   });
 });

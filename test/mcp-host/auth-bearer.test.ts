@@ -112,6 +112,20 @@ test('a created token works and a revoked one stops as soon as the server says s
   expect(await statusWith(OTHER)).toBe(401);
 });
 
+test('a revocation and a stop wait for no acknowledgement that the server leaves unanswered', async () => {
+  const token = await liveToken(TOKEN);
+  await tell(token);
+  control.hang();
+  await control.deploy({ ...snapshot, version: 2, checksum: `sha256:${'2'.repeat(64)}` });
+  expect(await statusWith(TOKEN)).toBe(200);
+  const revoked_at = performance.now();
+  control.send('tokens', { tokens: [{ ...token, revoked: true }] });
+  await until(async () => (await statusWith(TOKEN)) === 401);
+  control.send('stop', {});
+  await until(async () => (await statusWith(TOKEN)) === 503);
+  expect(performance.now() - revoked_at).toBeLessThan(2_000);
+});
+
 test('a digest alone is not believed: the sealed hash must fit too', async () => {
   await tell({ ...(await liveToken(OTHER)), digest: createHash('sha256').update(TOKEN).digest('hex') });
   expect(await statusWith(TOKEN)).toBe(401);

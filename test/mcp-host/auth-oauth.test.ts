@@ -9,6 +9,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import type { FrozenServer } from '#snapshots/format.ts';
+import { halfSent } from '#test/support/half-sent.ts';
 import {
   authSettings,
   connectionOf,
@@ -91,6 +92,30 @@ const statusWith = async (token: string, at = host.mcp) =>
   (await modern(at, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` })).status;
 
 describe('the token endpoint', () => {
+  test('judges no more secrets of one address than may be wrong, however slowly they come', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ ...GRANT, ...CLIENT, client_secret: 'wrong' }).toString();
+    const headers = { ...form, 'content-length': String(body.length) };
+    const slow = await Promise.all(
+      Array.from({ length: 150 }, () => halfSent(new URL('/oauth/token', host.mcp), headers, body.slice(0, -1))),
+    );
+    closing.push(() => slow.forEach((request) => request.close()));
+    // All of them are let in by now, and wait for the last byte.
+    await Bun.sleep(100);
+    for (const request of slow) request.send(body.slice(-1));
+    const statuses = await Promise.all(slow.map((request) => request.status()));
+    expect(statuses.filter((status) => status === 401)).toHaveLength(60);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(90);
+    expect((await ask({ ...GRANT, ...CLIENT })).status).toBe(429);
+  });
+
+  test('reads no more of a form than a form may have', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '8000000' };
+    const large = await halfSent(new URL('/oauth/token', host.mcp), headers, 'grant_type=');
+    expect(await large.status()).toBe(413);
+    large.close();
+  });
+
   test.each([
     ['nobody', { ...GRANT }, {}, 401, 'invalid_client'],
     ['a wrong secret', { ...GRANT, ...CLIENT, client_secret: 'x' }, {}, 401, 'invalid_client'],

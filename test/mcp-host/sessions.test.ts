@@ -166,4 +166,24 @@ describe('the session table', () => {
     for (const session of sessions.all()) session.streaming = true;
     expect(sessions.open('', '2025-11-25', '')).toBeNull();
   });
+
+  test('a caller that opens too many loses its own, and makes room for those that have fewer', () => {
+    let now = 0;
+    const sessions = createSessions({ now: () => ++now, limit: 6, limit_each: 4 });
+    const open = (owner: string, holder?: string) => sessions.open(owner, '2025-11-25', '', holder);
+    const first = open('quiet');
+    for (let n = 0; n < 20; n++) open('greedy');
+    expect([...sessions.all()].filter(({ owner }) => owner === 'greedy')).toHaveLength(4);
+    expect([...sessions.all()].some((session) => session === first)).toBe(true);
+    open('third');
+    open('fourth');
+    expect([...sessions.all()].map(({ owner }) => owner)).toEqual(['quiet', 'greedy', 'greedy', 'greedy', 'third', 'fourth']);
+    for (const session of sessions.all()) if (session.owner === 'greedy') session.streaming = true;
+    expect(open('fifth')).toBeNull();
+    expect(open('quiet')).not.toBeNull();
+    // Without credentials an address is a caller.
+    const addresses = createSessions({ now: () => ++now, limit: 6, limit_each: 2 });
+    for (const holder of ['a', 'a', 'a', 'b']) addresses.open('', '2025-11-25', '', holder);
+    expect([...addresses.all()].map(({ holder }) => holder)).toEqual(['a', 'a', 'b']);
+  });
 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { createStreams } from '#mcp-host/streams.ts';
 
-const by = { caller: { owner: 'someone' }, peer: { listener: 1, hold: () => undefined, release: () => undefined } };
+const peer = { listener: 1, hold: () => undefined, release: () => undefined };
+const by = { caller: { owner: 'someone' }, peer, holder: 'someone' };
 const CHANGES = { notifications: { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true } };
 
 test('a reader that reads nothing is let go with its farewell, and the news still reaches everybody else', async () => {
@@ -32,4 +33,23 @@ test('a stream whose reader left takes no more news', async () => {
   streams.keepAlive();
   streams.end();
   expect(streams.count()).toBe(0);
+});
+
+test('a caller that opens too many streams ends its own, and makes room for those that have fewer', async () => {
+  const streams = createStreams(6, 4);
+  const open = (holder: string) => streams.listen(holder, CHANGES, '{}', { ...by, holder });
+  const first = open('greedy');
+  const second = open('greedy');
+  for (let n = 0; n < 3; n++) open('greedy');
+  expect(streams.count()).toBe(4);
+  expect(await first.text()).toContain('"resultType":"complete"');
+  const other = open('other');
+  open('third');
+  expect(streams.count()).toBe(6);
+  open('fourth');
+  expect(streams.count()).toBe(6);
+  expect(await second.text()).toContain('"resultType":"complete"');
+  streams.announce(['tools'], []);
+  streams.end();
+  expect((await other.text()).match(/list_changed/g)).toHaveLength(1);
 });

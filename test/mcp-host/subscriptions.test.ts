@@ -153,6 +153,14 @@ describe('a session', () => {
     expect((await send('resources/subscribe', { uri: 'db://customers/2' })).body).toMatchObject({ result: {} });
     expect((await send('resources/unsubscribe', { uri: 'db://customers/2' })).body).toMatchObject({ result: {} });
     expect((await send('resources/unsubscribe', { uri: 'db://nothing' })).body).toMatchObject({ result: {} });
+    const long = (n: number) => send('resources/subscribe', { uri: `db://customers/${n}${'1'.repeat(4_000)}` });
+    for (let n = 0; n < 12; n++) expect((await long(n)).body).toMatchObject({ result: {} });
+    expect((await long(12)).body).toMatchObject({
+      error: { code: -32_602, message: expect.stringContaining('50000 characters') },
+    });
+    for (let n = 0; n < 12; n++) {
+      await send('resources/unsubscribe', { uri: `db://customers/${n}${'1'.repeat(4_000)}` });
+    }
     for (let n = 0; n < 200; n++) await send('resources/subscribe', { uri: `db://customers/${n}` });
     expect((await send('resources/subscribe', { uri: 'db://customers/200' })).body).toMatchObject({
       error: { code: -32_602, message: expect.stringContaining('200') },
@@ -165,10 +173,13 @@ describe('a session', () => {
   });
 });
 
-test.each([['db://x'], [['db://x', 1]], [Array.from({ length: 201 }, (_, n) => `db://${n}`)], [[`db://${'x'.repeat(5_000)}`]]])(
-  'a subscription to what is no list of URIs, or too long, is refused',
-  async (resourceSubscriptions) => {
-    const { body } = await modern(host.mcp, 'subscriptions/listen', { notifications: { resourceSubscriptions } });
-    expect(body).toMatchObject({ error: { code: -32_602, message: expect.stringContaining('resourceSubscriptions') } });
-  },
-);
+test.each([
+  ['db://x'],
+  [['db://x', 1]],
+  [Array.from({ length: 201 }, (_, n) => `db://${n}`)],
+  [[`db://${'x'.repeat(5_000)}`]],
+  [Array.from({ length: 13 }, (_, n) => `db://${n}${'x'.repeat(4_000)}`)],
+])('a subscription to what is no list of URIs, or too long, is refused', async (resourceSubscriptions) => {
+  const { body } = await modern(host.mcp, 'subscriptions/listen', { notifications: { resourceSubscriptions } });
+  expect(body).toMatchObject({ error: { code: -32_602, message: expect.stringContaining('resourceSubscriptions') } });
+});

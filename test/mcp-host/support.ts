@@ -198,6 +198,8 @@ export interface ControlServer {
   nextAck(): Promise<Ack>;
   /** Answers every request with this status until it is null again. */
   fail(status: number | null): void;
+  /** From now on acknowledgements arrive, and nothing answers them. */
+  hang(): void;
   /** Sent first to every host that connects. */
   greeting: { event: string; data: object } | null;
   stop(): Promise<void>;
@@ -211,6 +213,7 @@ export function controlServer(port = 0): ControlServer {
   const haves: string[] = [];
   let waiting: ((ack: Ack) => void)[] = [];
   let failing: number | null = null;
+  let hanging = false;
   const write = (controller: ReadableStreamDefaultController<Uint8Array>, event: string, data: object) =>
     controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
 
@@ -242,6 +245,7 @@ export function controlServer(port = 0): ControlServer {
         acks.push(body);
         for (const resolve of waiting) resolve(body);
         waiting = [];
+        if (hanging) await new Promise(() => undefined);
       }
       return new Response(null, { status: 204 });
     },
@@ -263,6 +267,9 @@ export function controlServer(port = 0): ControlServer {
     nextAck: () => new Promise((resolve) => waiting.push(resolve)),
     fail: (status) => {
       failing = status;
+    },
+    hang() {
+      hanging = true;
     },
     stop: () => server.stop(true),
   };

@@ -6,12 +6,14 @@ import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { bind } from '#core/engine/sql/bind.ts';
+import { AppError, asFault } from '#core/errors.ts';
 import { openSource } from '#core/sources/open.ts';
 import type { Json, Source } from '#core/sources/source.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { OTHER_VERSIONS } from '#snapshots/generate/texts.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { ENVELOPE } from '#test/mcp-host/support.ts';
 import { connectionOf, HOSTILE, SEALED, snapshotOf, toolOf } from './generate-snapshot.ts';
 
 const root = join(import.meta.dir, '../..');
@@ -155,6 +157,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
         sql: 'select name from item order by id',
         transform_template: '{{ rows | map(attribute="name") | join("+") }}',
       }),
+      toolOf({ name: `fault_${id}`, connection_id: id, sql: 'select id, nothing_here from item' }),
       toolOf({ name: `sneak_${id}`, connection_id: id, sql: "delete from item where name = 'pen'" }),
       toolOf({
         name: `rename_${id}`,
@@ -242,6 +245,13 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
         });
       });
 
+      test('says of a failing statement what Sluice says', async () => {
+        const fault = await expected(id, 'fault', {}).catch(asFault);
+        if (!(fault instanceof AppError)) throw new Error('the statement did not fail');
+        expect(fault.detail).toContain('nothing_here');
+        expect(await call(id, 'fault')).toMatchObject({ isError: true, content: [{ text: fault.detail }] });
+      });
+
       test('lets no reading tool write, and commits what a writing tool changes', async () => {
         expect(await call(id, 'sneak')).toMatchObject({ isError: true });
         expect((await call(id, 'rename', { note: 'new' })).structuredContent).toMatchObject({ affected_rows: 1 });
@@ -261,6 +271,20 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
     expect(first !== undefined && 'text' in first && JSON.parse(first.text)[0].name).toBe('pen');
     const { messages } = await client.getPrompt({ name: 'greet', arguments: { who: 'Ann' } });
     expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Hello Ann, prices are in EUR.' } }]);
+  });
+
+  test('says that there is no such resource as the host does, in the words of each revision', async () => {
+    const uri = 'shop://nothing';
+    const error = { message: 'Resource not found.', data: { uri } };
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const ask = async (params: object, more: Record<string, string>) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params });
+      const text = await (await fetch(url, { method: 'POST', headers: { ...headers, ...more }, body })).text();
+      return JSON.parse(text.replace(/^(?:event: message\n)?data: /, '')) as object;
+    };
+    expect(await ask({ uri }, { 'mcp-protocol-version': '2025-11-25' })).toMatchObject({ error: { ...error, code: -32_002 } });
+    const now = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'resources/read', 'mcp-name': uri };
+    expect(await ask({ uri, _meta: ENVELOPE }, now)).toMatchObject({ error: { ...error, code: -32_602 } });
   });
 
   test('keeps to its names: a page on another host gets nothing', async () => {

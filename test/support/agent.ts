@@ -1,4 +1,5 @@
 import { createAgent } from '#agent/http.ts';
+import type { Tally } from '#core/engine/arguments.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
@@ -6,6 +7,7 @@ export interface ListeningAgent {
   readonly s: ListeningServer;
   /** The agent's own port. */
   readonly url: string;
+  readonly tally: Tally;
   /** A new token with these scopes. */
   token(scopes?: readonly string[]): Promise<string>;
   /** An official client on the front port. */
@@ -24,6 +26,7 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
   });
   const url = `http://127.0.0.1:${listener.port}`;
   const s = await listeningServer(undefined, { SVC_AGENT_MCP_URL: url, SVC_ALLOW_PRIVATE_NETWORKS: 'true', ...variables });
+  const tally = { undeclared: 0 };
   answer = createAgent({
     server_url: s.url,
     service_token: service_token ?? s.service_token,
@@ -32,11 +35,13 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
     trusted_proxies: s.server.app.env.SVC_TRUSTED_PROXIES,
     allowed_hosts: new Set(),
     log: s.log,
+    tally,
   });
   await s.signIn();
   return {
     s,
     url,
+    tally,
     async token(scopes = ['read', 'write', 'deploy']) {
       const { body } = await s.api('POST', '/agent-tokens', { name: 'Claude', duration_minutes: 60, scopes });
       return String(body['token']);

@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { compileArguments } from '#core/engine/arguments.ts';
 import { shape, type Shaped, shapeResource } from '#core/engine/shape.ts';
 import { matchUri, parseUriTemplate, typedValues } from '#core/engine/uri-template.ts';
@@ -11,7 +11,7 @@ import { applyTemplate, renderPrompt } from './templates.ts';
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** Builds the MCP server of one client: nothing is shared between clients but the databases. */
-export function createCatalogue(project: Project): () => Server {
+export function createCatalogue(project: Project): (context: McpRequestContext) => Server {
   const tools = new Map(project.tools.map((tool) => [tool.listing.name, { tool, check: compileArguments(tool.parameters) }]));
   const prompts = new Map(project.prompts.map((prompt) => [prompt.listing.name, prompt]));
   const resources = project.resources.map((resource) => ({
@@ -22,9 +22,10 @@ export function createCatalogue(project: Project): () => Server {
   const fixed = project.resources.filter(({ uri_template }) => !uri_template.includes('{'));
   const templates = project.resources.filter(({ uri_template }) => uri_template.includes('{'));
 
-  return () => {
+  return ({ era }) => {
     const capabilities = { tools: {}, resources: {}, prompts: {} };
     const server = new Server({ name: project.name, version: project.version }, { capabilities });
+    if (era === 'legacy') answerAsBefore(server);
     server.setRequestHandler('tools/list', () => ({ tools: listings(project.tools) }));
     server.setRequestHandler('resources/list', () => ({ resources: listings(fixed) }));
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: listings(templates) }));
@@ -36,7 +37,7 @@ export function createCatalogue(project: Project): () => Server {
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown tool. Read tools/list for the names.');
       try {
         const { tool, check } = found;
-        const { result, transformed } = await run(project, tool, check(params.arguments), context.mcpReq.signal);
+        const { result, transformed } = await run(project, tool, await check(params.arguments), context.mcpReq.signal);
         return toToolResult(shape(result, tool.return_type, transformed));
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
@@ -46,10 +47,11 @@ export function createCatalogue(project: Project): () => Server {
     server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
       for (const { resource, template, check } of resources) {
         const values = matchUri(template, uri);
-        if (values !== null)
-          return readResource(project, resource, uri, check(typedValues(values, resource.parameters)), context.mcpReq.signal);
+        if (values === null) continue;
+        const typed = () => check(typedValues(values, resource.parameters));
+        return readResource(project, resource, uri, typed, context.mcpReq.signal);
       }
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.');
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, NOT_FOUND, { uri });
     });
 
     server.setRequestHandler('prompts/get', ({ params }) => {
@@ -60,6 +62,22 @@ export function createCatalogue(project: Project): () => Server {
       return { messages: messages.map(({ role, text }) => ({ role, content: { type: 'text', text } })) };
     });
     return server;
+  };
+}
+
+const NOT_FOUND = 'Resource not found.';
+/** The code of NOT_FOUND up to the revision 2025-11-25; the SDK writes that of the later ones in every revision. */
+const NOT_FOUND_BEFORE = -32_002;
+
+function answerAsBefore(server: Server): void {
+  const connect = server.connect.bind(server);
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      const missing = 'error' in message && message.error.message === NOT_FOUND;
+      return send(missing ? { ...message, error: { ...message.error, code: NOT_FOUND_BEFORE } } : message, options);
+    };
+    return connect(transport);
   };
 }
 
@@ -88,13 +106,21 @@ function toToolResult({ structured, text, media, note }: Shaped) {
   return structured === null ? { content } : { content, structuredContent: structured };
 }
 
-async function readResource(project: Project, resource: Resource, uri: string, values: Values, signal: AbortSignal) {
+async function readResource(
+  project: Project,
+  resource: Resource,
+  uri: string,
+  check: () => Values | Promise<Values>,
+  signal: AbortSignal,
+) {
   const { mime_type } = resource;
   let outcome: { result: QueryResult; transformed: Parameters<typeof shapeResource>[2] };
   try {
-    outcome = await run(project, resource, values, signal);
+    outcome = await run(project, resource, await check(), signal);
   } catch (error) {
-    throw new ProtocolError(ProtocolErrorCode.InternalError, sentenceOf(error));
+    const in_arguments = error instanceof AppError && error.errors.length > 0;
+    const code = in_arguments ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+    throw new ProtocolError(code, sentenceOf(error), { uri });
   }
   return { contents: [{ uri, mimeType: mime_type, ...shapeResource(outcome.result, mime_type, outcome.transformed) }] };
 }
@@ -115,11 +141,14 @@ function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, 
   return values;
 }
 
+const UNREACHABLE = 'The database of this tool cannot be reached right now. Try again later; the output of the server says why.';
+const INTERNAL = 'The call failed for a reason inside the server. The output of the server says why.';
+
 /** What a caller may read of a failure: our own sentences, and what the database says of the statement. */
 function sentenceOf(error: unknown): string {
-  if (error instanceof AppError) return error.detail;
+  if (error instanceof AppError && error.code !== 'database_unreachable' && error.code !== 'internal') return error.detail;
   console.error(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_TIMEOUT)/.test(code)) return 'The database cannot be reached.';
-  return error instanceof Error ? error.message : 'The call failed.';
+  if (code === 'database_unreachable' || /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_TIMEOUT)/.test(code)) return UNREACHABLE;
+  return INTERNAL;
 }

@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
 import type { Parameter } from '#core/contract/parameters.ts';
-import { checkParameters, compileArguments, inputSchema } from '#core/engine/arguments.ts';
+import {
+  type ArgumentValues,
+  checkParameters,
+  compileArguments,
+  inputSchema,
+  listingInOrder,
+  type Tally,
+} from '#core/engine/arguments.ts';
 import { AppError } from '#core/errors.ts';
+import { canonical } from '#snapshots/canonical.ts';
 
 const parameter = (more: Partial<Parameter>): Parameter => ({
   name: 'x',
@@ -11,13 +19,20 @@ const parameter = (more: Partial<Parameter>): Parameter => ({
   required: true,
   ...more,
 });
-const accept = (more: Partial<Parameter>, value: unknown): unknown => compileArguments([parameter(more)])({ x: value })['x'];
+const accept = (more: Partial<Parameter>, value: unknown): unknown => checked([parameter(more)], { x: value })['x'];
+
+/** What a check answers at once. */
+function checked(parameters: readonly Parameter[], args?: unknown, tally?: Tally): ArgumentValues {
+  const values = compileArguments(parameters)(args, tally);
+  if (values instanceof Promise) throw new Error('the check takes long');
+  return values;
+}
 
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
 
 function refusal(parameters: readonly Parameter[], args: unknown): AppError {
   try {
-    compileArguments(parameters)(args);
+    checked(parameters, args);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
@@ -130,10 +145,9 @@ describe('the object', () => {
     parameter({ name: 'since', type: 'date', required: false }),
   ];
   test('defaults stand in for what is not given, and null counts as not given', () => {
-    const check = compileArguments(parameters);
-    expect({ ...check({ customer: 'a' }) }).toEqual({ limit: 10, customer: 'a' });
-    expect({ ...check({ customer: 'a', limit: null, since: null }) }).toEqual({ limit: 10, customer: 'a' });
-    expect({ ...compileArguments([parameter({ required: true, default: 'd' })])(undefined) }).toEqual({ x: 'd' });
+    expect({ ...checked(parameters, { customer: 'a' }) }).toEqual({ limit: 10, customer: 'a' });
+    expect({ ...checked(parameters, { customer: 'a', limit: null, since: null }) }).toEqual({ limit: 10, customer: 'a' });
+    expect({ ...checked([parameter({ required: true, default: 'd' })]) }).toEqual({ x: 'd' });
   });
   test('every faulty argument has its sentence', () => {
     const error = refusal(parameters, { limit: 1_000, since: 'yesterday', costumer: 'a' });
@@ -146,38 +160,55 @@ describe('the object', () => {
     ]);
     expect(error.detail).toBe(error.errors.map(({ message }) => message).join(' '));
   });
-  test('an unknown name without a neighbour names the known ones', () => {
-    expect(refusal(parameters, { customer: 'a', zzzzzzzzz: 1 }).errors[0]?.message).toBe(
-      'There is no argument zzzzzzzzz. Known are limit, customer, since.',
-    );
-    expect(refusal([], { a: 1 }).errors[0]?.message).toBe('There is no argument a: none are taken.');
+  test('a name that is not declared is left out and counted, unless it looks like a slip for one that is missing', () => {
+    const dropped = (args: object): unknown => {
+      const tally = { undeclared: 0 };
+      return [{ ...checked(parameters, args, tally) }, tally.undeclared];
+    };
+    for (const name of ['wait_for_previous', 'a', 'to', 'prototype', '__proto__', 'customer_name', 'Customers']) {
+      const args: object = JSON.parse(`{"customer":"a","${name}":1}`);
+      expect([name, dropped(args)]).toEqual([name, [{ limit: 10, customer: 'a' }, 1]]);
+    }
+    expect({ ...checked([], { wait_for_previous: true }) }).toEqual({});
+    for (const [slip, meant] of [
+      ['limt', 'limit'],
+      ['LIMIT', 'limit'],
+      ['limits', 'limit'],
+      ['sinse', 'since'],
+    ] as const) {
+      const { errors } = refusal(parameters, { customer: 'a', [slip]: 1 });
+      expect(errors).toEqual([{ field: slip, message: `There is no argument ${slip}. Did you mean ${meant}?` }]);
+    }
+    expect(refusal(parameters, { wait_for_previous: true }).errors).toEqual([
+      { field: 'customer', message: 'customer is required.' },
+    ]);
   });
   test('only an object is taken', () => {
     for (const args of [null, [], 'a', 1]) expect(refusal([], args).detail).toBe('The arguments must be an object.');
   });
   test('names that objects already know are names like others', () => {
-    const known = compileArguments(['__proto__', 'constructor', 'toString'].map((name) => parameter({ name, required: false })));
-    expect(Object.keys(known({}))).toEqual([]);
-    expect(Object.entries(known(JSON.parse('{"__proto__": "a", "toString": "b"}')))).toEqual([
+    const known = ['__proto__', 'constructor', 'toString'].map((name) => parameter({ name, required: false }));
+    expect(Object.keys(checked(known, {}))).toEqual([]);
+    expect(Object.entries(checked(known, JSON.parse('{"__proto__": "a", "toString": "b"}')))).toEqual([
       ['__proto__', 'a'],
       ['toString', 'b'],
     ]);
   });
-  test('a flood of unknown arguments is told in a few sentences', () => {
-    const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`key${n}`, n]));
-    const { errors } = refusal([parameter({})], { ...flood, x: 'a' });
-    expect(errors.map(({ field }) => field)).toEqual(Array.from({ length: 10 }, (_, n) => `key${n}`));
+  test('a flood of names that are not declared costs little and is told in a few sentences', () => {
+    const flood = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`customers${n}`, n]));
+    const many = Array.from({ length: 100 }, (_, n) => parameter({ name: `${'x'.repeat(61)}${n}`, required: false }));
+    const started = performance.now();
+    expect(refusal([...many, parameter({ name: 'customers' })], flood).errors.length).toBeLessThan(25);
+    expect(performance.now() - started).toBeLessThan(500);
   });
   test('a refused value is never repeated, and nothing but an AppError is thrown', () => {
     const types = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json', 'array'] as const;
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.jsonValue(), fc.uuid(), (type, json, secret) => {
-        const check = compileArguments([
-          parameter({ type, ...(type === 'array' && { items: 'date' }), required: false, max_length: 5 }),
-        ]);
+        const declared = [parameter({ type, ...(type === 'array' && { items: 'date' }), required: false, max_length: 5 })];
         for (const value of [json, secret, [secret]]) {
           try {
-            check({ x: value });
+            checked(declared, { x: value });
           } catch (error) {
             expect(error).toBeInstanceOf(AppError);
             expect(JSON.stringify([(error as AppError).detail, (error as AppError).errors])).not.toContain(secret);
@@ -202,14 +233,40 @@ test('the schema shows every constraint', () => {
     properties: {
       a: { type: 'string', description: 'An A', minLength: 1, maxLength: 5, pattern: '^a', enum: ['aa'] },
       b: { type: 'integer', minimum: 1, maximum: 9, default: 3 },
-      c: { type: 'string', format: 'date-time' },
-      d: { type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: 10_000 },
+      c: { type: 'string', format: 'date-time', description: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00' },
+      d: { type: 'array', items: { type: 'string', format: 'uuid' }, description: 'UUID', minItems: 1, maxItems: 10_000 },
       e: { type: 'array', items: { type: 'integer', maximum: 5 }, maxItems: 3 },
       f: { default: { g: 1 } },
     },
     required: ['a'],
     additionalProperties: false,
   });
+});
+
+test('a format is also said in words, because some clients leave it out', () => {
+  const said = (more: Partial<Parameter>) =>
+    (inputSchema([parameter(more)])['properties'] as Record<string, Record<string, unknown>>)['x']?.['description'];
+  expect(said({ type: 'date', description: 'First day' })).toBe('First day (YYYY-MM-DD)');
+  expect(said({ type: 'date', description: 'First day, YYYY-MM-DD' })).toBe('First day, YYYY-MM-DD');
+  expect(said({ type: 'array', items: 'date', description: 'Days' })).toBe('Days (YYYY-MM-DD)');
+  expect(said({ description: 'A name' })).toBe('A name');
+});
+
+test('properties stand in the order of the parameters, the required ones first, also after they were stored', () => {
+  const parameters = [
+    parameter({ name: 'zone' }),
+    parameter({ name: 'limit', type: 'integer', required: false }),
+    parameter({ name: 'after', required: true, default: 'x' }),
+    parameter({ name: 'customer' }),
+  ];
+  const order = ['zone', 'customer', 'limit', 'after'];
+  const input = inputSchema(parameters);
+  expect(Object.keys(input['properties'] as object)).toEqual(order);
+  const stored = JSON.parse(canonical({ name: 't', inputSchema: input })) as Record<string, Record<string, object>>;
+  expect(Object.keys(stored['inputSchema']?.['properties'] ?? {})).toEqual(['after', 'customer', 'limit', 'zone']);
+  const listing = listingInOrder({ listing: stored, parameters }) as typeof stored;
+  expect(Object.keys(listing['inputSchema']?.['properties'] ?? {})).toEqual(order);
+  expect(JSON.parse(JSON.stringify(listing))).toEqual({ name: 't', inputSchema: input });
 });
 
 const faults = (more: Partial<Parameter>): string[] =>

@@ -25,7 +25,7 @@ describe('patterns', () => {
   ];
   for (const [pattern, matches, misses] of cases) {
     test(pattern || '(empty)', () => {
-      const found = compilePattern(pattern);
+      const { matches: found } = compilePattern(pattern);
       for (const text of matches) expect([text, found(text)]).toEqual([text, true]);
       for (const text of misses) expect([text, found(text)]).toEqual([text, false]);
     });
@@ -56,7 +56,7 @@ test('patterns that make a backtracking engine explode take time linear in the t
     '((((((a)+)+)+)+)+)+$',
   ]) {
     const started = performance.now();
-    expect(compilePattern(pattern)(`${'a'.repeat(9_999)}!`)).toBe(false);
+    expect(compilePattern(pattern).matches(`${'a'.repeat(9_999)}!`)).toBe(false);
     expect(performance.now() - started).toBeLessThan(8_000);
   }
 });
@@ -83,11 +83,27 @@ test('the answer is that of the runtime, for any pattern and text', () => {
       piece,
       fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '1', ' ', '\n', 'é', '😀'), maxLength: 8 }), { maxLength: 5 }),
       (pattern, texts) => {
-        const found = compilePattern(pattern);
+        const { matches: found } = compilePattern(pattern);
         const native = new RegExp(pattern, 'u');
         for (const text of texts) expect([pattern, text, found(text)]).toEqual([pattern, text, native.test(text)]);
       },
     ),
     { numRuns: 3_000 },
   );
+});
+
+test('a text is followed in pieces of a few steps to the same answer', () => {
+  for (const [pattern, text] of [
+    ['[a-z]{1,20}!', `${'a'.repeat(200)}!`],
+    ['^(a|é|😀)+$', 'aé😀'.repeat(50)],
+    ['\\bcat\\b', 'concat cats'],
+  ] as const) {
+    const compiled = compilePattern(pattern);
+    const matching = compiled.begin(text);
+    let pieces = 0;
+    let answer: boolean | null = null;
+    for (; answer === null; pieces++) answer = matching.advance({ steps: 7 });
+    expect([pattern, answer]).toEqual([pattern, compiled.matches(text)]);
+    expect(pieces).toBeGreaterThan(3);
+  }
 });

@@ -151,7 +151,7 @@ describe('output schemas', () => {
           items: {
             type: 'object',
             properties: {
-              id: { type: ['integer', 'string', 'null'] },
+              id: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] },
               name: { anyOf: [{ type: 'string' }, { type: 'null' }] },
               name_2: { anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })) },
               b: { anyOf: [{ type: 'string', contentEncoding: 'base64' }, { type: 'null' }] },
@@ -169,7 +169,7 @@ describe('output schemas', () => {
       properties: { row: { anyOf: [{ type: 'object', required: ['id', 'name'] }, { type: 'null' }] } },
     });
     expect(outputSchema('column', people.columns, false)).toMatchObject({
-      properties: { values: { items: { type: ['integer', 'string', 'null'] } } },
+      properties: { values: { items: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] } } },
     });
     expect(outputSchema('value', [column('n', 'boolean')], false)).toMatchObject({
       properties: { value: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } },
@@ -177,13 +177,13 @@ describe('output schemas', () => {
     expect(outputSchema('rows', null, false)).toMatchObject({ properties: { rows: { items: { type: 'object' } } } });
   });
 
-  test('every schema says what it takes, with a list of types for bigint alone', () => {
+  test('every schema says what it takes, with one type a branch', () => {
     const kinds: ValueKind[] = ['boolean', 'integer', 'bigint', 'number', 'string', 'bytes', 'json', 'array'];
     for (const return_type of ['rows', 'row', 'column', 'value'] as const) {
       for (const columns of [null, [], ...kinds.map((kind) => [column('c', kind)])]) {
         const text = JSON.stringify(outputSchema(return_type, columns, false));
         expect(text).not.toContain('{}');
-        expect(text.includes('"type":[')).toBe(columns?.[0]?.kind === 'bigint');
+        expect(text).not.toContain('"type":[');
       }
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createHostCheck, isHostAllowed, isOriginAllowed } from '#core/security/origins.ts';
+import { createHostCheck, isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/security/origins.ts';
 
 const allowed = new Set(['mcp.example.com']);
 
@@ -49,12 +49,20 @@ describe('the Origin header', () => {
     ['null', false],
     ['not a url', false],
   ])('%p gives %p', (origin, expected) => {
-    expect(isOriginAllowed(origin, 'localhost:8080', cors_origins)).toBe(expected);
+    expect(isOriginAllowed(origin, 'localhost:8080', false, cors_origins)).toBe(expected);
+  });
+
+  test('over HTTPS a page that came without it is foreign, though its name is the same', () => {
+    const same = (origin: string, is_https: boolean) => isSameOrigin(origin, 'shop.example.com', is_https);
+    expect(['http://shop.example.com', 'https://shop.example.com'].map((origin) => same(origin, true))).toEqual([false, true]);
+    expect(['http://shop.example.com', 'https://shop.example.com'].map((origin) => same(origin, false))).toEqual([true, true]);
+    expect(isOriginAllowed('http://shop.example.com', 'shop.example.com', true, [])).toBe(false);
+    expect(isOriginAllowed('http://shop.example.com', 'shop.example.com', true, ['http://shop.example.com'])).toBe(true);
   });
 
   test('a wildcard takes every origin but an opaque one', () => {
-    expect(isOriginAllowed('https://any.example', 'h', ['*'])).toBe(true);
-    expect(isOriginAllowed('null', 'h', ['*'])).toBe(false);
+    expect(isOriginAllowed('https://any.example', 'h', false, ['*'])).toBe(true);
+    expect(isOriginAllowed('null', 'h', false, ['*'])).toBe(false);
   });
 });
 

@@ -1,4 +1,5 @@
-import { createClient, type InValue } from '@libsql/client';
+import { createClient, type InValue, LibsqlError } from '@libsql/client';
+import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult, Row } from '#core/sources/source.ts';
 import { uniqueNames } from '#core/sources/rows.ts';
 import { columnRule, toSqliteValue, type SqliteValue } from '#core/sources/sqlite-values.ts';
@@ -10,7 +11,7 @@ export function openLibsql({ url, token }: { readonly url: string; readonly toke
   return {
     async query({ text, values, types }, { writes, max_rows, max_bytes }) {
       const args = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string') as InValue);
-      const transaction = await client.transaction(writes ? 'write' : 'read');
+      const transaction = await client.transaction(writes ? 'write' : 'read').catch(toFault);
       try {
         const found = await transaction.execute({ sql: text, args });
         if (writes) await transaction.commit();
@@ -30,12 +31,27 @@ export function openLibsql({ url, token }: { readonly url: string; readonly toke
           rows.push(Object.fromEntries(texts.map((item, i) => [names[i], JSON.parse(item) as Json])));
         }
         return { columns, rows, truncated: false, affected_rows: columns.length > 0 ? null : found.rowsAffected };
+      } catch (error) {
+        return toFault(error);
       } finally {
         transaction.close();
       }
     },
     close: async () => client.close(),
   };
+}
+
+/** What the server said of a statement, in its own words. */
+function toFault(error: unknown): never {
+  if (!(error instanceof LibsqlError)) throw error;
+  const { code, message } = error;
+  if (code.startsWith('SQLITE_READONLY')) {
+    throw new AppError('not_read_only', 'The statement writes, and this session only reads.');
+  }
+  if (code.startsWith('SQLITE_BUSY')) throw new AppError('unavailable', 'The database is busy with another write; call again.');
+  if (!code.startsWith('SQL')) throw new AppError('database_unreachable', message, { cause: error });
+  const said = message.slice(message.startsWith(`${code}: `) ? code.length + 2 : 0);
+  throw new AppError('sql_error', said.replace(/^(?:SQLite error|SQLite input error|SQL string could not be parsed): /, ''));
 }
 
 const toCell = (cell: unknown): SqliteValue => (cell instanceof ArrayBuffer ? new Uint8Array(cell) : (cell as SqliteValue));

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import mysql from 'mysql2';
 import type { QueryResult } from '#core/sources/source.ts';
+import { toConnectError, toStatementError } from '#core/sources/mysql-errors.ts';
 import { createMysqlRows } from '#core/sources/mysql-rows.ts';
 import { type MysqlField, toMysqlValue } from '#core/sources/mysql-values.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
@@ -28,7 +29,7 @@ export function openMysql(settings: NetworkSettings): Database {
   return {
     async query(statement, limits) {
       const connection = await new Promise<mysql.PoolConnection>((resolve, reject) =>
-        pool.getConnection((error, session) => (error ? reject(error) : resolve(session))),
+        pool.getConnection((error, session) => (error ? reject(toConnectError(error)) : resolve(session))),
       );
       const command = (text: string) =>
         new Promise<unknown>((resolve, reject) =>
@@ -48,6 +49,8 @@ export function openMysql(settings: NetworkSettings): Database {
         await command(limits.writes ? 'COMMIT' : 'ROLLBACK');
         clean = true;
         return result;
+      } catch (error) {
+        throw toStatementError(error, statement.text);
       } finally {
         clearTimeout(timer);
         limits.signal.removeEventListener('abort', kill);

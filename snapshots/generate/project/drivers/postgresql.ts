@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import postgres from 'postgres';
 import type { Json, QueryResult, Row } from '#core/sources/source.ts';
+import { translateError } from '#core/sources/postgres-errors.ts';
 import { declaredOid, driverTypes, TYPES } from '#core/sources/postgres-types.ts';
 import { toBound } from '#core/sources/postgres-values.ts';
 import { uniqueNames } from '#core/sources/rows.ts';
@@ -46,7 +47,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
       try {
         await (limits.writes ? connections.begin(work) : connections.begin('read only', work));
       } catch (error) {
-        if (error !== ROLL_BACK) throw error;
+        if (error !== ROLL_BACK) throw translateError(error, { database: settings.database, text: statement.text });
       }
       if (result === undefined) throw new Error('The database gave no result.');
       return result;

@@ -4,7 +4,9 @@ import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult, Row } from '#core/sources/source.ts';
 import { uniqueNames } from '#core/sources/rows.ts';
 import { columnRule, type SqliteValue, toSqliteValue } from '#core/sources/sqlite-values.ts';
-import type { Database } from '../definitions.ts';
+import { toSqliteError } from '#core/sources/sqlite-errors.ts';
+import type { Database, Limits } from '../definitions.ts';
+import type { BoundSql } from '../sql.ts';
 
 /** The file is read and written in this process: a statement runs to its end or to its limits of rows and bytes. */
 export function openSqlite({ path }: { readonly path: string }): Database {
@@ -15,41 +17,58 @@ export function openSqlite({ path }: { readonly path: string }): Database {
     return new Library(path, { timeout: 5 });
   };
   return {
-    query: async ({ text, values, types }, { writes, max_rows, max_bytes }) => {
-      const database = (opened ??= open());
-      database.exec(`pragma query_only = ${writes ? 0 : 1}`);
-      const statement = database.prepare(text);
-      const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
-      const described = statement.columns();
-      if (described.length === 0) {
-        if (!writes) throw new Error('The statement returns no rows, and the tool only reads.');
-        return { columns: [], rows: [], truncated: false, affected_rows: statement.run(...bound).changes };
+    query: async (bound, limits) => {
+      try {
+        return run((opened ??= open()), bound, limits);
+      } catch (error) {
+        throw toFault(error, bound.text, limits.writes);
       }
-      const names = uniqueNames(described.map(({ name }) => name));
-      const rules = described.map(({ type }) => columnRule(type));
-      const columns: QueryResult['columns'] = names.map((name, i) => ({
-        name,
-        type: described[i]?.type ?? 'any',
-        kind: rules[i]?.kind ?? 'json',
-      }));
-      const rows: Row[] = [];
-      let bytes = 0;
-      let truncated = false;
-      const cells = statement
-        .raw(true)
-        .safeIntegers(true)
-        .iterate(...bound) as Iterable<SqliteValue[]>;
-      for (const line of cells) {
-        // A writing statement goes to its end: what is too much is only dropped.
-        if (truncated) continue;
-        const texts = line.map((cell, i) => rules[i]?.encode(cell) ?? 'null');
-        bytes += texts.reduce((sum, item) => sum + item.length, 0);
-        truncated = rows.length >= max_rows || bytes > max_bytes;
-        if (truncated && !writes) break;
-        if (!truncated) rows.push(Object.fromEntries(texts.map((item, i) => [names[i], JSON.parse(item) as Json])));
-      }
-      return { columns, rows, truncated, affected_rows: null };
     },
     close: async () => void opened?.close(),
   };
+}
+
+function run(
+  database: Library.Database,
+  { text, values, types }: BoundSql,
+  { writes, max_rows, max_bytes }: Limits,
+): QueryResult {
+  database.exec(`pragma query_only = ${writes ? 0 : 1}`);
+  const statement = database.prepare(text);
+  const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
+  const described = statement.columns();
+  if (described.length === 0) {
+    if (!writes) throw new AppError('not_read_only', 'The statement writes, and this session only reads.');
+    return { columns: [], rows: [], truncated: false, affected_rows: statement.run(...bound).changes };
+  }
+  const names = uniqueNames(described.map(({ name }) => name));
+  const rules = described.map(({ type }) => columnRule(type));
+  const columns: QueryResult['columns'] = names.map((name, i) => ({
+    name,
+    type: described[i]?.type ?? 'any',
+    kind: rules[i]?.kind ?? 'json',
+  }));
+  const rows: Row[] = [];
+  let bytes = 0;
+  let truncated = false;
+  const cells = statement
+    .raw(true)
+    .safeIntegers(true)
+    .iterate(...bound) as Iterable<SqliteValue[]>;
+  for (const line of cells) {
+    // A writing statement goes to its end: what is too much is only dropped.
+    if (truncated) continue;
+    const texts = line.map((cell, i) => rules[i]?.encode(cell) ?? 'null');
+    bytes += texts.reduce((sum, item) => sum + item.length, 0);
+    truncated = rows.length >= max_rows || bytes > max_bytes;
+    if (truncated && !writes) break;
+    if (!truncated) rows.push(Object.fromEntries(texts.map((item, i) => [names[i], JSON.parse(item) as Json])));
+  }
+  return { columns, rows, truncated, affected_rows: null };
+}
+
+function toFault(error: unknown, text: string, writes: boolean): unknown {
+  if (!(error instanceof Library.SqliteError)) return error;
+  const { message, rawCode = null } = error as Error & { rawCode?: number };
+  return toSqliteError({ message, code: rawCode, refused: null }, { text, policy: writes ? 'write' : 'read' });
 }

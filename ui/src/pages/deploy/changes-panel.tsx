@@ -188,6 +188,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
                   <span class="small faint">
                     {WORDS.connected} <Ago iso={host.connected_at} />
                   </span>
+                  <Show when={host.error}>{(error) => <span class="small">{WORDS.host_refused(error())}</span>}</Show>
                 </li>
               )}
             </For>

@@ -43,6 +43,7 @@ export const WORDS = {
   host_behind: (version: number) => `serves version ${version}`,
   host_idle: 'serves nothing',
   connected: 'connected',
+  host_refused: (reason: string) => `Refused the latest version: ${reason}`,
   receipt: 'Deploy receipt',
   rehearsal: 'Dry run',
   dismiss: 'Dismiss',
