@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Empty, integerBetween, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import { Empty, integerBetween, namesOpenToTokens, openToTokens, patchOf, textBetween, Timestamp, Version } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
@@ -102,9 +102,9 @@ export const DnsCredentials = v.union(
 );
 export type DnsCredentials = v.InferOutput<typeof DnsCredentials>;
 
-/** Fields that are read as they are written. */
+/** Fields that are read as they are written. A token changes those that say so, and no other. */
 const plain = {
-  server_name: textBetween(1, 100),
+  server_name: v.pipe(textBetween(1, 100), openToTokens()),
   transport: Transport,
   host: BindAddress,
   port: integerBetween(1, 65_535),
@@ -148,9 +148,12 @@ export const ServerConfigPatch = v.strictObject({
     v.pipe(
       v.record(VariableName, VariableDraft),
       v.check((variables) => Object.keys(variables).length <= 100, 'must have at most 100 variables'),
+      openToTokens(),
     ),
   ),
 });
+/** Settings that a token may change; whatever is added is closed until it is marked. */
+export const TOKEN_SETTINGS = namesOpenToTokens(ServerConfigPatch.entries);
 export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 
 export const ServerConfig = v.object({

@@ -6,11 +6,12 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { checkSettings, differs, refuseForBearer } from './config-rules.ts';
+import { checkSettings, differs } from './config-rules.ts';
 import { mergeSecrets, sealAgain } from './config-secrets.ts';
 import { defaultSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './config-settings.ts';
 import { checkVersion, overtaking } from './entity.ts';
 import { recordHistory } from './history.ts';
+import { refuseSettings } from './token-limits.ts';
 
 /** The one row, and the id under which history knows it. */
 const ROW = 1;
@@ -31,7 +32,7 @@ async function update(context: Context, version: number | undefined, patch: Patc
   const stored = await readSettings(app);
   checkVersion(CONFIG_ID, stored, version);
   const after = mergePatch(app, stored, patch);
-  refuseForBearer(actor, stored.settings, after);
+  refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
   return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
 }
@@ -112,7 +113,7 @@ export async function prepareEarlierSettings(
   const { settings } = await readSettings(app);
   const known = Object.entries(earlier).filter(([field]) => field in settings);
   const after = { ...settings, ...(Object.fromEntries(known) as Partial<Settings>) };
-  refuseForBearer(actor, settings, after);
+  refuseSettings(actor, settings, after);
   await checkSettings(app, settings, after);
   return after;
 }

@@ -224,10 +224,11 @@ function refusal(faults: readonly ImportFault[], codes: ReadonlySet<ErrorCode>):
   });
 }
 
-/** Refusals by a control keep their code; everything else is 422 as well. */
+/** Refusals by a control, and of a token, keep their code; everything else is 422 as well. */
 const CODES: readonly ErrorCode[] = [
   'private_network_blocked',
   'passthrough_sql_blocked',
   'prompt_injection_blocked',
   'secret_required',
+  'admin_only',
 ];
