@@ -1,3 +1,4 @@
+import { lockedOut } from '#core/contract/config.ts';
 import type { DbType } from '#core/contract/connections.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, canonicalFields, checksum } from './canonical.ts';
@@ -75,6 +76,10 @@ export interface Frozen {
 export async function freeze(configuration: Configuration): Promise<Frozen> {
   const problems: Problem[] = [];
   const warnings: string[] = [];
+  const locked = lockedOut(configuration.server);
+  if (locked !== null) {
+    problems.push({ entity_type: 'server_config', name: configuration.server.server_name, message: locked.message });
+  }
   const connections = new Map(configuration.connections.filter(({ enabled }) => enabled).map((row) => [row.id, row]));
   /** Freezes what is enabled and whose connection is; collects what cannot be. */
   const freezeAll = async <D extends Definition, F>(

@@ -1,5 +1,15 @@
 import * as v from 'valibot';
-import { Empty, integerBetween, namesOpenToTokens, openToTokens, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import {
+  Empty,
+  integerBetween,
+  namesOpenToTokens,
+  openToTokens,
+  patchOf,
+  textBetween,
+  Timestamp,
+  Version,
+  Warnings,
+} from './fields.ts';
 import { operation } from './operation.ts';
 
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
@@ -166,6 +176,7 @@ export const ServerConfig = v.object({
   global_variables: v.pipe(v.record(v.string(), Variable), v.description('Read as vars.<name> in templates; not secret')),
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
+  warnings: v.pipe(Warnings, v.description('What would keep these settings from being deployed, in sentences')),
 });
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 
@@ -196,3 +207,22 @@ export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1
 /** Whether nobody has to show anything to call the tools. */
 export const asksNothing = ({ auth_type, transport }: Pick<ServerConfig, 'auth_type' | 'transport'>): boolean =>
   auth_type === 'none' && transport !== 'stdio';
+
+interface WhoGetsIn extends Pick<ServerConfig, 'auth_type' | 'transport' | 'introspection_url'> {
+  readonly oauth_clients: readonly unknown[];
+}
+/** The field for want of which no caller could get in, and the sentence; null when callers can. */
+export function lockedOut(server: WhoGetsIn): { field: 'introspection_url' | 'oauth_clients'; message: string } | null {
+  const { auth_type, transport, introspection_url, oauth_clients } = server;
+  if (transport === 'stdio') return null;
+  if (auth_type === 'oauth_introspection' && introspection_url === null) {
+    const message = 'introspection_url is required with auth_type oauth_introspection: without it every call is refused.';
+    return { field: 'introspection_url', message };
+  }
+  if (auth_type === 'oauth_credentials' && oauth_clients.length === 0) {
+    const message =
+      'oauth_clients needs at least one client with auth_type oauth_credentials: without one every call is refused.';
+    return { field: 'oauth_clients', message };
+  }
+  return null;
+}

@@ -1,11 +1,11 @@
 import type { App } from '#core/app.ts';
-import type { ServerConfig, Variable, VariableDraft } from '#core/contract/config.ts';
+import { lockedOut, type ServerConfig, type Variable, type VariableDraft } from '#core/contract/config.ts';
 import type { Env } from '#core/env.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
 import type { FrozenServer, Sealed } from '#snapshots/format.ts';
 
 type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials';
-type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at'>;
+type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at' | 'warnings'>;
 
 /** The server configuration as it is stored: secrets are sealed, what was never set is its default. */
 export interface Settings extends Readonly<Shown> {
@@ -58,6 +58,7 @@ export const defaultSettings = (env: Env): Settings => ({
 /** What a response shows: no secret, and the guard off when the environment turned it off. */
 export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {
   const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
+  const locked = lockedOut(settings);
   return {
     ...shown,
     prompt_guard_enabled: guardEnabled(env, settings),
@@ -66,6 +67,7 @@ export function toConfig({ env }: App, { settings, version, updated_at }: Stored
     dns_credentials_set: dns_credentials !== null,
     version,
     updated_at,
+    warnings: locked === null ? [] : [`${locked.message} A deploy is refused until then.`],
   };
 }
 

@@ -1,5 +1,6 @@
 import { desc, eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { lockedOut } from '#core/contract/config.ts';
 import type { SnapshotSummary } from '#core/contract/snapshots.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -78,6 +79,8 @@ async function activate(context: Context, version: number, note: string | null) 
 /** What would fail at the first call, or may not be served here. */
 function checkActivation(app: App, snapshot: StoredSnapshot, content: SnapshotContent): void {
   for (const { sealed, place } of snapshotSecrets(snapshot.text)) app.keyring.open(sealed, place);
+  const locked = lockedOut(content.server);
+  if (locked !== null) throw new AppError('cannot_deploy', `This snapshot lets no caller in: ${locked.message}`);
   const passthrough = content.tools.find((tool) => tool.passthrough === true);
   if (passthrough !== undefined && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
     throw new AppError(
