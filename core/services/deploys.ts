@@ -10,6 +10,7 @@ import {
   activeSnapshot,
   contentOf,
   type Deployment,
+  lastErrorOf,
   newestVersion,
   readDeployment,
   serverOf,
@@ -18,7 +19,7 @@ import {
   toStored,
   writeDeployment,
 } from './deployment.ts';
-import { checkExposure, exposureOf } from './exposure.ts';
+import { checkExposure, exposureOf, snapshotToServe } from './exposure.ts';
 import { writeGenerated } from './generated.ts';
 import { recordHistory } from './history.ts';
 import { prepare, type Prepared, refusal } from './prepare.ts';
@@ -33,13 +34,14 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
   'deploy.status': async ({ app }) => {
     await app.hosts.refresh();
     const state = await readDeployment(app);
+    const { refused } = await snapshotToServe(app);
     return {
-      status: statusOf(app, state),
+      status: statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
       pending_changes: (await pendingChanges(app)).length,
       hosts: app.hosts.list(),
-      last_error: state.last_error,
+      last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),
     };
   },

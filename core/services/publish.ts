@@ -1,6 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { Counts, Receipt } from '#core/contract/deploy.ts';
 import { AppError } from '#core/errors.ts';
+import { isNetworkHost } from '#core/host-board.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 import { signal } from './signals.ts';
 import { serverOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
@@ -41,7 +42,9 @@ export async function publish(
   const hosts = await acknowledged;
   const late = hosts.filter(({ acked_ms }) => acked_ms === null).map(({ id }) => `The host ${id} has not answered yet.`);
   const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} refused the snapshot: ${error}`]));
-  const absent = hosts.length === 0 ? ['No host is connected: the snapshot is served as soon as one comes.'] : [];
+  const absent = !hosts.some(({ id }) => isNetworkHost(id))
+    ? ['No host is connected: the snapshot is served as soon as one comes.']
+    : [];
   const receipt: Receipt = {
     status: 'running',
     snapshot_version: snapshot.version,

@@ -192,6 +192,8 @@ export interface ControlServer {
   readonly usage: { seq: number; items: Call[] }[];
   /** The `have` of every connection so far. */
   readonly haves: string[];
+  /** The id of every connection so far. */
+  readonly ids: string[];
   send(event: string, data: object): void;
   /** Sends it to every host and answers the acknowledgement. */
   deploy(snapshot: Snapshot): Promise<Ack>;
@@ -209,6 +211,7 @@ export function controlServer(port = 0): ControlServer {
   const acks: Ack[] = [];
   const usage: ControlServer['usage'] = [];
   const haves: string[] = [];
+  const ids: string[] = [];
   let waiting: ((ack: Ack) => void)[] = [];
   let failing: number | null = null;
   const write = (controller: ReadableStreamDefaultController<Uint8Array>, event: string, data: object) =>
@@ -224,6 +227,7 @@ export function controlServer(port = 0): ControlServer {
       if (request.headers.get('x-service-token') !== TOKEN) return Response.json({ detail: 'no' }, { status: 401 });
       if (pathname === '/api/internal/hosts/stream') {
         haves.push(searchParams.get('have') ?? '');
+        ids.push(searchParams.get('id') ?? '');
         let mine: ReadableStreamDefaultController<Uint8Array>;
         const body = new ReadableStream<Uint8Array>({
           start(controller) {
@@ -251,6 +255,7 @@ export function controlServer(port = 0): ControlServer {
     acks,
     usage,
     haves,
+    ids,
     greeting: null,
     send(event, data) {
       for (const controller of streams) write(controller, event, data);

@@ -180,9 +180,23 @@ test('hosts gone for more than 10 s are an error, and a host that returns restor
   leave();
   expect(await status()).toMatchObject({ status: 'running' });
   t.advance(10_001);
-  expect(await status()).toMatchObject({ status: 'error' });
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
   connectHost('h1');
-  expect(await status()).toMatchObject({ status: 'running' });
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
+});
+
+test('a client on standard input does not stand in for the host that listens', async () => {
+  await tool();
+  await deploy();
+  connectHost('stdio:desk-1');
+  connectHost('h1')();
+  t.advance(9_000);
+  // A client that comes and goes is no sign of life either.
+  connectHost('stdio:desk-2')();
+  t.advance(1_001);
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
+  connectHost('h1');
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
 });
 
 test('the generated project is answered and written, without any secret', async () => {
