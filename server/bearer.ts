@@ -5,7 +5,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/run.ts';
 import { recordActivity } from '#core/services/agent-activity.ts';
-import { authenticateBearer, type Bearer, countCalls } from '#core/services/agent-bearers.ts';
+import { authenticateBearer, type Bearer, countCalls, requireAgents } from '#core/services/agent-bearers.ts';
 import { clientAddress } from '#core/security/client-address.ts';
 import { requireServiceToken } from './hosts.ts';
 import type { ServerEnv } from './routes.ts';
@@ -50,6 +50,7 @@ export async function asBearer<T>(
   const told = (error: string | null) =>
     tellActivity(app, bearer, { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started });
   try {
+    await requireAgents(app);
     if (!through_agent) await countCalls(app, bearer, 1);
     const answer = await work({ actor: bearer.actor, by_name: through_agent });
     await told(null);
