@@ -39,8 +39,7 @@ async function openProxy(app: App): Promise<FieldError[]> {
 
 async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
   const { collectRules } = await import('#core/security/prompt-guard/rule-book.ts');
-  const { MODEL_RULE } = await import('#core/security/prompt-guard/model.ts');
-  const known = [...collectRules().rules.keys(), MODEL_RULE];
+  const known = [...collectRules().rules.keys()];
   return allowed.flatMap((id, index) => {
     const field = `prompt_guard_allow.${index}`;
     return known.includes(id)

@@ -1,5 +1,7 @@
+import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { lockedOut, type ServerConfig, type Variable, type VariableDraft } from '#core/contract/config.ts';
+import type { Db } from '#core/db/open.ts';
 import type { Env } from '#core/env.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
 import type { FrozenServer, Sealed } from '#snapshots/format.ts';
@@ -54,6 +56,17 @@ export const defaultSettings = (env: Env): Settings => ({
   agent_enabled: true,
   agent_rate_limit: env.SVC_AGENT_RATE_LIMIT,
 });
+
+/** The one row of the table. */
+export const CONFIG_ROW = 1;
+
+/** What is stored over the defaults. Nothing stored is version 1. */
+export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
+  const { server_config } = app.store.tables;
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
+  const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};
+  return { settings: { ...defaultSettings(app.env), ...settings }, version, updated_at };
+}
 
 /** What a response shows: no secret, and the guard off when the environment turned it off. */
 export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {

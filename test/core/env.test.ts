@@ -60,6 +60,14 @@ test('a secret may be a file', () => {
   expect(faultsOf({ ...rest, SVC_JWT_SECRET_FILE: `${file}.missing` }).length).toBeGreaterThan(0);
 });
 
+test('a variable that has no effect any more is accepted, with a warning', () => {
+  const given = { SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/model.onnx', SVC_PROMPT_GUARD_ML_DOWNLOAD: 'false' };
+  expect(parseEnv('server', { ...good, ...given }).warnings).toEqual([
+    expect.stringContaining('SVC_PROMPT_GUARD_ML_DOWNLOAD is accepted without effect'),
+    expect.stringContaining('SVC_PROMPT_GUARD_MODEL_URL is accepted without effect'),
+  ]);
+});
+
 test('an unknown variable is a warning with the nearest known name', () => {
   expect(parseEnv('server', { ...good, SVC_PROT: '3000' }).warnings).toEqual([
     'SVC_PROT is not a known variable; did you mean SVC_PORT?',
