@@ -1,6 +1,7 @@
 import { type ConnectionDraft, MASK } from '#core/contract/connections.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { openOrNull } from '#core/security/secrets.ts';
 import { checkTarget } from '#core/sources/check.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
 import type { Sealed } from '#snapshots/format.ts';
@@ -83,12 +84,10 @@ function refuseForeignSecrets(extra_params: Draft['extra_params'], before: Conne
 function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   const seal = (field: string, value: string | Sealed | null): Sealed | null => {
     if (value === null) return null;
-    const plain = isSealed(value)
-      ? keyring.stale(value.$sealed)
-        ? keyring.open(value.$sealed, secretPlace(id, field))
-        : null
-      : value;
-    return plain === null ? (value as Sealed) : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPlace(id, field)) };
+    // What no key opens stays: the change may have nothing to do with it.
+    const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPlace(id, field)) : null;
+    return plain === null ? value : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
   };
   const extra_params = Object.fromEntries(
     Object.entries(draft.extra_params).map(([key, value]) => {
