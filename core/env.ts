@@ -212,6 +212,8 @@ const SECRETS: Readonly<Record<Program, readonly (keyof typeof SETTINGS)[]>> = {
   host: ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'],
   agent: ['SVC_AGENT_SERVICE_TOKEN'],
 };
+/** Secrets that a program may do without; a weak one is refused all the same. */
+const OPTIONAL_SECRETS = ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN'] as const;
 const SAMPLES = /^(change|replace|your|example|sample|secret|password|test|insert|todo)|^(.)\2*$/i;
 
 /**
@@ -244,6 +246,7 @@ export function parseEnv(
     if (typeof value !== 'string') faults.push(`${name} is required: set it to a random text of at least 32 characters.`);
     else if (production) faults.push(...weak(name, value));
   }
+  for (const name of OPTIONAL_SECRETS) if (production && parsed[name]) faults.push(...weak(name, parsed[name]));
   if (production && program === 'server' && parsed.SVC_KV === 'redis') {
     if (!parsed.REDIS_PASSWORD && !parsed.SVC_REDIS_URL && !parsed.REDIS_URL) {
       faults.push('REDIS_PASSWORD is required (or SVC_REDIS_URL, or SVC_KV=memory for a single server).');

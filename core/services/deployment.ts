@@ -5,6 +5,8 @@ import type { Db } from '#core/db/open.ts';
 import type { HostEvent } from '#core/host-board.ts';
 import type { FrozenServer, Snapshot, SnapshotContent } from '#snapshots/format.ts';
 
+/** Contract section 13. */
+export const KEPT_SNAPSHOTS = 100;
 /** Hosts gone for longer than this are an error (contract section 9). */
 const ABSENT_MS = 10_000;
 

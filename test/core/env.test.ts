@@ -8,7 +8,7 @@ const good = {
   SVC_ENCRYPTION_KEY: '0f9a7c3b5d1e8246a0c4e6f8b2d47591',
   SVC_JWT_SECRET: '1f9a7c3b5d1e8246a0c4e6f8b2d47591',
   SVC_AGENT_SERVICE_TOKEN: '2f9a7c3b5d1e8246a0c4e6f8b2d47591',
-  REDIS_PASSWORD: 'a password',
+  REDIS_PASSWORD: '3f9a7c3b5d1e8246a0c4e6f8b2d47591',
 };
 
 function faultsOf(source: Record<string, string>): readonly string[] {
@@ -42,6 +42,10 @@ test('every fault is named at once', () => {
 test('a short secret and a sample value are refused in production', () => {
   expect(faultsOf({ ...good, SVC_JWT_SECRET: 'short' })).toHaveLength(1);
   expect(faultsOf({ ...good, SVC_JWT_SECRET: `change-me-${'x'.repeat(40)}` })).toHaveLength(1);
+  for (const name of ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN']) {
+    expect([name, faultsOf({ ...good, [name]: 'x' }).length]).toEqual([name, 1]);
+    expect([name, faultsOf({ ...good, SVC_ENV: 'dev', [name]: 'x' }).length]).toEqual([name, 0]);
+  }
   expect(faultsOf({ ...good, SVC_ENCRYPTION_KEY: `${good.SVC_ENCRYPTION_KEY},short` })).toHaveLength(1);
 });
 
