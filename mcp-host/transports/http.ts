@@ -42,7 +42,7 @@ export const MCP_PATH = '/mcp';
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving } = options;
   const isServed = createHostCheck(options.allowed_hosts);
-  return (request, peer, path = pathOf(request.url)) => {
+  const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
     const is_mcp = path === MCP_PATH || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
@@ -60,13 +60,26 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
     const address = () => addressOf(request, peer.address(), options);
     const answered = is_mcp
-      ? answer({ path, request, peer, now, address }, options)
+      ? answer({ path, request, peer, now, address, request_id }, options)
       : path === '/health'
         ? answerHealth(request, options)
         : answerAuth(path, request, now, address, options);
     return origin === null ? answered : withCors(answered, origin);
   };
+  return (request, peer, path = pathOf(request.url)) => {
+    const given = request.headers.get('x-request-id');
+    const id = given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
+    const named = (response: Response): Response => {
+      response.headers.set('x-request-id', id);
+      return response;
+    };
+    const answered = answerAny(request, peer, id, path);
+    return answered instanceof Promise ? answered.then(named) : named(answered);
+  };
 }
+
+/** What a caller, or the front port, may name a request. */
+const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 async function withCors(answered: Response | Promise<Response>, origin: string): Promise<Response> {
   const response = await answered;
@@ -100,6 +113,7 @@ async function answerAuth(
 const SPEAKS_STDIO = 'This server speaks over standard input and output. Start it as a command: bun mcp-host/stdio.ts';
 
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
+  readonly request_id: string;
   readonly path: string;
   readonly now: Serving;
 }
@@ -121,7 +135,7 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  { path, request, peer, address }: Asked,
+  { path, request, peer, address, request_id }: Asked,
   { dispatch, sse, refused }: HttpOptions,
 ): Response | Promise<Response> {
   if (caller instanceof Response) {
@@ -134,7 +148,7 @@ function answerTo(
   if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
   const accepts_gzip = () => acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
-  const exchange = { request, registry, caller, address, peer, accepts_gzip };
+  const exchange = { request, registry, caller, address, peer, accepts_gzip, request_id };
   if (method === 'POST') return answerPost(exchange, dispatch);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);

@@ -227,3 +227,21 @@ test('a session belongs to the person and the client, so that a renewed token ke
   };
   expect([await ping('ada1'), await ping('ada2'), await ping('eve1')]).toEqual([200, 200, 404]);
 });
+
+test('the request log names the client, or the person, that the authorization server knows', async () => {
+  const said: Record<string, object> = {
+    client: { client_id: 'nightly-report', sub: 'ada' },
+    person: { sub: 'grace\u0000@example.com and a very long name indeed' },
+    nobody: {},
+  };
+  answer = (token) => ({ active: true, ...said[token] });
+  for (const token of Object.keys(said)) {
+    const { status } = await modern(host.mcp, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` });
+    expect([token, status]).toEqual([token, 200]);
+  }
+  const items = () => control.usage.flatMap((batch) => batch.items);
+  await until(() => items().length === 3);
+  expect(new Set(items().map(({ token_prefix }) => token_prefix))).toEqual(
+    new Set(['nightly-report', 'grace?@example.com and a very lo', null]),
+  );
+});
