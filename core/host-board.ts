@@ -1,5 +1,5 @@
 import type { McpToken } from '#core/contract/access.ts';
-import type { HostAck, HostState } from '#core/contract/deploy.ts';
+import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy.ts';
 import type { Sealed, Snapshot, SnapshotContent } from '#snapshots/format.ts';
 import type * as v from 'valibot';
 
@@ -53,11 +53,6 @@ export interface Sharing {
   /** Resolves when they can read what was told so far. */
   settled(): Promise<void>;
 }
-
-/** Begins the id of a host that serves the one client on its standard input, and listens nowhere. */
-export const STDIO_HOST = 'stdio:';
-/** Whether clients can reach the host over the network. */
-export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
 
 /** The hosts of the installation, what they serve, and who waits for their answers. */
 export interface HostBoard {

@@ -43,7 +43,7 @@ export const openToTokens = <T>() => v.metadata<T, { [OPEN]: true }>({ [OPEN]: t
 export const namesOpenToTokens = (entries: v.ObjectEntries): ReadonlySet<string> =>
   new Set(
     Object.entries(entries)
-      .filter(([, schema]) => OPEN in v.getMetadata('wrapped' in schema ? (schema.wrapped as v.GenericSchema) : schema))
+      .filter(([, schema]) => OPEN in v.getMetadata('wrapped' in schema ? schema.wrapped : schema))
       .map(([name]) => name),
   );
 

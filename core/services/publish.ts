@@ -1,7 +1,6 @@
 import type { App } from '#core/app.ts';
-import type { Counts, Receipt } from '#core/contract/deploy.ts';
+import { type Counts, isNetworkHost, type Receipt } from '#core/contract/deploy.ts';
 import { AppError } from '#core/errors.ts';
-import { isNetworkHost } from '#core/host-board.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 import { signal } from './signals.ts';
 import { serverOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';

@@ -6,7 +6,7 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { isNetworkHost } from '#core/host-board.ts';
+import { isNetworkHost } from '#core/contract/deploy.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { snapshotFile } from '#snapshots/file.ts';
 import {
