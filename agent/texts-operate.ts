@@ -78,7 +78,7 @@ export const OPERATE = {
     title: 'Change the settings',
     effect: 'overwrites',
     description:
-      'Changes the settings that you send. Read them with get_server_config and send version. Name, transport, port, authentication and variables take effect with deploy_server. Settings of security (host, cors_origins, TLS, guard, agents, a lower auth_type) are refused: only an administrator changes them. Example: {"version":4,"server_name":"Shop"}.',
+      'Changes server_name and global_variables; every other setting is refused, because only an administrator changes it. Read them with get_server_config and send version. Takes effect with deploy_server. Example: {"version":4,"server_name":"Shop"}.',
   },
   get_global_variables: {
     title: 'Read global variables',

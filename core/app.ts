@@ -10,8 +10,6 @@ import { createSourcePool, type SourcePool } from '#core/services/source-pool.ts
 import { dialPolicy, hostAddresses } from '#core/sources/policy.ts';
 import type { DialPolicy } from '#core/sources/source.ts';
 import { createLock, type Lock, type Store } from '#core/db/open.ts';
-import type { GuardModel } from '#core/security/prompt-guard/model.ts';
-import { openGuardModel } from '#core/services/guard-model.ts';
 import type { Guard } from '#core/security/prompt-guard/guard.ts';
 import { readSettings } from '#core/services/config.ts';
 import { type Countries, createCountries } from '#core/services/countries.ts';
@@ -39,8 +37,6 @@ export interface App extends AppOptions {
   readonly deploy_lock: Lock;
   /** Lists of access tokens are read and sent one after the other. */
   readonly token_lock: Lock;
-  /** The optional classifier of the prompt guard, opened when it is first asked for. */
-  guard_model(): Promise<GuardModel | undefined>;
   /** The prompt guard of the present settings. */
   readonly guards: Map<string, Guard>;
   readonly configuration_cache: ConfigurationCache;
@@ -73,7 +69,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   const sources = createSourcePool(policy, keyring);
   const working = new Set<Promise<void>>();
   const closing = new AbortController();
-  let model: Promise<GuardModel | undefined> | undefined;
   const app: App = {
     ...options,
     keyring,
@@ -83,7 +78,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
     token_lock: createLock(),
-    guard_model: () => (model ??= openGuardModel(app)),
     guards: new Map(),
     configuration_cache: createConfigurationCache(),
     pending_cache: new Map(),
@@ -97,7 +91,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     async close() {
       closing.abort();
       await app.countries.close();
-      await model?.then((opened) => opened?.close());
       await Promise.allSettled(working);
       await sources.close();
       await options.kv.close();

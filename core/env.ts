@@ -11,6 +11,8 @@ export interface Setting<T> {
   readonly default: string | null;
   readonly meaning: string;
   readonly secret?: boolean;
+  /** Still accepted, and read by no program. */
+  readonly retired?: true;
   /** Throws a sentence that continues "NAME …". */
   readonly parse: (text: string) => T;
 }
@@ -88,6 +90,8 @@ const url = (protocols: readonly string[], meaning: string): Setting<string | nu
   },
 });
 
+const NO_MODEL = 'accepted without effect: the prompt guard works with its rules alone, no model is downloaded or read';
+
 export const SETTINGS = {
   SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
   SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'which programs `server/main.ts` runs'),
@@ -136,12 +140,10 @@ export const SETTINGS = {
   SVC_LOG_LEVEL: choice(['DEBUG', 'INFO', 'WARNING', 'ERROR'], 'INFO', 'log level of server and agent'),
   SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
   SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose whole statement is one parameter'),
-  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy an MCP server that anyone who reaches its port can call'),
-  SVC_PROMPT_GUARD_ML_DOWNLOAD: bool(true, 'allow the download of the guard’s optional model'),
-  SVC_PROMPT_GUARD_MODEL_URL: list(
-    'where its files are had, each as `https://…/model.onnx#sha256=<digest>`; nothing is downloaded until set',
-  ),
-  SVC_PROMPT_GUARD_MODEL_DIR: text(null, 'folder of the guard’s optional model; `guard` in the data folder'),
+  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who reaches its port can call'),
+  SVC_PROMPT_GUARD_ML_DOWNLOAD: { ...bool(true, NO_MODEL), retired: true },
+  SVC_PROMPT_GUARD_MODEL_URL: { ...list(NO_MODEL), retired: true },
+  SVC_PROMPT_GUARD_MODEL_DIR: { ...text(null, NO_MODEL), retired: true },
   SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, whatever the server configuration says'),
   SVC_AGENT_RATE_LIMIT: integer(
     120,
@@ -183,13 +185,9 @@ export const SETTINGS = {
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
 /** The environment, parsed once: absolute folders, defaults resolved, secrets present. */
-export type Env = Omit<
-  Parsed,
-  'SVC_BIND' | 'SVC_PROMPT_GUARD_MODEL_DIR' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST' | 'SVC_ENCRYPTION_KEY'
-> & {
+export type Env = Omit<Parsed, 'SVC_BIND' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST' | 'SVC_ENCRYPTION_KEY'> & {
   readonly SVC_BIND: string;
   readonly SVC_SQLITE_DIR: string;
-  readonly SVC_PROMPT_GUARD_MODEL_DIR: string;
   readonly SVC_FASTMCP_HOST: string;
   readonly SVC_ENCRYPTION_KEY: readonly string[];
   readonly SVC_JWT_SECRET: string;
@@ -214,6 +212,8 @@ const SECRETS: Readonly<Record<Program, readonly (keyof typeof SETTINGS)[]>> = {
   host: ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'],
   agent: ['SVC_AGENT_SERVICE_TOKEN'],
 };
+/** Secrets that a program may do without; a weak one is refused all the same. */
+const OPTIONAL_SECRETS = ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN'] as const;
 const SAMPLES = /^(change|replace|your|example|sample|secret|password|test|insert|todo)|^(.)\2*$/i;
 
 /**
@@ -246,6 +246,7 @@ export function parseEnv(
     if (typeof value !== 'string') faults.push(`${name} is required: set it to a random text of at least 32 characters.`);
     else if (production) faults.push(...weak(name, value));
   }
+  for (const name of OPTIONAL_SECRETS) if (production && parsed[name]) faults.push(...weak(name, parsed[name]));
   if (production && program === 'server' && parsed.SVC_KV === 'redis') {
     if (!parsed.REDIS_PASSWORD && !parsed.SVC_REDIS_URL && !parsed.REDIS_URL) {
       faults.push('REDIS_PASSWORD is required (or SVC_REDIS_URL, or SVC_KV=memory for a single server).');
@@ -260,7 +261,7 @@ export function parseEnv(
   if (parsed.SVC_ADMIN_PASSWORD && parsed.SVC_ADMIN_PASSWORD.length < 8)
     faults.push('SVC_ADMIN_PASSWORD must have at least 8 characters.');
   if (faults.length > 0) throw new EnvError(faults);
-  return { env: resolveDefaults(parsed), warnings: unknownNames(source) };
+  return { env: resolveDefaults(parsed), warnings: [...unknownNames(source), ...retiredNames(source)] };
 }
 
 function readSetting(
@@ -298,7 +299,6 @@ function resolveDefaults(parsed: Parsed): Env {
     ...parsed,
     SVC_DATA_DIR: data,
     SVC_GENERATED_DIR: resolve(parsed.SVC_GENERATED_DIR),
-    SVC_PROMPT_GUARD_MODEL_DIR: resolve(parsed.SVC_PROMPT_GUARD_MODEL_DIR ?? `${data}/guard`),
     SVC_SQLITE_DIR: resolve(parsed.SVC_SQLITE_DIR ?? `${data}/databases`),
     SVC_BIND: parsed.SVC_BIND ?? (parsed.SVC_ENV === 'dev' ? '127.0.0.1' : '0.0.0.0'),
     SVC_FASTMCP_HOST: parsed.SVC_FASTMCP_HOST ?? (parsed.SVC_ROLE === 'all' ? '127.0.0.1' : 'mcp'),
@@ -316,6 +316,12 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
     .filter((name) => name.startsWith('SVC_') && !known.includes(name))
     .map((name) => `${name} is not a known variable; did you mean ${nearest(name, known)}?`);
 }
+
+/** Variables that are set and do nothing. */
+const retiredNames = (source: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries(SETTINGS as Record<string, Setting<unknown>>)
+    .filter(([name, { retired }]) => retired === true && (source[name] ?? '') !== '')
+    .map(([name, { meaning }]) => `${name} is ${meaning}.`);
 
 /** Where the server's Redis is (contract section 0). */
 export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>

@@ -1,5 +1,5 @@
 import type { McpToken } from '#core/contract/access.ts';
-import type { HostAck, HostState } from '#core/contract/deploy.ts';
+import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy.ts';
 import type { Sealed, Snapshot, SnapshotContent } from '#snapshots/format.ts';
 import type * as v from 'valibot';
 
@@ -62,7 +62,7 @@ export interface HostBoard {
   publish(event: HostEvent | ((have: string | null) => HostEvent)): void;
   /** Of every server. */
   list(): HostState[];
-  /** ms since some host was connected; 0 while one is. */
+  /** ms since some host that listens was connected; 0 while one is. */
   absent_ms(): number;
   /** Answers when every host connected now, or the first to come, serves the checksum, or after `timeout_ms`. */
   acknowledged(checksum: string, timeout_ms: number): Promise<HostAck[]>;
@@ -122,6 +122,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
   /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
   const all = (): Map<string, Known> =>
     new Map<string, Known>([...own, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
+  const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
   const publish: HostBoard['publish'] = (event) => {
     for (const { send, ack } of own.values()) {
       const serves = ack !== null && ack.error === null && ack.version !== null;
@@ -173,7 +174,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       sharing.connected(id, connection, host.connected_at);
       return () => {
         if (own.get(id) === host) own.delete(id);
-        last_seen = clock().getTime();
+        if (isNetworkHost(id)) last_seen = clock().getTime();
         sharing.gone(id, connection);
       };
     },
@@ -194,7 +195,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
           error: ack?.error ?? null,
         }))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    absent_ms: () => (own.size + others.size > 0 ? 0 : clock().getTime() - last_seen),
+    absent_ms: () => (networkHosts() ? 0 : clock().getTime() - last_seen),
     async acknowledged(checksum, timeout_ms) {
       const started = performance.now();
       const answers = new Map<string, HostAck>();
@@ -241,10 +242,10 @@ export function createHostBoard(clock: () => Date): HostBoard {
     refresh: () => sharing.refresh(),
     settled: () => sharing.settled(),
     learn(hosts) {
-      const had_others = others.size > 0;
+      const had_others = [...others.keys()].some(isNetworkHost);
       others.clear();
       for (const host of hosts) if (own.get(host.id)?.connection !== host.connection) others.set(host.id, host);
-      if (had_others && others.size === 0) last_seen = clock().getTime();
+      if (had_others && ![...others.keys()].some(isNetworkHost)) last_seen = clock().getTime();
       for (const host of hosts) {
         const news = `${host.connection}:${host.acks}:${host.probe}`;
         if (heard.get(host.id) === news) continue;

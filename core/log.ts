@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 /** Levels in rising order of weight. */
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -17,6 +19,8 @@ export interface Log {
   readonly info: (message: string, fields?: Record<string, unknown>) => void;
   readonly warning: (message: string, fields?: Record<string, unknown>) => void;
   readonly error: (message: string, fields?: Record<string, unknown>) => void;
+  /** Every line that this work writes, here or under another source, has these fields too. */
+  during<T>(fields: Readonly<Record<string, unknown>>, work: () => T): T;
   /** The same sink under another source. */
   readonly from: (source: LogSource) => Log;
   setLevel(level: LogLevel): void;
@@ -32,12 +36,19 @@ export function createLog(
   now = () => new Date(),
 ): Log {
   const state = { level, sinks: [sink] };
+  const around = new AsyncLocalStorage<Readonly<Record<string, unknown>>>();
   const make = (from: LogSource): Log => {
     const write =
       (at: LogLevel) =>
       (message: string, fields: Record<string, unknown> = {}) => {
         if (LOG_LEVELS.indexOf(at) < LOG_LEVELS.indexOf(state.level)) return;
-        const line = { timestamp: now().toISOString(), level: at, source: from, message, fields };
+        const line = {
+          timestamp: now().toISOString(),
+          level: at,
+          source: from,
+          message,
+          fields: { ...around.getStore(), ...fields },
+        };
         for (const each of state.sinks) each(line);
       };
     return {
@@ -46,6 +57,7 @@ export function createLog(
       warning: write('WARNING'),
       error: write('ERROR'),
       from: make,
+      during: (fields, work) => around.run({ ...around.getStore(), ...fields }, work),
       setLevel: (next) => {
         state.level = next;
       },

@@ -6,6 +6,7 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { resolveNames } from '#core/services/agent-names.ts';
 import { recordBlocked } from '#core/services/blocked.ts';
+import { emptyPatch } from '#core/services/empty-patch.ts';
 import { handlers } from '#core/services/index.ts';
 import type { ConnectionRow } from '#core/services/source-pool.ts';
 
@@ -65,7 +66,8 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
   const context = { ...call, app };
   try {
-    return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
+    const unchanged = await emptyPatch(name, parsed, async (reader, of) => handlers[reader](context, of));
+    return v.parse(definition.output, unchanged ?? (await handlers[name](context, parsed))) as Output<N>;
   } catch (error) {
     if (error instanceof AppError) await recordBlocked(context, name, parsed, error);
     throw error;
@@ -85,7 +87,7 @@ export function authorise({ access }: Operation, actor: Actor | null): void {
   }
 }
 
-/** Read-only fields that were read with the record and sent back are dropped, so that GET → edit → PATCH works. */
+/** Where a record is sent, its read-only fields may come along and are dropped, so that GET → edit → PATCH works. */
 export function parseInput(definition: Operation, input: Record<string, unknown>): Record<string, unknown> {
   const allowed = entryNames(definition.input);
   for (const name of pathVariables(definition.path)) {
@@ -93,16 +95,14 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
       throw new AppError('not_found', 'There is nothing at this address.');
   }
   refuseUnkeepable(input);
-  const readable = new Set(entryNames(definition.output));
-  const kept = Object.fromEntries(
-    Object.entries(input).filter(([name]) => allowed.includes(name) || !isReadOnly(name, readable)),
-  );
+  const ignored = takesRecord(definition) ? entryNames(definition.output) : [];
+  const kept = Object.fromEntries(Object.entries(input).filter(([name]) => allowed.includes(name) || !ignored.includes(name)));
   const result = v.safeParse(definition.input, kept, { abortPipeEarly: true });
   if (!result.success) throw toInvalid(result.issues, allowed);
   return result.output;
 }
 
-const isReadOnly = (name: string, readable: ReadonlySet<string>): boolean => readable.has(name) || name.endsWith('_set');
+const takesRecord = ({ method, status }: Operation): boolean => method === 'PATCH' || status === 201;
 
 const entryNames = (schema: unknown): string[] =>
   typeof schema === 'object' && schema !== null && 'entries' in schema ? Object.keys(schema.entries as object) : [];

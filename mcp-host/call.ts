@@ -175,7 +175,7 @@ async function perform(
     report?.done(rows);
     return members;
   } catch (error) {
-    const fault = toFault(error, signal, { kind, name: entity.name }, log);
+    const fault = toFault(error, signal, { kind, name: entity.name, request_id: watch.exchange.request_id }, log);
     watch.fault = fault.code;
     note(0, 0, watch.wait_ms, fault.code);
     report?.failed(fault.code);

@@ -55,6 +55,8 @@ export interface Exchange {
   /** Of the caller, read when it is wanted. */
   readonly address: () => string;
   readonly peer: Peer;
+  /** For the log; absent on standard input. */
+  readonly request_id?: string;
   /** Whether the answer may come as gzip; absent: it may not. */
   readonly accepts_gzip?: () => boolean;
 }

@@ -18,7 +18,8 @@ import { type HostHealth, healthOf } from './health.ts';
 import { createHostNames } from './host-names.ts';
 import { createLines } from './lines.ts';
 import { type Address, createListener, type Listener, NO_LISTENER } from './listener.ts';
-import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './registry.ts';
+import { changedLists, LIST_KINDS, type Registry } from './registry.ts';
+import { loadAllowed } from './required-auth.ts';
 import { createSessionIds } from './session-ids.ts';
 import { createSessions } from './sessions.ts';
 import { createMetrics } from './metrics.ts';
@@ -50,6 +51,8 @@ export interface HostOptions {
   readonly names_path?: string;
   /** Proxies in front of the host, whose word on the caller's address counts. */
   readonly trusted_proxies?: readonly Network[];
+  /** Nothing is served that anyone who reaches the port could call. */
+  readonly require_auth?: boolean;
   /** False: it listens nowhere, and serves only who is connected to it. */
   readonly network?: boolean;
   /** Is told the configuration before anything is served by it. */
@@ -273,7 +276,7 @@ export function createHost(options: HostOptions): Host {
         // Written while it is read; a fault of the disk is told when it is to be kept.
         draft = file.draft(text);
         draft.catch(() => undefined);
-        const registry = await loadRegistry(snapshot, now());
+        const registry = await loadAllowed(snapshot, now(), options);
         stale = false;
         await listener.use(registry.server);
         swap(registry);
@@ -356,7 +359,7 @@ export function createHost(options: HostOptions): Host {
       if (fault !== null) log.error('snapshot_file_damaged', { detail: fault });
       if (snapshot !== null) {
         try {
-          const registry = await loadRegistry(snapshot, now());
+          const registry = await loadAllowed(snapshot, now(), options);
           const { connections, server } = snapshot.content;
           stale = secretsIn([connections, server], '').some(({ sealed }) => options.staleSecret?.(sealed) ?? false);
           if (stopped) {
@@ -365,6 +368,7 @@ export function createHost(options: HostOptions): Host {
           } else swap(registry);
           log.info('snapshot_from_disk', { version: snapshot.version, stopped });
         } catch (error) {
+          if (error instanceof AppError) idle = error.detail;
           log.error('snapshot_refused', { version: snapshot.version, error: String(error) });
         }
       }

@@ -1,5 +1,6 @@
 import { withDevInstallation } from '#core/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
+import { STDIO_HOST } from '#core/contract/deploy.ts';
 import { createLog, toStream } from '#core/log.ts';
 import type { TokenFile } from './auth/token-file.ts';
 import { createHost, type Host } from './host.ts';
@@ -27,7 +28,12 @@ async function main(): Promise<void> {
   const log = createLog('INFO', toStream(process.stderr), 'host');
   for (const warning of warnings) log.warning(warning);
   const options = await hostOptions(env, log);
-  const host = createHost({ ...options, network: false, auth: { ...options.auth, tokens: NO_TOKENS } });
+  const host = createHost({
+    ...options,
+    id: `${STDIO_HOST}${options.id}`,
+    network: false,
+    auth: { ...options.auth, tokens: NO_TOKENS },
+  });
   const stop = async (): Promise<void> => {
     await host.stop(GRACE_MS);
     process.exit(0);

@@ -5,7 +5,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/run.ts';
 import { recordActivity } from '#core/services/agent-activity.ts';
-import { authenticateBearer, type Bearer, countCalls } from '#core/services/agent-bearers.ts';
+import { authenticateBearer, type Bearer, countCalls, requireAgents } from '#core/services/agent-bearers.ts';
 import { clientAddress } from '#core/security/client-address.ts';
 import { requireServiceToken } from './hosts.ts';
 import type { ServerEnv } from './routes.ts';
@@ -34,6 +34,14 @@ export function bearerOf(c: Edge): string | null {
   return token;
 }
 
+/** Says no to whoever is not a signed-in administrator: 403 to a token that counts, 401 to everybody else. */
+export async function refuseOthers(app: App, c: Edge, sentence: string): Promise<never> {
+  const token = bearerOf(c);
+  if (token === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
+  await authenticateBearer(app, token, callerAddress(app, c));
+  throw new AppError('admin_only', sentence);
+}
+
 /** Runs a call for a bearer: counted in its rate, told in the activity. */
 export async function asBearer<T>(
   app: App,
@@ -50,6 +58,7 @@ export async function asBearer<T>(
   const told = (error: string | null) =>
     tellActivity(app, bearer, { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started });
   try {
+    await requireAgents(app);
     if (!through_agent) await countCalls(app, bearer, 1);
     const answer = await work({ actor: bearer.actor, by_name: through_agent });
     await told(null);

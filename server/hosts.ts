@@ -6,7 +6,7 @@ import { UsageBatch } from '#core/contract/monitoring.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/host-board.ts';
 import { toInvalid } from '#core/issues.ts';
-import { eventForHost } from '#core/services/deployment.ts';
+import { eventForHost } from '#core/services/exposure.ts';
 import { namesEvent } from '#core/services/host-names.ts';
 import { tokensEvent } from '#core/services/mcp-tokens.ts';
 import { storeUsage } from '#core/services/usage.ts';

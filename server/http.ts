@@ -38,7 +38,7 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
     const request_id = given !== undefined && /^[\w.-]{1,128}$/.test(given) ? given : app.ids();
     c.set('request_id', request_id);
     c.header('x-request-id', request_id);
-    await next();
+    await app.log.during({ request_id }, next);
     c.res.headers.set('x-request-id', request_id);
     // What an administrator has read is nobody else's on the same machine.
     if (c.req.path.startsWith('/api/v1/') && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store');

@@ -9,12 +9,13 @@ import type { Actor } from '#core/run.ts';
 import { isSessionLive } from '#core/services/sessions.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';
+import { bearerOf, refuseOthers } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { shareLines } from './shared-lines.ts';
 import { isForeignOrigin, sessionActor } from './session.ts';
 import type { Socket, SocketOwner } from './sockets.ts';
 
-const PATH = '/api/v1/deploy/logs';
+export const LOGS_PATH = '/api/v1/deploy/logs';
 const PING_MS = 25_000;
 const PING = JSON.stringify({ type: 'ping' });
 /** A WebSocket's reader may leave so many bytes unread; then it waits, and loses lines. */
@@ -59,7 +60,7 @@ export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRou
       for (const line of lines) add({ ...line, source: 'agent' });
     },
     addRoutes(router) {
-      router.get(PATH, async (c) => {
+      router.get(LOGS_PATH, async (c) => {
         const actor = await admin(app, c);
         const reading = { app, ring, filter: toFilter(c), actor, ping_ms };
         if (ring.readers() >= MOST_READERS) throw new AppError('unavailable', 'Too many live logs are open. Close one of them.');
@@ -90,9 +91,8 @@ async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
   if (isForeignOrigin(app, c)) {
     throw new AppError('forbidden', 'The live log is only for pages of this server.');
   }
-  const actor = await sessionActor(app, c);
-  if (actor === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
-  if (actor.type !== 'admin') throw new AppError('admin_only', 'Only a signed-in administrator may read the live log.');
+  const actor = bearerOf(c) === null ? await sessionActor(app, c) : null;
+  if (actor === null) return refuseOthers(app, c, 'Only a signed-in administrator may read the live log.');
   return actor;
 }
 

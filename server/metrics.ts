@@ -2,6 +2,7 @@ import { and, gt, isNull, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/exposition.ts';
 import { readDeployment, statusOf } from '#core/services/deployment.ts';
+import { snapshotToServe } from '#core/services/exposure.ts';
 
 /** Figures of the control plane for Prometheus. */
 export interface ServerMetrics {
@@ -39,8 +40,9 @@ export function createServerMetrics(app: App): ServerMetrics {
     async text() {
       const { sessions } = app.store.tables;
       const now = app.clock().toISOString();
-      const [state, live] = await Promise.all([
+      const [state, { refused }, live] = await Promise.all([
         readDeployment(app),
+        snapshotToServe(app),
         app.store.db
           .select({ total: sql<number | string>`count(*)` })
           .from(sessions)
@@ -63,7 +65,7 @@ export function createServerMetrics(app: App): ServerMetrics {
           [...deploys.values()].map(({ kind, outcome, count }) => [{ kind, outcome }, count]),
         ),
         figure('gauge', 'sluice_deployment_status', 'The state of the MCP server: 1 for the present one.', [
-          [{ status: statusOf(app, state) }, 1],
+          [{ status: statusOf(app, state, refused) }, 1],
         ]),
         state.active_version === null
           ? ''

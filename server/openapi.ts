@@ -3,7 +3,11 @@ import * as v from 'valibot';
 import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
 import type { Access, Operation } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
+import { LOG_LEVELS } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import { LOGS_PATH } from './live-logs.ts';
+import { LIVE_SOURCES } from './log-ring.ts';
+import { PLAYGROUND_PATH } from './playground.ts';
 
 type Json = Record<string, unknown>;
 
@@ -15,6 +19,12 @@ const ACCESS: Readonly<Record<Access, string>> = {
   deploy: 'Needs an administrator’s session, or a token with the scope `deploy`.',
 };
 
+const json = (schema: Json): Json => ({ 'application/json': { schema } });
+const FAULT: Json = {
+  description: `A fault, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
+  content: json({ $ref: '#/components/schemas/Error' }),
+};
+
 /** The OpenAPI 3.1 document, from the schemas that validate. */
 export function openApi(): Json {
   const paths: Record<string, Json> = {};
@@ -22,6 +32,7 @@ export function openApi(): Json {
     const path = fullPath(definition.path);
     paths[path] = { ...paths[path], [definition.method.toLowerCase()]: describe(name, definition) };
   }
+  Object.assign(paths, streams());
   return {
     openapi: '3.1.0',
     info: { title: PRODUCT_NAME, version: PRODUCT_VERSION, license: { name: 'MIT', identifier: 'MIT' } },
@@ -34,6 +45,55 @@ export function openApi(): Json {
       schemas: {
         Error: { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'], additionalProperties: false },
       },
+    },
+  };
+}
+
+/** What is no operation of the contract: a stream of lines, and messages that are handed on as they are. */
+function streams(): Record<string, Json> {
+  const common = { description: ACCESS.admin, security: [{ session: [] }] };
+  const text = (name: string, description: string) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
+  const host = text('host', 'The id of a connected host; the first one when absent');
+  const message = (operationId: string, summary: string) => ({
+    operationId,
+    tags: ['playground'],
+    summary,
+    ...common,
+    parameters: [host],
+    responses: { 200: { description: 'The answer of the host, as it is' }, default: FAULT },
+  });
+  const lines = { 'text/event-stream': { schema: { type: 'string' } } };
+  return {
+    [LOGS_PATH]: {
+      get: {
+        operationId: 'deploy.logs',
+        tags: ['deploy'],
+        summary: 'Follow the live log: as a WebSocket when the request upgrades, else as Server-Sent Events',
+        ...common,
+        parameters: [
+          { ...text('level', 'The lowest level that is sent'), schema: { enum: [...LOG_LEVELS] } },
+          { ...text('source', 'Lines of this source only'), schema: { enum: [...LIVE_SOURCES] } },
+          text('since', 'A sequence number or an ISO 8601 time: only newer lines'),
+        ],
+        responses: {
+          101: { description: 'A WebSocket of JSON frames' },
+          200: { description: 'A stream of JSON frames: `hello`, `log`, `dropped` and `ping`', content: lines },
+          default: FAULT,
+        },
+      },
+    },
+    [PLAYGROUND_PATH]: {
+      post: {
+        ...message('playground.send', 'Send a message to the MCP endpoint of a connected host'),
+        requestBody: { required: true, content: json({ type: 'object' }) },
+      },
+      delete: message('playground.end', 'End a session at the MCP endpoint of a connected host'),
     },
   };
 }
@@ -64,10 +124,7 @@ function describe(name: string, definition: Operation): Json {
     responses: {
       ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
       [status]: status === 204 ? { description: 'Done' } : { description: 'Done', content: json(schemaOf(output, 'output')) },
-      default: {
-        description: `A fault, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
-        content: json({ $ref: '#/components/schemas/Error' }),
-      },
+      default: FAULT,
     },
   };
 }
@@ -82,8 +139,6 @@ function body(fields: readonly string[], properties: Readonly<Record<string, Jso
   };
   return { required: needed.length > 0, content: json(schema) };
 }
-
-const json = (schema: Json): Json => ({ 'application/json': { schema } });
 
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as Json;

@@ -2,11 +2,11 @@ import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
 import { readText } from '#core/body.ts';
 import { AppError } from '#core/errors.ts';
-import { callerAddress } from './bearer.ts';
+import { callerAddress, refuseOthers } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { sessionActor } from './session.ts';
 
-const PATH = '/api/v1/playground/mcp';
+export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
 /** What a client of the MCP endpoint says; everything else of the browser's request stays here. */
 const PASSED = [
   'accept',
@@ -30,10 +30,10 @@ const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'r
  * it is the one that the host itself told over the control channel.
  */
 export function addPlayground(app: App, router: Hono<ServerEnv>): void {
-  router.on(['POST', 'DELETE'], PATH, async (c) => {
-    const actor = await sessionActor(app, c);
-    if (actor === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
-    if (actor.type !== 'admin') throw new AppError('admin_only', 'Only a signed-in administrator may use the playground.');
+  router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
+    // The token in the header is meant for the host, so the session is looked at first.
+    if ((await sessionActor(app, c)) === null)
+      await refuseOthers(app, c, 'Only a signed-in administrator may use the playground.');
     const { id, target } = hostOf(app, c.req.query('host'));
     const body = c.req.method === 'POST' ? await readText(c.req.raw, MESSAGE) : null;
     c.env?.received?.();

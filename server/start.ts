@@ -7,6 +7,7 @@ import type { Kv } from '#core/kv/kv.ts';
 import type { Log } from '#core/log.ts';
 import { SYSTEM } from '#core/run.ts';
 import { createAdmin } from '#core/services/auth.ts';
+import { snapshotToServe } from '#core/services/exposure.ts';
 import { importFile } from '#core/services/import-file.ts';
 import { requireSecrets, rewrapActiveSnapshot } from '#core/services/keys.ts';
 import { followDeployments } from '#core/services/deployment-follow.ts';
@@ -50,6 +51,8 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is sealed with the first key now');
     await createFirstAdmin(app);
     await importFile(app);
+    const { refused } = await snapshotToServe(app);
+    if (refused !== null) log.error('the deployed snapshot is not served', { reason: refused });
   } catch (error) {
     await app.close();
     throw error;

@@ -1,3 +1,4 @@
+import { lockedOut } from '#core/contract/config.ts';
 import type { DbType } from '#core/contract/connections.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, canonicalFields, checksum } from './canonical.ts';
@@ -71,10 +72,17 @@ export interface Frozen {
   readonly warnings: readonly string[];
 }
 
+/** Contract section 13. */
+export const MOST_TOOLS = 10_000;
+
 /** The configuration as it will be served. Pure: the same configuration gives the same bytes. */
 export async function freeze(configuration: Configuration): Promise<Frozen> {
   const problems: Problem[] = [];
   const warnings: string[] = [];
+  const locked = lockedOut(configuration.server);
+  if (locked !== null) {
+    problems.push({ entity_type: 'server_config', name: configuration.server.server_name, message: locked.message });
+  }
   const connections = new Map(configuration.connections.filter(({ enabled }) => enabled).map((row) => [row.id, row]));
   /** Freezes what is enabled and whose connection is; collects what cannot be. */
   const freezeAll = async <D extends Definition, F>(
@@ -100,7 +108,12 @@ export async function freeze(configuration: Configuration): Promise<Frozen> {
     }
     return sortByName(pieces);
   };
-  const tools = await freezeAll('tool', configuration.tools, remembered(configuration, toolFreezer));
+  const enabled = configuration.tools.filter((tool) => tool.enabled && connections.has(tool.connection_id)).length;
+  if (enabled > MOST_TOOLS) {
+    const message = `${enabled} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
+    problems.push({ entity_type: 'server_config', name: configuration.server.server_name, message });
+  }
+  const tools = await freezeAll('tool', enabled > MOST_TOOLS ? [] : configuration.tools, remembered(configuration, toolFreezer));
   const resources = await freezeAll('resource', configuration.resources, remembered(configuration, resourceFreezer));
   const prompts = await freezeAll('prompt', configuration.prompts, async (prompt) => toPiece(freezePrompt(prompt)));
   const used = new Set([...tools, ...resources].map(({ frozen }) => frozen.connection_id));

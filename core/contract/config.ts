@@ -1,5 +1,15 @@
 import * as v from 'valibot';
-import { Empty, integerBetween, patchOf, textBetween, Timestamp, Version } from './fields.ts';
+import {
+  Empty,
+  integerBetween,
+  namesOpenToTokens,
+  openToTokens,
+  patchOf,
+  textBetween,
+  Timestamp,
+  Version,
+  Warnings,
+} from './fields.ts';
 import { operation } from './operation.ts';
 
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
@@ -113,9 +123,9 @@ export const DnsCredentials = v.union(
 );
 export type DnsCredentials = v.InferOutput<typeof DnsCredentials>;
 
-/** Fields that are read as they are written. */
+/** Fields that are read as they are written. A token changes those that say so, and no other. */
 const plain = {
-  server_name: textBetween(1, 100),
+  server_name: v.pipe(textBetween(1, 100), openToTokens()),
   transport: Transport,
   host: BindAddress,
   port: integerBetween(1, 65_535),
@@ -166,9 +176,12 @@ export const ServerConfigPatch = v.strictObject({
     v.pipe(
       v.record(VariableName, VariableDraft),
       v.check((variables) => Object.keys(variables).length <= 100, 'must have at most 100 variables'),
+      openToTokens(),
     ),
   ),
 });
+/** Settings that a token may change; whatever is added is closed until it is marked. */
+export const TOKEN_SETTINGS = namesOpenToTokens(ServerConfigPatch.entries);
 export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 
 export const ServerConfig = v.object({
@@ -181,6 +194,7 @@ export const ServerConfig = v.object({
   global_variables: v.pipe(v.record(v.string(), Variable), v.description('Read as vars.<name> in templates; not secret')),
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
+  warnings: v.pipe(Warnings, v.description('What would keep these settings from being deployed, in sentences')),
 });
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 
@@ -211,3 +225,22 @@ export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1
 /** Whether nobody has to show anything to call the tools. */
 export const asksNothing = ({ auth_type, transport }: Pick<ServerConfig, 'auth_type' | 'transport'>): boolean =>
   auth_type === 'none' && transport !== 'stdio';
+
+interface WhoGetsIn extends Pick<ServerConfig, 'auth_type' | 'transport' | 'introspection_url'> {
+  readonly oauth_clients: readonly unknown[];
+}
+/** The field for want of which no caller could get in, and the sentence; null when callers can. */
+export function lockedOut(server: WhoGetsIn): { field: 'introspection_url' | 'oauth_clients'; message: string } | null {
+  const { auth_type, transport, introspection_url, oauth_clients } = server;
+  if (transport === 'stdio') return null;
+  if (auth_type === 'oauth_introspection' && introspection_url === null) {
+    const message = 'introspection_url is required with auth_type oauth_introspection: without it every call is refused.';
+    return { field: 'introspection_url', message };
+  }
+  if (auth_type === 'oauth_credentials' && oauth_clients.length === 0) {
+    const message =
+      'oauth_clients needs at least one client with auth_type oauth_credentials: without one every call is refused.';
+    return { field: 'oauth_clients', message };
+  }
+  return null;
+}

@@ -37,6 +37,11 @@ export const HostState = v.object({
 });
 export type HostState = v.InferOutput<typeof HostState>;
 
+/** Begins the id of a host that serves the one client on its standard input, and listens nowhere. */
+export const STDIO_HOST = 'stdio:';
+/** Whether clients can reach the host over the network. */
+export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
+
 export const Change = v.object({
   entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
   name: v.string(),

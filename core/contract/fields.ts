@@ -35,6 +35,18 @@ export const Nothing = v.object({});
 export const Empty = v.strictObject({});
 export const byId = v.strictObject({ id: Id });
 
+const OPEN: unique symbol = Symbol('open to tokens');
+/** Marks a setting that a token may change; one without it is an administrator's alone (contract section 2). No client sees it. */
+export const openToTokens = <T>() => v.metadata<T, { [OPEN]: true }>({ [OPEN]: true });
+
+/** Names of the fields that carry the mark. */
+export const namesOpenToTokens = (entries: v.ObjectEntries): ReadonlySet<string> =>
+  new Set(
+    Object.entries(entries)
+      .filter(([, schema]) => OPEN in v.getMetadata('wrapped' in schema ? schema.wrapped : schema))
+      .map(([name]) => name),
+  );
+
 /** Every field of a draft without its default and not required: what a PATCH may send. */
 export function patchOf<E extends v.ObjectEntries>(entries: E) {
   const patch = Object.fromEntries(

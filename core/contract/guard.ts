@@ -43,7 +43,7 @@ export const guard = {
       scanned: v.number(),
       items: v.array(
         v.object({
-          entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt']),
+          entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
           id: v.string(),
           name: v.string(),
           findings: v.array(GuardFinding),

@@ -53,7 +53,10 @@ export const RequestLog = v.object({
   name: v.string(),
   connection_id: v.nullable(v.string()),
   client: v.nullable(v.string()),
-  token_prefix: v.nullable(v.string()),
+  token_prefix: v.pipe(
+    v.nullable(v.string()),
+    v.description('The first characters of an access token, or the name of an OAuth caller: its client id, or its subject'),
+  ),
   duration_ms: v.number(),
   wait_ms: v.number(),
   rows: v.number(),

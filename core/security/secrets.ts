@@ -63,6 +63,16 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
   };
 }
 
+/** The plain text, or null when no key opens it. */
+export function openOrNull(keyring: Keyring, sealed: string, place: string): string | null {
+  try {
+    return keyring.open(sealed, place);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'secrets_unavailable') return null;
+    throw error;
+  }
+}
+
 /** The part of a sealed value that is equal for equal secrets. */
 export const fingerprintOf = (sealed: string): string => sealed.split('.')[2] ?? '';
 

@@ -108,5 +108,8 @@ export async function countCalls(app: App, { actor }: Bearer, calls: number): Pr
 /** Throws `forbidden` while the administrator keeps agents out. */
 export async function requireAgents(app: App): Promise<void> {
   if ((await readSettings(app)).settings.agent_enabled) return;
-  throw new AppError('forbidden', 'The agent endpoint is turned off: agent_enabled of the server configuration is false.');
+  throw new AppError(
+    'forbidden',
+    'Agents are turned off: agent_enabled of the server configuration is false, so their tokens open neither the agent endpoint nor the REST API.',
+  );
 }

@@ -44,6 +44,8 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
     const attempt = await countAttempt(context, admin.username);
     await requirePassword(admin, current_password, 'current_password');
     await attempt.forgive();
+    // Nothing new ends no session.
+    if ((username === undefined || username === admin.username) && password === undefined) return toAccount(admin);
     const set = {
       ...(username === undefined ? {} : { username }),
       ...(password === undefined ? {} : { password_hash: await hashPassword(password) }),

@@ -1,70 +1,14 @@
 import type { App } from '#core/app.ts';
-import { asksNothing, AuthType, isLoopback } from '#core/contract/config.ts';
+import { asksNothing, isLoopback } from '#core/contract/config.ts';
 import { AppError, type FieldError, nearest } from '#core/errors.ts';
-import type { Actor } from '#core/run.ts';
-import { canonical, checksum } from '#snapshots/canonical.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './config-secrets.ts';
 import type { Settings } from './config-settings.ts';
 import { activeSnapshot, serverOf } from './deployment.ts';
 
-/** What only an administrator changes, whichever way a change comes (contract section 2). */
-const ADMIN_ONLY: readonly (keyof Settings)[] = [
-  'introspection_url',
-  'introspection_client_id',
-  'introspection_client_secret',
-  'introspection_cache_ttl_seconds',
-  'introspection_issuer',
-  'introspection_scopes',
-  'introspection_audience',
-  'oauth_clients',
-  'cors_origins',
-  'host',
-  'ssl_enabled',
-  'ui_domain',
-  'mcp_domain',
-  'mcp_proxy',
-  'acme_email',
-  'acme_challenge',
-  'dns_provider',
-  'dns_credentials',
-  'auto_renew',
-  'prompt_guard_enabled',
-  'prompt_guard_threshold',
-  'prompt_guard_allow',
-  'agent_enabled',
-  'agent_rate_limit',
-];
-
 /** Whether a field differs. A secret that was sent differs always: equality must not tell what is stored. */
 export const differs = (field: keyof Settings, before: Settings, after: Settings): boolean =>
   canonical(before[field]) !== canonical(after[field]);
-
-/** Refuses what a bearer may never do; the sentence names the field. */
-export function refuseForBearer(actor: Actor | null, before: Settings, after: Settings): void {
-  const field = ADMIN_ONLY.find((name) => differs(name, before, after));
-  refuseField(actor, field ?? (isLower(after, before) ? 'auth_type' : undefined));
-}
-
-/** The same for a snapshot that is activated; a secret that was only sealed again is the same. */
-export function refuseServerForBearer(actor: Actor | null, before: FrozenServer, after: FrozenServer): void {
-  const same = (name: keyof FrozenServer) => checksum(canonical(before[name])) === checksum(canonical(after[name]));
-  const field = ADMIN_ONLY.find((name) => (name in before || name in after) && !same(name as keyof FrozenServer));
-  refuseField(actor, field ?? (isLower(after, before) ? 'auth_type' : undefined));
-}
-
-function refuseField(actor: Actor | null, field: string | undefined): void {
-  if (actor?.type === 'admin' || actor?.type === 'system') return;
-  if (field === undefined) return;
-  const message =
-    field === 'auth_type'
-      ? 'auth_type may be lowered only by a signed-in administrator; a token may not.'
-      : `${field} may be changed only by a signed-in administrator; a token may not.`;
-  throw new AppError('admin_only', message, { errors: [{ field, message }] });
-}
-
-const isLower = (a: Pick<Settings, 'auth_type'>, b: Pick<Settings, 'auth_type'>): boolean =>
-  AuthType.options.indexOf(a.auth_type) < AuthType.options.indexOf(b.auth_type);
 
 /** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */
 export async function checkSettings(app: App, before: Settings, after: Settings): Promise<void> {
@@ -95,8 +39,7 @@ async function openProxy(app: App): Promise<FieldError[]> {
 
 async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
   const { collectRules } = await import('#core/security/prompt-guard/rule-book.ts');
-  const { MODEL_RULE } = await import('#core/security/prompt-guard/model.ts');
-  const known = [...collectRules().rules.keys(), MODEL_RULE];
+  const known = [...collectRules().rules.keys()];
   return allowed.flatMap((id, index) => {
     const field = `prompt_guard_allow.${index}`;
     return known.includes(id)

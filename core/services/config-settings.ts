@@ -1,11 +1,13 @@
+import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { ServerConfig, Variable, VariableDraft } from '#core/contract/config.ts';
+import { lockedOut, type ServerConfig, type Variable, type VariableDraft } from '#core/contract/config.ts';
+import type { Db } from '#core/db/open.ts';
 import type { Env } from '#core/env.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
 import type { FrozenServer, Sealed } from '#snapshots/format.ts';
 
 type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials';
-type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at'>;
+type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at' | 'warnings'>;
 
 /** The server configuration as it is stored: secrets are sealed, what was never set is its default. */
 export interface Settings extends Readonly<Shown> {
@@ -58,9 +60,21 @@ export const defaultSettings = (env: Env): Settings => ({
   agent_rate_limit: env.SVC_AGENT_RATE_LIMIT,
 });
 
+/** The one row of the table. */
+export const CONFIG_ROW = 1;
+
+/** What is stored over the defaults. Nothing stored is version 1. */
+export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
+  const { server_config } = app.store.tables;
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
+  const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};
+  return { settings: { ...defaultSettings(app.env), ...settings }, version, updated_at };
+}
+
 /** What a response shows: no secret, and the guard off when the environment turned it off. */
 export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {
   const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
+  const locked = lockedOut(settings);
   return {
     ...shown,
     prompt_guard_enabled: guardEnabled(env, settings),
@@ -69,6 +83,7 @@ export function toConfig({ env }: App, { settings, version, updated_at }: Stored
     dns_credentials_set: dns_credentials !== null,
     version,
     updated_at,
+    warnings: locked === null ? [] : [`${locked.message} A deploy is refused until then.`],
   };
 }
 

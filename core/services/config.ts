@@ -6,14 +6,24 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { checkSettings, differs, refuseForBearer } from './config-rules.ts';
+import { checkSettings, differs } from './config-rules.ts';
 import { mergeSecrets, sealAgain } from './config-secrets.ts';
-import { defaultSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './config-settings.ts';
+import {
+  CONFIG_ROW,
+  readSettings,
+  type Settings,
+  type StoredSettings,
+  toConfig,
+  toFrozen,
+  toVariables,
+} from './config-settings.ts';
 import { checkVersion, overtaking } from './entity.ts';
+import { guardDraft } from './guard.ts';
 import { recordHistory } from './history.ts';
+import { refuseSettings } from './token-limits.ts';
 
-/** The one row, and the id under which history knows it. */
-const ROW = 1;
+/** The id under which history knows it. */
+export { readSettings } from './config-settings.ts';
 export const CONFIG_ID = 'server_config';
 
 export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
@@ -31,17 +41,10 @@ async function update(context: Context, version: number | undefined, patch: Patc
   const stored = await readSettings(app);
   checkVersion(CONFIG_ID, stored, version);
   const after = mergePatch(app, stored, patch);
-  refuseForBearer(actor, stored.settings, after);
+  refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
+  await guardSettings(context, stored.settings, after);
   return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
-}
-
-/** What is stored over the defaults. Nothing stored is version 1. */
-export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
-  const { server_config } = app.store.tables;
-  const rows = await tx.select().from(server_config).where(eq(server_config.id, ROW));
-  const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};
-  return { settings: { ...defaultSettings(app.env), ...settings }, version, updated_at };
 }
 
 /** The part of the server configuration that a snapshot holds. */
@@ -67,12 +70,23 @@ function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
   };
 }
 
+/** Models read the name of the server, and variables in templates. What did not change is not judged. */
+async function guardSettings(context: Context, before: Settings, after: Settings): Promise<void> {
+  const { server_name, global_variables } = after;
+  const fresh = Object.entries(global_variables).filter(([name, { value }]) => before.global_variables[name]?.value !== value);
+  const draft = {
+    ...(server_name === before.server_name ? {} : { server_name }),
+    ...(fresh.length === 0 ? {} : { global_variables: Object.fromEntries(fresh) }),
+  };
+  if (Object.keys(draft).length > 0) await guardDraft(context, CONFIG_ID, draft);
+}
+
 /** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
 async function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const { app } = context;
   const { server_config } = app.store.tables;
-  await tx.insert(server_config).values({ id: ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
-  const rows = await tx.select().from(server_config).where(eq(server_config.id, ROW));
+  await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
   const before = await readSettings(app, tx);
   checkVersion(CONFIG_ID, before, expected);
   const fields = Object.keys(after) as (keyof Settings)[];
@@ -86,7 +100,7 @@ async function writeSettings(context: Context, tx: Db, expected: number, after: 
       version: expected + 1,
       updated_at: app.clock().toISOString(),
     })
-    .where(and(eq(server_config.id, ROW), eq(server_config.version, expected)))
+    .where(and(eq(server_config.id, CONFIG_ROW), eq(server_config.version, expected)))
     .returning({ id: server_config.id });
   if (stored.length === 0)
     throw new AppError('conflict', 'Someone changed the server configuration meanwhile. Read it again and repeat the change.');
@@ -105,15 +119,14 @@ async function writeSettings(context: Context, tx: Db, expected: number, after: 
 const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
 
 /** Every check of a write for a state that history recorded; answers the settings to be stored. */
-export async function prepareEarlierSettings(
-  { app, actor }: Context,
-  earlier: Readonly<Record<string, unknown>>,
-): Promise<Settings> {
+export async function prepareEarlierSettings(context: Context, earlier: Readonly<Record<string, unknown>>): Promise<Settings> {
+  const { app, actor } = context;
   const { settings } = await readSettings(app);
   const known = Object.entries(earlier).filter(([field]) => field in settings);
   const after = { ...settings, ...(Object.fromEntries(known) as Partial<Settings>) };
-  refuseForBearer(actor, settings, after);
+  refuseSettings(actor, settings, after);
   await checkSettings(app, settings, after);
+  await guardSettings(context, settings, after);
   return after;
 }
 

@@ -1,12 +1,13 @@
-import { and, desc, eq, ne } from 'drizzle-orm';
-import { type ConnectionDraft, MASK, type SslMode } from '#core/contract/connections.ts';
+import { type ConnectionDraft, MASK } from '#core/contract/connections.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { openOrNull } from '#core/security/secrets.ts';
 import { checkTarget } from '#core/sources/check.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { guardDraft } from './guard.ts';
 import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
+import { lastState, refuseConnection } from './token-limits.ts';
 
 /** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */
 export type Draft = {
@@ -41,27 +42,15 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
 /** The same for an earlier state of the connection. */
 export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
   const draft = mergeDraft(earlier, {});
-  // Deleting first must not be a way round: what was stored last counts for a record that is gone.
-  await checkDraft(context, draft, before ?? (await lastState(context, earlier.id)));
+  // What was stored last counts for a record that is gone.
+  await checkDraft(context, draft, before ?? (await lastState(context.app, earlier.id)));
   return sealDraft(context, earlier.id, draft, before);
-}
-
-/** The connection as it was when it went. */
-async function lastState({ app }: Context, id: string): Promise<ConnectionRow | null> {
-  const { history } = app.store.tables;
-  const [entry] = await app.store.db
-    .select({ before: history.before, after: history.after })
-    .from(history)
-    .where(and(eq(history.entity_type, 'connection'), eq(history.entity_id, id), ne(history.action, 'blocked')))
-    .orderBy(desc(history.id))
-    .limit(1);
-  return (entry?.after ?? entry?.before ?? null) as ConnectionRow | null;
 }
 
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
   const errors = requiredFields(draft);
   if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
-  refuseNewAddress(context, draft, before);
+  refuseConnection(context.actor, before, draft);
   await checkTarget(draft, context.app.policy);
   await guardDraft(context, 'connection', { ...draft });
 }
@@ -91,38 +80,14 @@ function refuseForeignSecrets(extra_params: Draft['extra_params'], before: Conne
   }
 }
 
-const ADDRESS = ['db_type', 'host', 'port', 'username', 'ssl_ca'] as const;
-/** How sure the client is of whom it talks to; null takes TLS where it can. */
-const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
-
-/** A token may not send a kept secret to another address (contract section 2): it has to know the secret. */
-function refuseNewAddress({ actor }: Context, draft: Draft, before: ConnectionRow | null): void {
-  if (actor?.type === 'admin' || actor?.type === 'system' || before === null) return;
-  const moved: string[] = ADDRESS.filter((field) => draft[field] !== before[field]);
-  if (TRUST.indexOf(draft.ssl_mode) < TRUST.indexOf(before.ssl_mode)) moved.push('ssl_mode');
-  if (moved.length === 0) return;
-  const kept = [
-    ...(isSealed(draft.password) ? ['password'] : []),
-    ...(isSealed(draft.ssl_key) ? ['ssl_key'] : []),
-    ...Object.entries(draft.extra_params)
-      .filter(([key, value]) => isSealed(value) || (value === MASK && isSealed(before.extra_params[key])))
-      .map(([key]) => `extra_params.${key}`),
-  ];
-  if (kept.length === 0) return;
-  const message = `${moved.join(', ')} changes where a stored secret is sent: send ${kept.join(', ')} again with the change.`;
-  throw new AppError('secret_required', message, { errors: kept.map((field) => ({ field, message })) });
-}
-
 /** Plain secrets become ciphertext bound to this row; what is sealed already, or masked, is kept. */
 function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   const seal = (field: string, value: string | Sealed | null): Sealed | null => {
     if (value === null) return null;
-    const plain = isSealed(value)
-      ? keyring.stale(value.$sealed)
-        ? keyring.open(value.$sealed, secretPlace(id, field))
-        : null
-      : value;
-    return plain === null ? (value as Sealed) : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPlace(id, field)) };
+    // What no key opens stays: the change may have nothing to do with it.
+    const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPlace(id, field)) : null;
+    return plain === null ? value : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
   };
   const extra_params = Object.fromEntries(
     Object.entries(draft.extra_params).map(([key, value]) => {

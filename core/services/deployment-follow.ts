@@ -1,6 +1,7 @@
 import type { App } from '#core/app.ts';
 import { repeat } from './chores.ts';
-import { activeSnapshot, readDeployment, snapshotEvent } from './deployment.ts';
+import { readDeployment, snapshotEvent } from './deployment.ts';
+import { snapshotToServe } from './exposure.ts';
 
 /** Contract section 0: a deploy reaches every host without Redis. */
 const FOLLOW_MS = 2_000;
@@ -15,7 +16,7 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
     const now = `${desired}:${active_version}`;
     if (known === now) return;
     // The first time too: hosts may have come before, and who has it is told no more than that.
-    const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
+    const { snapshot } = await snapshotToServe(app);
     app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
     known = now;
   };

@@ -5,6 +5,8 @@ import type { Db } from '#core/db/open.ts';
 import type { HostEvent } from '#core/host-board.ts';
 import type { FrozenServer, Snapshot, SnapshotContent } from '#snapshots/format.ts';
 
+/** Contract section 13. */
+export const KEPT_SNAPSHOTS = 100;
 /** Hosts gone for longer than this are an error (contract section 9). */
 const ABSENT_MS = 10_000;
 
@@ -34,10 +36,21 @@ export async function writeDeployment(app: App, tx: Db, change: Partial<Deployme
     .onConflictDoUpdate({ target: deployment.id, set: row });
 }
 
-export function statusOf(app: App, state: Deployment): DeployStatus {
+/** @param refused why the deployed snapshot is not served, if it is not. */
+export function statusOf(app: App, state: Deployment, refused: string | null = null): DeployStatus {
   if (app.deploy_lock.busy()) return 'deploying';
+  if (refused !== null) return 'error';
   if (state.desired === 'stopped') return state.last_error !== null && state.active_version === null ? 'error' : 'stopped';
   return app.hosts.absent_ms() > ABSENT_MS ? 'error' : 'running';
+}
+
+const NO_HOST =
+  'No MCP host has been connected for more than 10 seconds, so clients reach nothing. Start the host, and check that SVC_SERVER_URL and SVC_AGENT_SERVICE_TOKEN are right where it runs.';
+
+/** Why the status is an error, or what the last deploy was refused for. */
+export function lastErrorOf(app: App, state: Deployment, refused: string | null): string | null {
+  const absent = state.desired === 'running' && app.hosts.absent_ms() > ABSENT_MS;
+  return refused ?? (absent ? NO_HOST : state.last_error);
 }
 
 /** The snapshot that runs, as its canonical text; null when none was ever deployed. */
@@ -90,11 +103,4 @@ export function snapshotEvent({ version, checksum, created_at, text }: StoredSna
   const head = JSON.stringify({ version, checksum, created_at });
   const has = have === `${version}:${checksum}`;
   return { event: 'snapshot', data: has ? head : `${head.slice(0, -1)},"content":${text}}` };
-}
-
-/** What a host that connects now is to do. */
-export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
-  const { desired } = await readDeployment(app);
-  const active = desired === 'running' ? await activeSnapshot(app) : null;
-  return active === null ? { event: 'stop', data: {} } : snapshotEvent(active, have);
 }

@@ -1,6 +1,7 @@
 import { count, lt, max } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Change, Receipt } from '#core/contract/deploy.ts';
+import type { Db } from '#core/db/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { diff } from '#snapshots/diff.ts';
@@ -10,6 +11,8 @@ import {
   activeSnapshot,
   contentOf,
   type Deployment,
+  KEPT_SNAPSHOTS,
+  lastErrorOf,
   newestVersion,
   readDeployment,
   serverOf,
@@ -18,7 +21,7 @@ import {
   toStored,
   writeDeployment,
 } from './deployment.ts';
-import { checkExposure, exposureOf } from './exposure.ts';
+import { checkExposure, exposureOf, snapshotToServe } from './exposure.ts';
 import { writeGenerated } from './generated.ts';
 import { recordHistory } from './history.ts';
 import { prepare, type Prepared, refusal } from './prepare.ts';
@@ -26,20 +29,19 @@ import { countsOf, elapsed, probeListener, publish } from './publish.ts';
 import { signal } from './signals.ts';
 import { replaceCompiled } from './statements.ts';
 
-const KEPT_SNAPSHOTS = 100;
-
 export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${string}`>> = {
   'deploy.run': (context, { note, dry_run }) => (dry_run ? rehearse(context) : inTurn(context.app, () => deploy(context, note))),
   'deploy.status': async ({ app }) => {
     await app.hosts.refresh();
     const state = await readDeployment(app);
+    const { refused } = await snapshotToServe(app);
     return {
-      status: statusOf(app, state),
+      status: statusOf(app, state, refused),
       snapshot_version: state.active_version,
       deployed_at: state.deployed_at,
       pending_changes: (await pendingChanges(app)).length,
       hosts: app.hosts.list(),
-      last_error: state.last_error,
+      last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),
     };
   },
@@ -47,9 +49,13 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
     from_version: (await readDeployment(app)).active_version,
     changes: await pendingChanges(app),
   }),
-  'deploy.stop': ({ app }) =>
-    inTurn(app, async () => {
-      await app.store.write((tx) => writeDeployment(app, tx, { desired: 'stopped', last_error: null }));
+  'deploy.stop': (context) =>
+    inTurn(context.app, async () => {
+      const { app } = context;
+      await app.store.write(async (tx) => {
+        await recordSwitch(context, tx, 'stopped');
+        await writeDeployment(app, tx, { desired: 'stopped', last_error: null });
+      });
       app.hosts.publish({ event: 'stop', data: {} });
       await signal(app, 'deployment');
       app.log.from('deploy').info('server stopped');
@@ -95,7 +101,7 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     if (changed) await probeListener(app, active, prepared.content);
     // The hosts may have taken seconds.
     await checkExposure(app, prepared.content.server);
-    const snapshot = active === null || changed ? await store(context, prepared, note) : await resume(app, active, prepared);
+    const snapshot = active === null || changed ? await store(context, prepared, note) : await resume(context, active, prepared);
     const receipt = await publish(app, snapshot, { changed, content: prepared.content, warnings: prepared.warnings, started });
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
@@ -159,9 +165,25 @@ async function store(
   return stored;
 }
 
+/** Notes who stopped the server or started it again; what it serves stays the same version. */
+async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopped'): Promise<void> {
+  const { desired, active_version: version } = await readDeployment(context.app, tx);
+  if (version === null || desired === status) return;
+  await recordHistory(tx, context, {
+    entity_type: 'snapshot',
+    entity_id: String(version),
+    entity_name: `v${version}`,
+    action: 'update',
+    before: { version, status: desired },
+    after: { version, status },
+  });
+}
+
 /** The same configuration again: a stopped server starts. */
-async function resume(app: App, active: StoredSnapshot, { refreshed }: Prepared): Promise<StoredSnapshot> {
+async function resume(context: Context, active: StoredSnapshot, { refreshed }: Prepared): Promise<StoredSnapshot> {
+  const { app } = context;
   await app.store.write(async (tx) => {
+    await recordSwitch(context, tx, 'running');
     for (const [id, { before, after }] of refreshed) await replaceCompiled(app, tx, id, before, after);
     await writeDeployment(app, tx, { desired: 'running', last_error: null });
   });

@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type GenerateJob, generatedFiles } from './generated.ts';
 
@@ -12,7 +12,7 @@ self.addEventListener('message', ({ data }: MessageEvent<GenerateJob>) => {
 });
 
 /** All of the project or nothing. */
-async function write({ stored, target }: GenerateJob): Promise<void> {
+async function write({ stored, target, oldest }: GenerateJob): Promise<void> {
   const draft = `${target}.${process.pid}.draft`;
   try {
     for (const { path, content } of await generatedFiles(stored)) {
@@ -22,8 +22,17 @@ async function write({ stored, target }: GenerateJob): Promise<void> {
     }
     await rm(target, { recursive: true, force: true });
     await rename(draft, target);
+    await prune(dirname(target), oldest);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Removes old projects, and drafts that a program left when it was killed. Nothing else in the folder is ours. */
+async function prune(folder: string, oldest: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const version = /^(\d+)(?:\.\d+\.draft)?$/.exec(name)?.[1];
+    if (version !== undefined && Number(version) < oldest) await rm(join(folder, name), { recursive: true, force: true });
   }
 }

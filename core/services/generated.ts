@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App } from '#core/app.ts';
 import { productFile } from '#core/product.ts';
-import { contentOf, readDeployment, type StoredSnapshot } from './deployment.ts';
+import { contentOf, KEPT_SNAPSHOTS, readDeployment, type StoredSnapshot } from './deployment.ts';
 
 /** The project that a snapshot is, as source text. */
 export async function generatedFiles(stored: StoredSnapshot): Promise<{ path: string; content: string }[]> {
@@ -15,6 +15,8 @@ export interface GenerateJob {
   readonly stored: StoredSnapshot;
   /** Folder of this version, absolute. */
   readonly target: string;
+  /** Projects of versions before this one go with their snapshots. */
+  readonly oldest: number;
 }
 
 /** A version that is superseded sooner is not written: it can still be asked for. */
@@ -27,7 +29,8 @@ const QUIET_MS = 1_000;
 export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<void> {
   await app.sleep(QUIET_MS);
   if ((await readDeployment(app)).active_version !== stored.version) return;
-  const job: GenerateJob = { stored, target: join(app.env.SVC_GENERATED_DIR, String(stored.version)) };
+  const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
+  const job: GenerateJob = { stored, target, oldest: stored.version - KEPT_SNAPSHOTS + 1 };
   const worker = new Worker(productFile('core/services/generated-worker.ts'));
   const fault = await new Promise<string | null>((resolve) => {
     worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));

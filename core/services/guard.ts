@@ -3,10 +3,9 @@ import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
-import { readSettings } from './config.ts';
-import { guardEnabled } from './config-settings.ts';
+import { guardEnabled, readSettings } from './config-settings.ts';
 
-type Guarded = 'connection' | 'tool' | 'resource' | 'prompt';
+type Guarded = 'connection' | 'tool' | 'resource' | 'prompt' | 'server_config';
 
 export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
   'guard.rules': async () => {
@@ -16,24 +15,33 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.test': async ({ app }, { text, kind }) => {
     const guard = await guardOf(app);
-    const findings = judged(guard, await scan(app, guard, [{ field: 'text', text, kind }], await toolNames(app)));
+    const findings = judged(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
     return { blocked: findings.some(({ blocked }) => blocked), findings };
   },
   'guard.scan': async ({ app }) => {
     const guard = await guardOf(app);
     const { connections, tools, resources, prompts } = app.store.tables;
-    const stored = [
-      ...(await app.store.db.select().from(connections)).map((row) => ({ entity_type: 'connection' as const, row })),
-      ...(await app.store.db.select().from(tools)).map((row) => ({ entity_type: 'tool' as const, row })),
-      ...(await app.store.db.select().from(resources)).map((row) => ({ entity_type: 'resource' as const, row })),
-      ...(await app.store.db.select().from(prompts)).map((row) => ({ entity_type: 'prompt' as const, row })),
+    const { db } = app.store;
+    const toItem = (entity_type: Guarded) => (row: { readonly id: string; readonly name: string }) => ({
+      entity_type,
+      id: row.id,
+      name: row.name,
+      texts: { ...row },
+    });
+    const { server_name, global_variables } = (await readSettings(app)).settings;
+    const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [
+      ...(await db.select().from(connections)).map(toItem('connection')),
+      ...(await db.select().from(tools)).map(toItem('tool')),
+      ...(await db.select().from(resources)).map(toItem('resource')),
+      ...(await db.select().from(prompts)).map(toItem('prompt')),
+      { entity_type: 'server_config', id: 'server_config', name: server_name, texts: { server_name, global_variables } },
     ];
-    const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ row }) => row.name);
+    const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
     const items = [];
-    for (const { entity_type, row } of stored) {
-      const tool_names = names.filter((name) => name !== row.name);
-      const findings = judged(guard, await scan(app, guard, fieldsOf({ ...row }), tool_names));
-      if (findings.length > 0) items.push({ entity_type, id: row.id, name: row.name, findings });
+    for (const { texts, ...item } of stored) {
+      const tool_names = names.filter((name) => name !== item.name);
+      const findings = judged(guard, guard.scan(fieldsOf({ ...texts }), { tool_names }));
+      if (findings.length > 0) items.push({ ...item, findings });
     }
     return { scanned: stored.length, items };
   },
@@ -54,7 +62,7 @@ export async function guardDraft(
     field,
     message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
   }));
-  const detail = `This ${entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
   throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
 }
 
@@ -71,17 +79,7 @@ export async function findingsOf(
   // An import or a rollback guards many: it reads the names once.
   const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
   const tool_names = (await read).filter((name) => name !== own);
-  return judged(guard, await scan(app, guard, fieldsOf(draft), tool_names));
-}
-
-/** What the rules find, and the model when there is one. */
-async function scan(app: App, guard: Guard, fields: readonly GuardField[], tool_names: readonly string[]): Promise<Finding[]> {
-  const found = guard.scan(fields, { tool_names });
-  const model = await app.guard_model();
-  if (model === undefined) return found;
-  const { scanWithModel } = await import('#core/security/prompt-guard/model.ts');
-  const { settings } = await readSettings(app);
-  return [...found, ...(await scanWithModel(model, fields, settings.prompt_guard_allow))];
+  return judged(guard, guard.scan(fieldsOf(draft), { tool_names }));
 }
 
 const rulesOf = (findings: readonly { readonly rule: string }[]): string =>

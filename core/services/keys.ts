@@ -4,7 +4,7 @@ import type { Store } from '#core/db/open.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf, type PlacedSecret, secretsIn } from '#core/security/places.ts';
-import type { Keyring } from '#core/security/secrets.ts';
+import { type Keyring, openOrNull } from '#core/security/secrets.ts';
 import { checksum } from '#snapshots/canonical.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 
@@ -173,15 +173,7 @@ function rewrapText(keyring: Keyring, text: string, secrets: readonly PlacedSecr
   return fresh;
 }
 
-function opens(keyring: Keyring, { sealed, place }: PlacedSecret): boolean {
-  try {
-    keyring.open(sealed, place);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'secrets_unavailable') return false;
-    throw error;
-  }
-}
+const opens = (keyring: Keyring, { sealed, place }: PlacedSecret): boolean => openOrNull(keyring, sealed, place) !== null;
 
 /** The records that the server works with; a table with a sealed column belongs here. */
 async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> {

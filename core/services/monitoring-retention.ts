@@ -5,12 +5,13 @@ import { withLease } from './leases.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Contract sections 10 and 13: what is kept of calls, minutes and revoked tokens. */
+/** Contract sections 10 and 13: what is kept of calls, minutes, revoked tokens and sessions that ended. */
 export const KEPT = {
   logs: 1_000_000,
   logs_ms: 30 * DAY_MS,
   series_ms: 7 * DAY_MS,
   revoked_tokens_ms: 30 * DAY_MS,
+  ended_sessions_ms: DAY_MS,
   /** A host that is cut off for longer sends what it has under the same sequence at most a day later. */
   reports_ms: DAY_MS,
 } as const;
@@ -29,12 +30,13 @@ export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Prom
 }
 
 async function forget(app: App, most_logs: number): Promise<number> {
-  const { request_logs, usage_series, host_reports, mcp_tokens } = app.store.tables;
+  const { request_logs, usage_series, host_reports, mcp_tokens, sessions } = app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await app.store.write(async (tx) => {
     // The hour in which the oldest minute lies is still asked for.
     await tx.delete(usage_series).where(lt(usage_series.start, before(KEPT.series_ms + 3_600_000)));
     await tx.delete(host_reports).where(lt(host_reports.reported_at, before(KEPT.reports_ms)));
+    await tx.delete(sessions).where(lt(sessions.expires_at, before(KEPT.ended_sessions_ms)));
     await tx
       .delete(mcp_tokens)
       .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(KEPT.revoked_tokens_ms))));

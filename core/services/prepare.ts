@@ -6,7 +6,7 @@ import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
 import { freeze, type Frozen, isRemembered, type Problem } from '#snapshots/freeze.ts';
 import { readConfiguration, type StoredConfiguration } from './configuration.ts';
 import { checkExposure } from './exposure.ts';
-import type { ConnectionRow } from './source-pool.ts';
+import { type ConnectionRow, unreadableSecret } from './source-pool.ts';
 import { describeWhole } from './statements.ts';
 
 export interface Prepared extends Frozen {
@@ -23,7 +23,14 @@ export async function prepare(app: App): Promise<Prepared> {
   const unchecked: string[] = [];
   const checkConnection = async (connection: ConnectionRow): Promise<void> => {
     const asked: (Query & { artifact: Compiled })[] = [];
-    for (const query of queriesOf(configuration, connection)) {
+    const queries = queriesOf(configuration, connection);
+    const unreadable = queries.length === 0 ? null : unreadableSecret(connection, app.keyring);
+    if (unreadable !== null) {
+      const message = `${unreadable.detail} Send its secrets again, or disable the connection.`;
+      problems.push({ entity_type: 'connection', name: connection.name, message });
+      return;
+    }
+    for (const query of queries) {
       const stored = compiled.get(query.entity.id);
       const known = stored !== undefined && isRemembered(configuration.memo, query.entity, stored, connection.db_type);
       const artifact = known

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import type { Counts, Receipt } from '#core/contract/deploy.ts';
+import { type Counts, isNetworkHost, type Receipt } from '#core/contract/deploy.ts';
 import { AppError } from '#core/errors.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
 import { signal } from './signals.ts';
@@ -43,7 +43,9 @@ export async function publish(
     .filter(({ acked_ms }) => acked_ms === null)
     .map(({ id }) => `The host ${id} is connected and has not answered; until it does, deploys do not wait for it.`);
   const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} refused the snapshot: ${error}`]));
-  const absent = hosts.length === 0 ? ['No host is connected: the snapshot is served as soon as one comes.'] : [];
+  const absent = !hosts.some(({ id }) => isNetworkHost(id))
+    ? ['No host is connected: the snapshot is served as soon as one comes.']
+    : [];
   const receipt: Receipt = {
     status: 'running',
     snapshot_version: snapshot.version,

@@ -5,6 +5,7 @@ import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { readServerConfig, readSettings } from './config.ts';
 import { activeSnapshot, contentOf, readDeployment, readSnapshot, statusOf } from './deployment.ts';
+import { snapshotToServe } from './exposure.ts';
 import { countsOf } from './publish.ts';
 import { generatedFiles } from './generated.ts';
 import { stdioCommand } from './stdio-command.ts';
@@ -14,11 +15,16 @@ const PROBE_TIMEOUT_MS = 3_000;
 export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'generated'}`> = {
   'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
   'server.health': async ({ app }) => {
-    const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app), app.hosts.refresh()]);
+    const [state, active, { refused }] = await Promise.all([
+      readDeployment(app),
+      activeSnapshot(app),
+      snapshotToServe(app),
+      app.hosts.refresh(),
+    ]);
     const content = active === null ? null : contentOf(active);
     const server = content?.server ?? (await readServerConfig(app));
     return {
-      status: statusOf(app, state),
+      status: statusOf(app, state, refused),
       snapshot_version: state.active_version,
       server_name: server.server_name,
       transport: server.transport,

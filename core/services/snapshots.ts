@@ -1,5 +1,6 @@
 import { desc, eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { lockedOut } from '#core/contract/config.ts';
 import type { SnapshotSummary } from '#core/contract/snapshots.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -7,22 +8,14 @@ import type { Context, Handlers } from '#core/run.ts';
 import { keyOf } from '#core/security/places.ts';
 import { diff } from '#snapshots/diff.ts';
 import type { SnapshotContent } from '#snapshots/format.ts';
-import { refuseServerForBearer } from './config-rules.ts';
-import {
-  activeSnapshot,
-  contentOf,
-  readDeployment,
-  readSnapshot,
-  serverOf,
-  type StoredSnapshot,
-  writeDeployment,
-} from './deployment.ts';
+import { activeSnapshot, contentOf, readDeployment, readSnapshot, type StoredSnapshot, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
 import { recordHistory } from './history.ts';
 import { snapshotSecrets } from './keys.ts';
 import { checkExposure } from './exposure.ts';
 import { probeListener, publish } from './publish.ts';
 import { isSealed } from './source-pool.ts';
+import { refuseActivation } from './token-limits.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
@@ -62,7 +55,8 @@ async function activate(context: Context, version: number, note: string | null) 
   const snapshot = await find(context, version);
   const content = contentOf(snapshot);
   const active = await activeSnapshot(app);
-  checkActivation(context, active, snapshot, content);
+  if (active !== null) await refuseActivation(context, contentOf(active), content);
+  checkActivation(app, snapshot, content);
   const warnings = await checkExposure(app, content.server);
   await probeListener(app, active, content);
   // The hosts may have taken seconds.
@@ -82,15 +76,11 @@ async function activate(context: Context, version: number, note: string | null) 
   return publish(app, snapshot, { changed: active?.version !== version, content, warnings, started });
 }
 
-/** What would fail at the first call, or may not be served here, or may not be brought back by this caller. */
-function checkActivation(
-  { app, actor }: Context,
-  active: StoredSnapshot | null,
-  snapshot: StoredSnapshot,
-  content: SnapshotContent,
-): void {
-  if (active !== null) refuseServerForBearer(actor, serverOf(active), content.server);
+/** What would fail at the first call, or may not be served here. */
+function checkActivation(app: App, snapshot: StoredSnapshot, content: SnapshotContent): void {
   for (const { sealed, place } of snapshotSecrets(snapshot.text)) app.keyring.open(sealed, place);
+  const locked = lockedOut(content.server);
+  if (locked !== null) throw new AppError('cannot_deploy', `This snapshot lets no caller in: ${locked.message}`);
   const passthrough = content.tools.find((tool) => tool.passthrough === true);
   if (passthrough !== undefined && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
     throw new AppError(

@@ -1,4 +1,5 @@
 import type { Schema } from '#core/db/schema.ts';
+import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/security/places.ts';
 import type { Keyring } from '#core/security/secrets.ts';
 import { openSource } from '#core/sources/open.ts';
@@ -28,7 +29,8 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
       const kept = open.get(row.id);
       if (kept?.version === row.version) return kept.source;
       void end(kept);
-      const source = openSource(toSettings(row, keyring), policy);
+      // A secret that does not open is the answer of this connection, not of whoever asks for several.
+      const source = (async () => openSource(toSettings(row, keyring), policy))();
       source.catch(() => open.delete(row.id));
       open.set(row.id, { version: row.version, source });
       return source;
@@ -49,6 +51,17 @@ export { isSealed };
 
 /** Where a secret of a connection belongs: the associated data of its ciphertext. */
 export const secretPlace = (connection_id: string, field: string): string => `connection/${connection_id}/${field}`;
+
+/** Why a stored connection cannot be opened although its key should be there, or null. */
+export function unreadableSecret(row: ConnectionRow, keyring: Keyring): AppError | null {
+  try {
+    toSettings(row, keyring);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'secrets_unavailable') return error;
+    throw error;
+  }
+}
 
 /** A stored connection with its secrets opened. */
 export function toSettings(row: ConnectionRow, keyring: Keyring): ConnectionSettings {

@@ -14,7 +14,7 @@ type Settings = v.InferOutput<typeof Settings>;
 /** The configuration as `config.update` takes it, without secrets. */
 export async function exportServerConfig(context: Context): Promise<Values> {
   const shown = await configHandlers['config.get'](context, {});
-  const { version: _, updated_at: _updated, oauth_clients, ...rest } = shown;
+  const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
   const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
   return { ...Object.fromEntries(kept), oauth_clients: oauth_clients.map(({ client_id }) => ({ client_id })) };
 }
@@ -42,10 +42,13 @@ export async function importServerConfig(inside: Context, sent: Settings): Promi
   const patch = { ...sent, ...(complete === undefined ? {} : { oauth_clients: complete }) };
   const now = await exportServerConfig(inside);
   const same = Object.entries(patch).every(([name, value]) => value === undefined || canonical(value) === canonical(now[name]));
-  if (!same) await configHandlers['config.update'](inside, patch);
+  const { warnings } = same ? { warnings: [] } : await configHandlers['config.update'](inside, patch);
   return {
     changed: !same,
-    warnings: left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out: add it with its secret.`),
+    warnings: [
+      ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out: add it with its secret.`),
+      ...warnings,
+    ],
   };
 }
 

@@ -33,7 +33,7 @@ interface Progress {
   readonly faults: ImportFault[];
   /** Codes of the faults: when all are the same, the refusal has it too. */
   readonly codes: Set<ErrorCode>;
-  readonly refusals: { readonly item: Item; readonly error: AppError }[];
+  readonly refusals: { readonly item: Item | null; readonly error: AppError }[];
 }
 
 async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
@@ -63,8 +63,9 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   const report = toReport(input, sorted.skipped, checked, progress);
   if (report.errors.length === 0 || input.dry_run) return report;
   for (const { item, error } of progress.refusals) {
-    const { kind, name, stored } = item;
-    await recordBlocked(context, `${kind.plural}.import`, { name, ...(stored === null ? {} : { id: stored.id }) }, error);
+    const stored = item?.stored ?? null;
+    const named = { name: item?.name, ...(stored === null ? {} : { id: stored.id }) };
+    await recordBlocked(context, `${item?.kind.plural ?? 'config'}.import`, named, error);
   }
   throw refusal(report.errors, progress.codes);
 }
@@ -119,7 +120,7 @@ function fail(progress: Progress, error: unknown, item: Item | null): void {
   progress.faults.push(...(item === null ? configFaults(error).map((fault) => ({ ...place, ...fault })) : toFaults(error, item)));
   if (!(error instanceof AppError)) return;
   progress.codes.add(error.code);
-  if (item !== null) progress.refusals.push({ item, error });
+  progress.refusals.push({ item, error });
 }
 
 /** Notes a refusal of an item, or of the settings, and answers null. */
@@ -224,10 +225,11 @@ function refusal(faults: readonly ImportFault[], codes: ReadonlySet<ErrorCode>):
   });
 }
 
-/** Refusals by a control keep their code; everything else is 422 as well. */
+/** Refusals by a control, and of a token, keep their code; everything else is 422 as well. */
 const CODES: readonly ErrorCode[] = [
   'private_network_blocked',
   'passthrough_sql_blocked',
   'prompt_injection_blocked',
   'secret_required',
+  'admin_only',
 ];

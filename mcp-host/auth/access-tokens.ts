@@ -4,7 +4,7 @@ import type { Addresses } from '#core/security/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/security/secrets.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createExpiring } from './expiring.ts';
-import { type Caller, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
+import { type Caller, callerName, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 
 /** The one scope there is: to use the server. */
 export const SCOPE = 'mcp';
@@ -53,7 +53,9 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
     return client !== undefined && edition(client) === claims.edition;
   };
   const admit = (claims: Claims | undefined, server: FrozenServer): Caller | null =>
-    claims === undefined || !isCurrent(claims, server) ? null : { owner: ownerOf(claims), token_prefix: null };
+    claims === undefined || !isCurrent(claims, server)
+      ? null
+      : { owner: ownerOf(claims), token_prefix: callerName(claims.client_id) };
   const check = async ({ token, digest }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keyOf(ring, kid), {

@@ -7,7 +7,7 @@ import { boundedText } from '#core/sources/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '../protocol.ts';
 import { createExpiring } from './expiring.ts';
-import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+import { type Caller, callerName, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 
 export interface IntrospectionOptions {
   /** Through the address guard; follows no redirect. */
@@ -152,5 +152,6 @@ const endOf = ({ exp }: Members): number =>
 /** Bound to the person and the client where the answer names them, so that a renewed token keeps its session. */
 function toCaller({ sub, client_id, iss }: Members, url: string, digest: string): Caller {
   const identity = typeof sub === 'string' ? JSON.stringify([iss ?? url, client_id ?? null, sub]) : digest;
-  return { owner: `${OWNER}${createHash('sha256').update(identity).digest('hex')}`, token_prefix: null };
+  const owner = `${OWNER}${createHash('sha256').update(identity).digest('hex')}`;
+  return { owner, token_prefix: callerName(client_id) ?? callerName(sub) };
 }

@@ -3,9 +3,14 @@ import type { FrozenServer } from '#snapshots/format.ts';
 /** The caller of one exchange; `owner` stands for the credential and binds sessions and streams to it. */
 export interface Caller {
   readonly owner: string;
-  /** First characters of an access token, for the log of calls. */
+  /** For the request log: the first characters of an access token, or the name of an OAuth caller. */
   readonly token_prefix: string | null;
 }
+
+const NAME_LENGTH = 32;
+/** The name of an OAuth caller as the request log keeps it; another server's word may hold anything. */
+export const callerName = (name: unknown): string | null =>
+  typeof name === 'string' && name !== '' ? name.slice(0, NAME_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?') : null;
 
 /** Why a caller is not let in, as a sentence for the person who reads the client's log. */
 export interface Refusal {

@@ -43,7 +43,7 @@ export const MCP_PATH = '/mcp';
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving } = options;
   const isServed = createHostCheck(options.allowed_hosts);
-  return (request, peer, path = pathOf(request.url)) => {
+  const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
     const is_mcp = path === MCP_PATH || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
@@ -64,13 +64,26 @@ export function createHttp(options: HttpOptions): HostFetch {
     const origin_asked = () => askedOrigin(headers, isOurs(request, service_token), peer.address(), options.trusted_proxies);
     const way = { address, origin: origin_asked };
     const answered = is_mcp
-      ? answer({ path, request, peer, now, address, way }, options)
+      ? answer({ path, request, peer, now, address, way, request_id }, options)
       : path === '/health'
         ? answerHealth(request, options)
         : answerAuth(path, request, now, way, options);
     return origin === null ? answered : withCors(answered, origin);
   };
+  return (request, peer, path = pathOf(request.url)) => {
+    const given = request.headers.get('x-request-id');
+    const id = given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
+    const named = (response: Response): Response => {
+      response.headers.set('x-request-id', id);
+      return response;
+    };
+    const answered = answerAny(request, peer, id, path);
+    return answered instanceof Promise ? answered.then(named) : named(answered);
+  };
 }
+
+/** What a caller, or the front port, may name a request. */
+const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 async function withCors(answered: Response | Promise<Response>, origin: string): Promise<Response> {
   const response = await answered;
@@ -99,6 +112,7 @@ const SPEAKS_STDIO =
   'This server speaks over standard input and output. The Sluice UI shows its command line under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
+  readonly request_id: string;
   readonly path: string;
   readonly now: Serving;
   readonly way: Way;
@@ -121,7 +135,7 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  { path, request, peer, address }: Asked,
+  { path, request, peer, address, request_id }: Asked,
   { dispatch, sse, refused }: HttpOptions,
 ): Response | Promise<Response> {
   if (caller instanceof Response) {
@@ -134,7 +148,7 @@ function answerTo(
   if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
   const accepts_gzip = () => acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
-  const exchange = { request, registry, caller, address, peer, accepts_gzip };
+  const exchange = { request, registry, caller, address, peer, accepts_gzip, request_id };
   if (method === 'POST') return answerPost(exchange, dispatch);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);

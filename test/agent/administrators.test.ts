@@ -3,21 +3,17 @@ import { ServerConfigPatch } from '#core/contract/config.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
-/** What a token may change; `auth_type` only upwards. */
-const OPEN = [
-  'version',
-  'server_name',
-  'transport',
-  'port',
-  'log_level',
-  'otel_enabled',
-  'token_ttl_seconds',
-  'global_variables',
-  'auth_type',
-];
+/** All that a token may change. */
+const OPEN = ['version', 'server_name', 'global_variables'];
 
 /** What only an administrator changes (contract section 2), with a change that is fine when an administrator makes it. */
 const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
+  transport: { transport: 'stdio' },
+  port: { port: 8_181 },
+  log_level: { log_level: 'ERROR' },
+  otel_enabled: { otel_enabled: true },
+  token_ttl_seconds: { token_ttl_seconds: 604_800 },
+  auth_type: { auth_type: 'bearer' },
   host: { host: '127.0.0.2' },
   oauth_clients: { oauth_clients: [{ client_id: 'intruder', client_secret: 'canary-client-secret-0123456789' }] },
   introspection_url: { introspection_url: 'https://93.184.215.14/introspect' },
@@ -110,15 +106,6 @@ describe.each(Object.entries(RESERVED))('%s', (_, change) => {
   });
 });
 
-test('auth_type goes up, never down', async () => {
-  expect((await client.call('update_server_config', { auth_type: 'bearer' })).isError).toBeUndefined();
-  const raised = await newestOf('server_config');
-  expect(await refusal('update_server_config', { auth_type: 'none' })).toContain('auth_type');
-  expect(await refusal('rollback', { history_id: raised })).toContain('auth_type');
-  expect((await config())['auth_type']).toBe('bearer');
-  expect((await a.s.api('PATCH', '/server/config', { auth_type: 'none' })).status).toBe(200);
-});
-
 test('a credential that was revoked, a deploy and a refusal are not brought back', async () => {
   const { id } = (await a.s.api('POST', '/agent-tokens', { name: 'Revoked', duration_minutes: 15 })).body;
   await a.s.api('DELETE', `/agent-tokens/${String(id)}`);
@@ -140,17 +127,12 @@ test('an earlier snapshot does not bring back what only an administrator changes
     queueMicrotask(() => a.s.server.app.hosts.acknowledge('h1', { ...acknowledged, request_id: text('request_id') }));
   });
   const first = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
-  for (const field of [
-    'host',
-    'oauth_clients',
-    'introspection_url',
-    'introspection_client_secret',
-    'introspection_audience',
-    'introspection_scopes',
-    'cors_origins',
-    'auth_type',
-  ]) {
-    await a.s.api('PATCH', '/server/config', field === 'auth_type' ? { auth_type: 'bearer' } : (RESERVED[field] ?? {}));
+  const content = (await a.s.api('GET', `/snapshots/${first}`)).body['content'] as { server: Record<string, unknown> };
+  // Settings of introspection are frozen only where they are set.
+  const frozen = [...Object.keys(content.server), 'introspection_issuer', 'introspection_scopes', 'introspection_audience'];
+  expect(frozen.length).toBeGreaterThan(10);
+  for (const field of frozen.filter((name) => !OPEN.includes(name))) {
+    await a.s.api('PATCH', '/server/config', RESERVED[field] ?? {});
     const entry = await newestOf('server_config');
     const deployed = (await a.s.api('POST', '/deploy', {})).body;
     expect([field, deployed['changed']]).toEqual([field, true]);
@@ -160,4 +142,14 @@ test('an earlier snapshot does not bring back what only an administrator changes
     await a.s.api('POST', `/history/${entry}/rollback`, {});
     await a.s.api('POST', '/deploy', {});
   }
+  await a.s.api('PATCH', '/server/config', { server_name: 'Renamed', global_variables: { region: 'north' } });
+  await a.s.api('POST', '/deploy', {});
+  expect((await rest('POST', `/snapshots/${first}/activate`, {})).status).toBe(200);
 }, 60_000);
+
+test('a transport that nobody reaches stays so: what a token deploys is what the administrator chose', async () => {
+  await a.s.api('PATCH', '/server/config', { transport: 'stdio' });
+  expect(await refusal('update_server_config', { transport: 'http' })).toContain('transport');
+  expect((await client.call('deploy_server', {})).isError).toBeUndefined();
+  expect((await a.s.api('GET', '/server/health')).body['transport']).toBe('stdio');
+});

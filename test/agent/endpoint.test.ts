@@ -215,13 +215,18 @@ describe('a token', () => {
   });
 });
 
-test('agent_enabled false turns the endpoint off on both ports', async () => {
+test('agent_enabled false turns the endpoint off on both ports, and the REST API for the same tokens', async () => {
   const token = await a.token();
   await a.s.api('PATCH', '/server/config', { agent_enabled: false });
   for (const base of [a.s.url, a.url]) {
     const answer = await post(base, token, CALL);
     expect([answer.status, answer.body['detail']]).toEqual([403, expect.stringContaining('agent_enabled')]);
   }
+  const rest = async () => {
+    const answer = await fetch(`${a.s.url}/api/v1/tools`, { headers: { authorization: `Bearer ${token}` } });
+    return [answer.status, await answer.text()];
+  };
+  expect(await rest()).toEqual([403, expect.stringContaining('agent_enabled')]);
   const form = await fetch(`${a.s.url}/agent-mcp/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({ grant_type: 'x' }),
@@ -229,6 +234,7 @@ test('agent_enabled false turns the endpoint off on both ports', async () => {
   expect(form.status).toBe(403);
   await a.s.api('PATCH', '/server/config', { agent_enabled: true });
   expect((await post(a.s.url, token, CALL)).status).toBe(200);
+  expect((await rest())[0]).toBe(200);
 });
 
 test('a service token that differs is said to differ', async () => {

@@ -1,5 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConnectionPatch } from '#core/contract/connections.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { connectHost } from '#test/support/host.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
 const DRAFT = {
@@ -12,12 +17,31 @@ const DRAFT = {
   password: 'canary-password',
 };
 
+const TOOL = { description: 'Lists.', sql_query: 'select 1 as one' };
+
+/** What decides where a secret is sent, each with a change. */
+const MOVES: Readonly<Record<string, Record<string, unknown>>> = {
+  db_type: { db_type: 'mysql' },
+  host: { host: '192.0.2.66' },
+  port: { port: 6543 },
+  database: { database: 'other' },
+  username: { username: 'other' },
+  ssl_ca: { ssl_ca: 'CERTIFICATE' },
+  ssl_mode: { ssl_mode: 'disable' },
+};
+/** What a token changes freely; a new field belongs to one of the lists. */
+const HARMLESS =
+  'id version name enabled password ssl_cert ssl_key extra_params pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes'.split(
+    ' ',
+  );
+
 let a: ListeningAgent;
 let token: string;
 let client: McpClient;
 let id: string;
 beforeAll(async () => {
   a = await listeningAgent();
+  connectHost(a.s.server.app);
   token = await a.token();
   client = await a.client('v2', token);
   id = String((await a.s.api('POST', '/connections', DRAFT)).body['id']);
@@ -29,9 +53,14 @@ afterAll(async () => {
 
 const stored = async () => (await a.s.api('GET', `/connections/${id}`)).body;
 
+test('every field of a connection is of one kind', () => {
+  const fields = [...Object.keys(MOVES), ...HARMLESS, 'read_only'];
+  expect(fields.toSorted()).toEqual(Object.keys(ConnectionPatch.entries).toSorted());
+});
+
 test('a token may not send a kept password elsewhere: by a change, an import, or an undone change', async () => {
   const before = await stored();
-  for (const change of [{ host: '192.0.2.66' }, { port: 6543 }, { username: 'other' }, { ssl_mode: 'disable' }]) {
+  for (const change of Object.values(MOVES)) {
     const answer = await client.call('update_connection', { connection_id: 'shop', ...change });
     expect([answer.isError, answer.content[0]?.text]).toEqual([true, expect.stringContaining('password')]);
   }
@@ -73,4 +102,75 @@ test('a connection that is deleted and brought back keeps its password at the la
   expect([earlier.isError, earlier.content[0]?.text]).toEqual([true, expect.stringContaining('password')]);
   expect((await client.call('rollback', { history_id: String(gone?.['history_id']) })).isError).toBeUndefined();
   expect((await stored())['host']).toBe('192.0.2.12');
+});
+
+const rest = async (method: string, path: string, body: unknown) => {
+  const response = await fetch(`${a.s.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, detail: String(((await response.json()) as { detail?: string }).detail) };
+};
+
+describe('a connection that an administrator made read-only', () => {
+  const READ_ONLY = { name: 'ledger', db_type: 'sqlite', database: 'ledger.sqlite', read_only: true };
+  let ledger: string;
+  const newest = async () =>
+    String(((await a.s.api('GET', `/history/connection/${ledger}`)).body['items'] as { id: string }[])[0]?.id);
+  beforeAll(async () => {
+    mkdirSync(a.s.server.app.env.SVC_SQLITE_DIR, { recursive: true });
+    new Database(join(a.s.server.app.env.SVC_SQLITE_DIR, 'ledger.sqlite'), { create: true }).run('create table entries (id int)');
+    const made = await a.s.api('POST', '/connections', { ...READ_ONLY, read_only: false });
+    ledger = String(made.body['id']);
+    await a.s.api('POST', '/tools', { ...TOOL, name: 'entries', connection_id: ledger, sql_query: 'select id from entries' });
+    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: true });
+  });
+  const stays = async () => expect((await a.s.api('GET', `/connections/${ledger}`)).body['read_only']).toBe(true);
+
+  test('is made writable by no change, import or rollback of a token', async () => {
+    const refused = { status: 403, detail: expect.stringContaining('read_only') };
+    expect(await rest('PATCH', `/connections/${ledger}`, { read_only: false })).toEqual(refused);
+    expect((await client.call('update_connection', { connection_id: 'ledger', read_only: false })).isError).toBe(true);
+    const data = { format: 'sluice/1', connections: [{ ...READ_ONLY, read_only: false }] };
+    expect(await rest('POST', '/export-import/import?mode=overwrite', data)).toEqual(refused);
+    expect(await rest('POST', `/history/${await newest()}/rollback`, {})).toEqual(refused);
+    await stays();
+  });
+
+  test('nor by deleting it first', async () => {
+    const made_read_only = await newest();
+    expect((await client.call('delete_connection', { connection_id: 'ledger' })).isError).toBeUndefined();
+    expect((await rest('POST', `/history/${made_read_only}/rollback`, {})).status).toBe(403);
+    expect((await rest('POST', `/history/${await newest()}/rollback`, {})).status).toBe(200);
+    await stays();
+  });
+
+  test('nor by activating an earlier snapshot, also when the present one lacks it', async () => {
+    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: false });
+    const writable = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
+    await a.s.api('PATCH', `/connections/${ledger}`, { read_only: true });
+    await a.s.api('POST', '/deploy', {});
+    const refused = { status: 403, detail: expect.stringContaining('read_only') };
+    expect(await rest('POST', `/snapshots/${writable}/activate`, {})).toEqual(refused);
+    for (const hide of ['disable', 'delete']) {
+      if (hide === 'disable') await client.call('update_connection', { connection_id: 'ledger', enabled: false });
+      else await client.call('delete_connection', { connection_id: 'ledger' });
+      expect((await client.call('deploy_server', {})).isError).toBeUndefined();
+      expect([hide, await rest('POST', `/snapshots/${writable}/activate`, {})]).toEqual([hide, refused]);
+    }
+    expect((await a.s.api('POST', `/snapshots/${writable}/activate`, {})).status).toBe(200);
+  });
+});
+
+test('an earlier snapshot sends no kept password to its earlier address for a token', async () => {
+  const moved = { ...DRAFT, name: 'moved', host: '127.0.0.1', port: 1 };
+  const connection_id = String((await a.s.api('POST', '/connections', moved)).body['id']);
+  expect((await a.s.api('POST', '/tools', { ...TOOL, name: 'one', connection_id })).status).toBe(201);
+  const before = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
+  await a.s.api('PATCH', `/connections/${connection_id}`, { port: 2 });
+  await a.s.api('POST', '/deploy', {});
+  const answer = await rest('POST', `/snapshots/${before}/activate`, {});
+  expect(answer).toEqual({ status: 422, detail: expect.stringContaining('administrator') });
+  expect((await a.s.api('POST', `/snapshots/${before}/activate`, {})).status).toBe(200);
 });

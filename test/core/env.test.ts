@@ -8,7 +8,7 @@ const good = {
   SVC_ENCRYPTION_KEY: '0f9a7c3b5d1e8246a0c4e6f8b2d47591',
   SVC_JWT_SECRET: '1f9a7c3b5d1e8246a0c4e6f8b2d47591',
   SVC_AGENT_SERVICE_TOKEN: '2f9a7c3b5d1e8246a0c4e6f8b2d47591',
-  REDIS_PASSWORD: 'a password',
+  REDIS_PASSWORD: '3f9a7c3b5d1e8246a0c4e6f8b2d47591',
 };
 
 function faultsOf(source: Record<string, string>): readonly string[] {
@@ -42,6 +42,10 @@ test('every fault is named at once', () => {
 test('a short secret and a sample value are refused in production', () => {
   expect(faultsOf({ ...good, SVC_JWT_SECRET: 'short' })).toHaveLength(1);
   expect(faultsOf({ ...good, SVC_JWT_SECRET: `change-me-${'x'.repeat(40)}` })).toHaveLength(1);
+  for (const name of ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN']) {
+    expect([name, faultsOf({ ...good, [name]: 'x' }).length]).toEqual([name, 1]);
+    expect([name, faultsOf({ ...good, SVC_ENV: 'dev', [name]: 'x' }).length]).toEqual([name, 0]);
+  }
   expect(faultsOf({ ...good, SVC_ENCRYPTION_KEY: `${good.SVC_ENCRYPTION_KEY},short` })).toHaveLength(1);
 });
 
@@ -58,6 +62,14 @@ test('a secret may be a file', () => {
   const { SVC_JWT_SECRET: secret, ...rest } = good;
   expect(parseEnv('server', { ...rest, SVC_JWT_SECRET_FILE: file }).env.SVC_JWT_SECRET).toBe(secret);
   expect(faultsOf({ ...rest, SVC_JWT_SECRET_FILE: `${file}.missing` }).length).toBeGreaterThan(0);
+});
+
+test('a variable that has no effect any more is accepted, with a warning', () => {
+  const given = { SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/model.onnx', SVC_PROMPT_GUARD_ML_DOWNLOAD: 'false' };
+  expect(parseEnv('server', { ...good, ...given }).warnings).toEqual([
+    expect.stringContaining('SVC_PROMPT_GUARD_ML_DOWNLOAD is accepted without effect'),
+    expect.stringContaining('SVC_PROMPT_GUARD_MODEL_URL is accepted without effect'),
+  ]);
 });
 
 test('an unknown variable is a warning with the nearest known name', () => {

@@ -24,5 +24,6 @@ test('every setting is read by some program', async () => {
     .filter((file) => file !== 'core/env.ts')
     .map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
   const all = sources.join('\n');
-  expect(Object.keys(SETTINGS).filter((name) => !all.includes(name))).toEqual([]);
+  const unread = Object.entries(SETTINGS as Record<string, Setting<unknown>>).filter(([name]) => !all.includes(name));
+  expect(unread.filter(([, { retired }]) => retired !== true).map(([name]) => name)).toEqual([]);
 });

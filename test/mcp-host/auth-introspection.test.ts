@@ -259,3 +259,21 @@ test('clients are sent to the issuer that is set, path included, with its scopes
     scopes_supported: ['shop.read', 'openid'],
   });
 });
+
+test('the request log names the client, or the person, that the authorization server knows', async () => {
+  const said: Record<string, object> = {
+    client: { client_id: 'nightly-report', sub: 'ada' },
+    person: { sub: 'grace\u0000@example.com and a very long name indeed' },
+    nobody: {},
+  };
+  answer = (token) => ({ active: true, ...said[token] });
+  for (const token of Object.keys(said)) {
+    const { status } = await modern(host.mcp, 'tools/call', { name: 'one' }, { authorization: `Bearer ${token}` });
+    expect([token, status]).toEqual([token, 200]);
+  }
+  const items = () => control.usage.flatMap((batch) => batch.items);
+  await until(() => items().length === 3);
+  expect(new Set(items().map(({ token_prefix }) => token_prefix))).toEqual(
+    new Set(['nightly-report', 'grace?@example.com and a very lo', null]),
+  );
+});

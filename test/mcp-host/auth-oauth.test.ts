@@ -357,3 +357,9 @@ test('a fault inside the host is told without its cause', async () => {
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain('/etc/secret');
 });
+
+test('the request log names the client that called', async () => {
+  expect(await statusWith(await buy())).toBe(200);
+  const item = await until(() => control.usage.flatMap(({ items }) => items)[0]);
+  expect(item).toMatchObject({ name: 'one', token_prefix: CLIENT.client_id.slice(0, 32) });
+});

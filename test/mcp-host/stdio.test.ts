@@ -6,6 +6,7 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { isNetworkHost } from '#core/contract/deploy.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { snapshotFile } from '#snapshots/file.ts';
 import {
@@ -142,6 +143,8 @@ test('what was asked before the end of the input is answered, one line each, and
   expect([byId(null)?.error?.code, byId(1)?.error?.code, byId('drei')?.error?.code]).toEqual([-32_700, -32_600, -32_602]);
   expect(byId(2)?.result).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
   expect(await child.exited).toBe(0);
+  // The server knows it from a host that listens.
+  expect(control.ids.map(isNetworkHost)).toEqual([false]);
 });
 
 test('a cancelled call is cancelled in the database and has no answer', async () => {

@@ -192,6 +192,8 @@ export interface ControlServer {
   readonly usage: { seq: number; items: Call[] }[];
   /** The `have` of every connection so far. */
   readonly haves: string[];
+  /** The id of every connection so far. */
+  readonly ids: string[];
   send(event: string, data: object): void;
   /** Sends it to every host and answers the acknowledgement. */
   deploy(snapshot: Snapshot): Promise<Ack>;
@@ -211,6 +213,7 @@ export function controlServer(port = 0): ControlServer {
   const acks: Ack[] = [];
   const usage: ControlServer['usage'] = [];
   const haves: string[] = [];
+  const ids: string[] = [];
   let waiting: ((ack: Ack) => void)[] = [];
   let failing: number | null = null;
   let hanging = false;
@@ -227,6 +230,7 @@ export function controlServer(port = 0): ControlServer {
       if (request.headers.get('x-service-token') !== TOKEN) return Response.json({ detail: 'no' }, { status: 401 });
       if (pathname === '/api/internal/hosts/stream') {
         haves.push(searchParams.get('have') ?? '');
+        ids.push(searchParams.get('id') ?? '');
         let mine: ReadableStreamDefaultController<Uint8Array>;
         const body = new ReadableStream<Uint8Array>({
           start(controller) {
@@ -255,6 +259,7 @@ export function controlServer(port = 0): ControlServer {
     acks,
     usage,
     haves,
+    ids,
     greeting: null,
     send(event, data) {
       for (const controller of streams) write(controller, event, data);

@@ -63,6 +63,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     agent_rate_limit: 120,
     version: 1,
     updated_at: null,
+    warnings: [],
   });
 });
 
@@ -341,6 +342,8 @@ describe('a bearer', () => {
   test.each<[string, object]>([
     ['host', { host: '127.0.0.1' }],
     ['auth_type', { auth_type: 'none' }],
+    ['auth_type', { auth_type: 'oauth_credentials' }],
+    ['transport', { transport: 'stdio' }],
     ['introspection_url', { introspection_url: 'https://login.example.com/' }],
     ['introspection_client_secret', { introspection_client_secret: 'guess' }],
     ['oauth_clients', { oauth_clients: [{ client_id: 'app', client_secret: 'known' }] }],
@@ -358,9 +361,9 @@ describe('a bearer', () => {
     expect(await get()).toMatchObject({ version: 2 });
   });
 
-  test('may raise auth_type, name the server and set variables, and send back what it read', async () => {
-    const { version } = await update({ ...(await get()), auth_type: 'bearer', server_name: 'B', global_variables: { a: 1 } });
+  test('may name the server and set variables, and send back what it read', async () => {
+    const { version } = await update({ ...(await get()), server_name: 'B', global_variables: { a: 1 } });
     expect(version).toBe(2);
-    expect(await get()).toMatchObject({ auth_type: 'bearer', server_name: 'B' });
+    expect(await get()).toMatchObject({ auth_type: 'none', server_name: 'B' });
   });
 });

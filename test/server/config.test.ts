@@ -158,16 +158,15 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect((await initialize()).status).toBe(200);
   },
   async oauth_clients() {
-    await patch({ auth_type: 'oauth_credentials' });
     const client = { client_id: 'ci', client_secret: 'a secret of a client' };
-    await patch({ oauth_clients: [client] });
+    await patch({ auth_type: 'oauth_credentials', oauth_clients: [client] });
     await deploy();
     expect(await buy({ ...client, client_secret: 'another' })).toMatchObject({ error: 'invalid_client' });
     const { access_token } = await buy(client);
     expect([await statusWith(access_token), (await initialize()).status]).toEqual([200, 401]);
-    await deployed({ oauth_clients: [] });
+    await deployed({ oauth_clients: [{ ...client, client_id: 'another' }] });
     expect([await statusWith(access_token), await buy(client)]).toMatchObject([401, { error: 'invalid_client' }]);
-    await patch({ auth_type: 'none' });
+    await patch({ auth_type: 'none', oauth_clients: [] });
     await deploy();
   },
   async token_ttl_seconds() {

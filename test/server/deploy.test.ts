@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/host-board.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
@@ -180,10 +180,63 @@ test('hosts gone for more than 10 s are an error, and a host that returns restor
   leave();
   expect(await status()).toMatchObject({ status: 'running' });
   t.advance(10_001);
-  expect(await status()).toMatchObject({ status: 'error' });
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
   connectHost('h1');
-  expect(await status()).toMatchObject({ status: 'running' });
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
 });
+
+test('a client on standard input does not stand in for the host that listens', async () => {
+  await tool();
+  await deploy();
+  connectHost('stdio:desk-1');
+  connectHost('h1')();
+  t.advance(9_000);
+  // A client that comes and goes is no sign of life either.
+  connectHost('stdio:desk-2')();
+  t.advance(1_001);
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
+  connectHost('h1');
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
+});
+
+test('who stopped the server and who started it again stands in the history', async () => {
+  await tool();
+  await deploy();
+  const stop = () => t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  const entries = async () =>
+    (await t.request('GET', '/api/v1/history?entity_type=snapshot')).body['items'] as Record<string, unknown>[];
+  await stop();
+  await stop();
+  await deploy();
+  await deploy();
+  const status = (from: string, to: string) => ({
+    action: 'update',
+    entity_name: 'v1',
+    actor: { type: 'admin', name: 'ada' },
+    changes: { status: { old: from, new: to } },
+  });
+  expect(await entries()).toMatchObject([status('stopped', 'running'), status('running', 'stopped'), { action: 'deploy' }]);
+  const [entry] = await entries();
+  expect((await t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {} })).status).toBe(422);
+});
+
+test('generated projects go with their snapshots, and drafts that were left behind with them', async () => {
+  const folder = t.app.env.SVC_GENERATED_DIR;
+  for (const name of ['3', '7.4711.draft', '150', 'notes', '9.txt']) mkdirSync(join(folder, name), { recursive: true });
+  const { snapshots } = t.app.store.tables;
+  await tool();
+  await deploy();
+  await t.app.store.write(async (tx) => {
+    await tx.update(snapshots).set({ version: 149 });
+    await tx.update(t.app.store.tables.deployment).set({ active_version: 149 });
+  });
+  t.app.snapshot_cache.clear();
+  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
+  expect((await deploy()).body['snapshot_version']).toBe(150);
+  const until = performance.now() + 10_000;
+  while (readdirSync(folder).includes('3') && performance.now() < until) await Bun.sleep(50);
+  expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
+}, 20_000);
 
 test('the generated project is answered and written, without any secret', async () => {
   await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { extra_params: { api_token: 'canary-token' } } });

@@ -39,6 +39,8 @@ interface OpenApi extends Json {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Readonly<Record<string, Json>> };
 }
 
+const STREAMS = ['/api/v1/deploy/logs', '/api/v1/playground/mcp'];
+const described = (): [string, string, Described][] => all().filter(([path]) => !STREAMS.includes(path));
 const all = (): [string, string, Described][] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]): [string, string, Described] => [path, method, described]),
@@ -107,12 +109,19 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document).filter((name) => !known.includes(name))).toEqual([]);
   });
 
+  test('describes the live log and the playground, which are no operations', () => {
+    const logs = document.paths['/api/v1/deploy/logs']?.['get'];
+    expect(Object.keys(logs?.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
+    expect(logs?.parameters.map(({ name }) => name)).toEqual(['level', 'source', 'since']);
+    expect(Object.keys(document.paths['/api/v1/playground/mcp'] ?? {})).toEqual(['post', 'delete']);
+  });
+
   test('describes every operation of the contract once, under its method and path', () => {
-    const described = all().map(([path, method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`);
+    const found = described().map(([path, method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`);
     const expected = (Object.entries(operations) as [string, Operation][]).map(
       ([name, { method, path }]) => `${method} ${fullPath(path)} ${name}`,
     );
-    expect(described.sort()).toEqual(expected.sort());
+    expect(found.sort()).toEqual(expected.sort());
     const ids = all().map(([, , { operationId }]) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
     // Two templates that differ only in the names of their variables would be one path.
@@ -137,7 +146,7 @@ describe('the OpenAPI document', () => {
   });
 
   test('has a body only where HTTP gives it a meaning, and an answer with a description everywhere', () => {
-    for (const [path, method, { requestBody, responses }] of all()) {
+    for (const [path, method, { requestBody, responses }] of described()) {
       const place = `${method} ${path}`;
       if (method === 'get' || method === 'delete') expect([place, requestBody]).toEqual([place, undefined]);
       if (requestBody !== undefined) expect([place, Object.keys(requestBody.content)]).toEqual([place, ['application/json']]);
@@ -179,7 +188,7 @@ describe('the OpenAPI document', () => {
       for (const step of reference.slice(2).split('/')) node = (node as Json | undefined)?.[step];
       expect([reference, node === undefined]).toEqual([reference, false]);
     }
-    for (const [path, method, { operationId, security }] of all()) {
+    for (const [path, method, { operationId, security }] of described()) {
       const { access } = operations[operationId as keyof typeof operations];
       expect([path, method, security?.flatMap(Object.keys)]).toEqual([path, method, SCHEMES[access]]);
       for (const scheme of (security ?? []).flatMap((requirement) => Object.keys(requirement))) {

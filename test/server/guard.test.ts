@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -79,7 +79,11 @@ test('rules are listed, a text is tested, and everything stored is scanned', asy
   await t.request('POST', '/api/v1/prompts', { body: prompt() });
   await t.request('POST', '/api/v1/prompts', { body: prompt({ name: 'bad', description: ATTACK }) });
   const scan = await t.request('POST', '/api/v1/prompt-guard/scan', { body: {} });
-  expect(scan.body).toMatchObject({ scanned: 2, items: [{ entity_type: 'prompt', name: 'bad' }] });
+  expect(scan.body).toMatchObject({ scanned: 3, items: [{ entity_type: 'prompt', name: 'bad' }] });
+  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: ATTACK } });
+  const again = await t.request('POST', '/api/v1/prompt-guard/scan', { body: {} });
+  const findings = expect.arrayContaining([expect.objectContaining({ field: 'server_name' })]) as unknown;
+  expect(again.body['items']).toContainEqual(expect.objectContaining({ entity_type: 'server_config', findings }));
 });
 
 test('a private address and passthrough SQL leave a note as well', async () => {
@@ -111,27 +115,40 @@ test('a refused change is noted under the name that is stored', async () => {
   await strict.close();
 });
 
-test('the optional model is fetched only when that is allowed, from a public address, and its absence stops nothing', async () => {
-  const digest = 'a'.repeat(64);
-  const cases: readonly [Record<string, string>, string][] = [
-    [
-      { SVC_PROMPT_GUARD_ML_DOWNLOAD: 'false', SVC_PROMPT_GUARD_MODEL_URL: `https://models.example/model.onnx#sha256=${digest}` },
-      'SVC_PROMPT_GUARD_ML_DOWNLOAD',
-    ],
-    [
-      { SVC_ALLOW_PRIVATE_NETWORKS: 'false', SVC_PROMPT_GUARD_MODEL_URL: `https://127.0.0.1/model.onnx#sha256=${digest}` },
-      'SVC_ALLOW_PRIVATE_NETWORKS',
-    ],
-    [{ SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/model.onnx' }, 'SHA-256'],
-    [{ SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/other.bin' }, 'SVC_PROMPT_GUARD_MODEL_URL'],
+describe('the texts of the server configuration', () => {
+  const CASES: [string, object][] = [
+    ['server_name', { server_name: ATTACK.slice(0, 100) }],
+    ['global_variables.motto.value', { global_variables: { region: 'north', motto: ATTACK } }],
+    ['global_variables.motto.value', { global_variables: { motto: { value: ATTACK, type: 'string' } } }],
   ];
-  for (const [variables, reason] of cases) {
-    const app = await testApp(variables);
-    await app.signIn();
-    expect((await app.request('POST', '/api/v1/prompts', { body: prompt({ description: ATTACK }) })).status).toBe(422);
-    expect((await app.request('POST', '/api/v1/prompts', { body: prompt() })).status).toBe(201);
-    const line = app.log.find(({ message }) => message === 'guard model not used');
-    expect(String(line?.fields['reason'])).toContain(reason);
-    await app.close();
-  }
+  test.each(CASES)('%s is read by the guard, whoever writes it and by whichever way', async (field, body) => {
+    const before = (await t.request('GET', '/api/v1/server/config')).body;
+    const headers = { accept: 'application/problem+json' };
+    const refused = await t.request('PATCH', '/api/v1/server/config', { body, headers });
+    expect(refused.body).toMatchObject({ status: 422, code: 'prompt_injection_blocked', errors: [{ field }] });
+    expect(refused.body['detail']).not.toContain('id_rsa');
+    const sent = { format: 'sluice/1', server_config: body };
+    const path = '/api/v1/export-import/import?include_server_config=true';
+    const imported = await t.request('POST', path, { body: sent, headers });
+    expect(imported.body).toMatchObject({ status: 422, code: 'prompt_injection_blocked' });
+    expect((await t.request('GET', '/api/v1/server/config')).body).toEqual(before);
+    expect(await blockedEntries()).toMatchObject([{ entity_type: 'server_config', entity_name: 'Sluice' }]);
+  });
+
+  test('come back through a rollback only when the guard lets them, and do not stand in the way of other changes', async () => {
+    const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
+    await patch({ prompt_guard_enabled: false });
+    await patch({ global_variables: { motto: ATTACK } });
+    await patch({ global_variables: {} });
+    const newest = async () =>
+      String(((await t.request('GET', '/api/v1/history?entity_type=server_config')).body['items'] as { id: string }[])[0]?.id);
+    const cleared = await newest();
+    await patch({ prompt_guard_enabled: true });
+    const rollback = (id: string) => t.request('POST', `/api/v1/history/${id}/rollback`, { body: {} });
+    expect((await rollback(cleared)).body['detail']).toContain('global_variables.motto');
+    await patch({ prompt_guard_enabled: false });
+    expect((await rollback(cleared)).status).toBe(200);
+    expect((await patch({ prompt_guard_enabled: true, log_level: 'ERROR' })).status).toBe(200);
+    expect((await patch({ global_variables: { motto: ATTACK, region: 'north' } })).status).toBe(200);
+  });
 });

@@ -66,8 +66,13 @@ const time = new Date().toISOString();
 test('nobody, a foreign page and a filter that is not known are refused before the upgrade', async () => {
   const port = new URL(s.url).port;
   await s.api('PATCH', '/server/config', { cors_origins: [`http://localhost:${port}`] });
+  const { body: made } = await s.api('POST', '/agent-tokens', { name: 'a', duration_minutes: 15 });
+  const authorization = `Bearer ${String(made['token'])}`;
   const refused: [Record<string, string>, string, number][] = [
     [{}, '', 401],
+    [{ authorization }, '', 403],
+    [{ authorization, cookie }, '', 403],
+    [{ authorization: 'Bearer svc_nonsense' }, '', 401],
     [{ cookie: 'svc_session=forged' }, '', 401],
     [{ cookie, origin: 'https://evil.example' }, '', 403],
     // Listed for bearers, and still no page that may use the cookie.

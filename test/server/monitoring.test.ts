@@ -377,3 +377,16 @@ describe('with the real programs', () => {
     expect(text).not.toContain('canary');
   }, 40_000);
 });
+
+test('sessions that ended more than a day ago are forgotten, live ones are not', async () => {
+  const { sessions } = t.app.store.tables;
+  const ids = async () => (await t.app.store.db.select({ id: sessions.id }).from(sessions)).map(({ id }) => id);
+  const login = () =>
+    t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' }, anonymous: true });
+  const before = await ids();
+  t.advance(49 * 3_600_000);
+  expect((await login()).status).toBe(200);
+  await forgetUsage(t.app);
+  const after = await ids();
+  expect([before.length > 0, after.length, after.some((id) => before.includes(id))]).toEqual([true, 1, false]);
+});

@@ -64,7 +64,8 @@ test('only a signed-in administrator on a page of this server reaches a host', a
   const { body: token } = await s.api('POST', '/agent-tokens', { name: 'a', duration_minutes: 15 });
   const refused: [number, Record<string, string>][] = [
     [401, { cookie: '' }],
-    [401, { cookie: '', authorization: `Bearer ${String(token['token'])}` }],
+    [403, { cookie: '', authorization: `Bearer ${String(token['token'])}` }],
+    [401, { cookie: '', authorization: 'Bearer svc_mcp_of-somebody-else' }],
     [401, { cookie: '', 'x-service-token': s.service_token }],
     [403, { origin: 'https://evil.example' }],
     [403, { origin: 'http://localhost:5173' }],

@@ -1,9 +1,13 @@
 import { afterEach, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
+import { listeningServer } from '#test/support/server.ts';
 
 let t: TestApp;
-afterEach(() => t.close());
+afterEach(() => t?.close());
 
 const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
 const deploy = (): Promise<Answer> => t.request('POST', '/api/v1/deploy', { body: {} });
@@ -79,4 +83,40 @@ test('a front port that hands calls on is a way in too', async () => {
   await deploy();
   expect((await patch({ mcp_proxy: true })).status).toBe(200);
   expect(await standing()).toEqual([]);
+});
+
+test('what was deployed before authentication was required is not served after a restart, and the status says why', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-required-'));
+  const database = `file:${join(folder, 'sluice.sqlite')}`;
+  try {
+    const before = await listeningServer(database);
+    await before.signIn();
+    connectHost(before.server.app);
+    expect((await before.api('POST', '/deploy', {})).status).toBe(200);
+    await before.server.stop();
+
+    const after = await listeningServer(database, { SVC_REQUIRE_AUTH: 'true' });
+    await after.signIn();
+    const told = after.lines.find(({ level, message }) => level === 'ERROR' && message.includes('not served'));
+    expect(String(told?.fields?.['reason'])).toContain('SVC_REQUIRE_AUTH');
+    const stream = await fetch(`${after.url}/api/internal/hosts/stream?id=h9`, {
+      headers: { 'x-service-token': after.service_token },
+    });
+    const reader = stream.body?.getReader();
+    let text = '';
+    while (!/event: (stop|snapshot)/.test(text)) text += new TextDecoder().decode((await reader?.read())?.value);
+    await reader?.cancel();
+    expect(text).not.toContain('event: snapshot');
+    const status = async () => (await after.api('GET', '/deploy/status')).body;
+    expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('auth_type') });
+    expect((await after.api('GET', '/server/health')).body['status']).toBe('error');
+    connectHost(after.server.app);
+    await after.api('PATCH', '/server/config', { auth_type: 'bearer' });
+    expect((await after.api('POST', '/deploy', {})).status).toBe(200);
+    expect(await status()).toMatchObject({ status: 'running', last_error: null });
+    await after.stop();
+    rmSync(before.directory, { recursive: true, force: true });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

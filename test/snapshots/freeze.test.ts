@@ -4,7 +4,7 @@ import { canonical, checksum } from '#snapshots/canonical.ts';
 import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
 import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
 import { resourceDefinition } from '#snapshots/entities.ts';
-import { type Configuration, createFreezeMemo, freeze } from '#snapshots/freeze.ts';
+import { type Configuration, createFreezeMemo, freeze, MOST_TOOLS } from '#snapshots/freeze.ts';
 
 const times = { created_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z' };
 
@@ -183,4 +183,14 @@ test('a statement runs in the cheap session only when it reads and holds nothing
   expect(await modeOf('select my_function(id) from products', true)).toBe('read');
   expect(await modeOf('select id from products', false)).toBe('write');
   expect(await modeOf("select set_config('default_transaction_read_only', 'off', false)", true)).not.toBe('fixed');
+});
+
+test('a snapshot holds at most 10 000 enabled tools; more are one problem that says how many there are', async () => {
+  const [one] = fc.sample(tools, { numRuns: 20, seed: 1 }).find((list) => list.length > 0) ?? [];
+  const many = (count: number, enabled = true) =>
+    Array.from({ length: count }, (_, n) => ({ ...(one as ToolDefinition), id: `t${n}`, name: `tool_${n}`, enabled }));
+  const { problems, content } = await freeze(configuration(many(MOST_TOOLS + 1)));
+  expect(problems).toMatchObject([{ entity_type: 'server_config', message: expect.stringContaining('10001 tools') }]);
+  expect(content.tools).toEqual([]);
+  expect((await freeze(configuration(many(MOST_TOOLS + 1, false)))).problems).toEqual([]);
 });

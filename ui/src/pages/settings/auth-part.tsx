@@ -8,7 +8,7 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { NumberField } from '#ui/src/components/number-field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { TagsField } from '#ui/src/components/tags-field.tsx';
-import { isLoopback } from '#core/contract/config.ts';
+import { isLoopback, lockedOut } from '#core/contract/config.ts';
 import type { Form } from '#ui/src/kernel/form.ts';
 import { authDraft } from '#ui/src/kernel/settings-draft.ts';
 import { hint, type PartProps, SettingsFoot, useSettings } from './use-settings.tsx';
@@ -22,6 +22,12 @@ const SECRET_BYTES = 24;
 export function AuthPart(props: PartProps) {
   const form = useSettings(props, authDraft);
   const kind = () => form.values.auth_type;
+  const locked = () =>
+    lockedOut({
+      ...form.values,
+      introspection_url: form.values.introspection_url || null,
+      transport: props.config.transport,
+    });
   return (
     <form class="stack settings-form" novalidate onSubmit={(event) => void form.submit(event)}>
       <Section title={AUTH.kind} lead={AUTH.kind_lead}>
@@ -30,6 +36,7 @@ export function AuthPart(props: PartProps) {
         <Show when={kind() === 'none' && !isLoopback(props.config.host)}>
           <Notice tone="brass">{AUTH.open(props.config.host)}</Notice>
         </Show>
+        <Show when={locked()}>{(fault) => <Notice tone="brass">{AUTH.locked_out[fault().field]}</Notice>}</Show>
         <Show when={kind() === 'bearer'}>
           <Notice
             title={AUTH.tokens}

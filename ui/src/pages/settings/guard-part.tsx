@@ -130,7 +130,8 @@ function TryText() {
   );
 }
 
-const PLACES = { connection: '/connections', tool: '/tools', resource: '/resources', prompt: '/prompts' } as const;
+const placeOf = (entity_type: string, id: string): string =>
+  entity_type === 'server_config' ? '/settings' : `/${entity_type}s/${id}`;
 
 function Scan() {
   const { call } = useKernel();
@@ -155,7 +156,7 @@ function Scan() {
               <For each={answer().items}>
                 {(item) => (
                   <li>
-                    <Link href={`${PLACES[item.entity_type]}/${item.id}`}>
+                    <Link href={placeOf(item.entity_type, item.id)}>
                       <span class="mono">{item.name}</span>
                     </Link>{' '}
                     <span class="small faint">{item.entity_type}</span>

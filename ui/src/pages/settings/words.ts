@@ -64,6 +64,10 @@ export const AUTH = {
   kind: 'What clients show',
   kind_lead: 'Lowering this opens every tool to more callers.',
   auth_type: 'Authentication',
+  locked_out: {
+    introspection_url: 'Enter the introspection URL. Without it a deploy is refused, because no call could be checked.',
+    oauth_clients: 'Add a client. Without one a deploy is refused, because nobody could get a token.',
+  },
   open: (host: string) => `With none, anyone who reaches ${host} may call every tool.`,
   tokens: 'Access tokens',
   tokens_text: 'Tokens are made and revoked in MCP access; they need no deploy.',
