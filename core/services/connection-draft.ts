@@ -2,9 +2,11 @@ import { and, desc, eq, ne } from 'drizzle-orm';
 import { type ConnectionDraft, MASK, type SslMode } from '#core/contract/connections.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { keyOf } from '#core/security/places.ts';
 import { checkTarget } from '#core/sources/check.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
 import type { Sealed } from '#snapshots/format.ts';
+import { touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
 
@@ -34,6 +36,7 @@ export function mergeDraft(
  */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
+  refuseNewAddress(context, draft, before);
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
 }
@@ -42,7 +45,8 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
 export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
   const draft = mergeDraft(earlier, {});
   // Deleting first must not be a way round: what was stored last counts for a record that is gone.
-  await checkDraft(context, draft, before ?? (await lastState(context, earlier.id)));
+  refuseNewAddress(context, draft, before ?? (await lastState(context, earlier.id)));
+  await checkDraft(context, draft, before);
   return sealDraft(context, earlier.id, draft, before);
 }
 
@@ -58,12 +62,16 @@ async function lastState({ app }: Context, id: string): Promise<ConnectionRow | 
   return (entry?.after ?? entry?.before ?? null) as ConnectionRow | null;
 }
 
+/** Where a connection leads; `username` is a field that a type may require. */
+const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
+
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
-  const errors = requiredFields(draft);
-  if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
-  refuseNewAddress(context, draft, before);
-  await checkTarget(draft, context.app.policy);
-  await guardDraft(context, 'connection', { ...draft });
+  if (before === null || touches(draft, before, TARGET)) {
+    const errors = requiredFields(draft);
+    if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
+    await checkTarget(draft, context.app.policy);
+  }
+  await guardDraft(context, 'connection', { ...draft }, before);
 }
 
 /** Fields that this type of database needs and the draft lacks. */
@@ -117,12 +125,11 @@ function refuseNewAddress({ actor }: Context, draft: Draft, before: ConnectionRo
 function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   const seal = (field: string, value: string | Sealed | null): Sealed | null => {
     if (value === null) return null;
-    const plain = isSealed(value)
-      ? keyring.stale(value.$sealed)
-        ? keyring.open(value.$sealed, secretPlace(id, field))
-        : null
-      : value;
-    return plain === null ? (value as Sealed) : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+    const place = secretPlace(id, field);
+    if (!isSealed(value)) return { $sealed: keyring.seal(value, place) };
+    // A kept secret that no key opens must not hold up a change of something else.
+    const opens = keyring.key_ids.includes(keyOf(value.$sealed));
+    return opens && keyring.stale(value.$sealed) ? { $sealed: keyring.seal(keyring.open(value.$sealed, place), place) } : value;
   };
   const extra_params = Object.fromEntries(
     Object.entries(draft.extra_params).map(([key, value]) => {

@@ -3,6 +3,7 @@ import type { Db } from '#core/db/open.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import { type EntityType, recordHistory } from './history.ts';
 
 type NounTable = 'connections' | 'tools' | 'resources' | 'prompts';
@@ -156,6 +157,12 @@ const descriptionContains = (table: Schema['tools'], text: string): SQL[] =>
 /** Refuses a change that was made on another version than the stored one. */
 export function checkVersion(noun: EntityType, stored: { readonly version: number }, expected: number | undefined): void {
   if (expected !== undefined && expected !== stored.version) throw stale(noun, stored.version);
+}
+
+/** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
+export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
+  const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
+  return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
 }
 
 const ATTEMPTS = 20;

@@ -5,6 +5,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
 import { readSettings } from './config.ts';
 import { guardEnabled } from './config-settings.ts';
+import { touches } from './entity.ts';
 
 type Guarded = 'connection' | 'tool' | 'resource' | 'prompt';
 
@@ -41,14 +42,15 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
 
 /**
  * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
- * text. @param draft what is to be stored; secrets in it are not read.
+ * text. @param draft what is to be stored; secrets in it are not read. @param stored what it replaces: equal fields are not read.
  */
 export async function guardDraft(
   context: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
 ): Promise<void> {
-  const found = (await findingsOf(context, entity_type, draft)).filter(({ blocked }) => blocked);
+  const found = (await findingsOf(context, entity_type, draft, stored)).filter(({ blocked }) => blocked);
   if (found.length === 0) return;
   const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
     field,
@@ -63,6 +65,7 @@ export async function findingsOf(
   { app, change }: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
 ): Promise<GuardFinding[]> {
   const { settings } = await readSettings(app);
   if (!guardEnabled(app.env, settings)) return [];
@@ -71,7 +74,10 @@ export async function findingsOf(
   // An import or a rollback guards many: it reads the names once.
   const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
   const tool_names = (await read).filter((name) => name !== own);
-  return judged(guard, await scan(app, guard, fieldsOf(draft), tool_names));
+  const read_fields =
+    stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
+  const fields = fieldsOf(Object.fromEntries(read_fields.map((field) => [field, draft[field]])));
+  return judged(guard, await scan(app, guard, fields, tool_names));
 }
 
 /** What the rules find, and the model when there is one. */

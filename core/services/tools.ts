@@ -5,7 +5,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { refuse } from '#snapshots/entities.ts';
 import { connectionNames, ownerOf } from './connections.ts';
-import { anyTag, checkVersion, overtaking, toDraft } from './entity.ts';
+import { anyTag, checkVersion, overtaking, toDraft, touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { tools } from './nouns.ts';
 import { atField, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
@@ -27,12 +27,15 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
       checkVersion('tool', before, version);
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
       // A changed statement is judged anew unless the caller says what it is.
-      const judged = patch.sql_query !== undefined && patch.read_only === undefined ? { read_only: null } : {};
-      const { values, compiled } = await prepareTool(context, { ...toDraft(before), ...sent, ...judged });
+      const judged =
+        patch.read_only === undefined && patch.sql_query !== undefined && patch.sql_query !== before.sql_query
+          ? { read_only: null }
+          : {};
+      const { values, compiled } = await prepareToolChange(context, { ...toDraft(before), ...sent, ...judged }, before);
       const row = await context.app.store.write(async (tx) => {
         await ownerOf(context, values.connection_id, tx);
         const updated = await tools.update(context, tx, id, version ?? before.version, values);
-        await storeCompiled(context.app, tx, id, compiled);
+        if (compiled !== null) await storeCompiled(context.app, tx, id, compiled);
         return updated;
       });
       return toTool(context, row);
@@ -74,6 +77,17 @@ export async function prepareTool(context: Context, draft: ToolDraft, judge: typ
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   return { values, compiled };
+}
+
+/** What a statement and its description depend on. */
+const CHECKED = ['connection_id', 'sql_query', 'parameters', 'return_type', 'transform_template', 'read_only'];
+
+/** The same for a change of a stored tool; without another statement nothing is described again, and `compiled` is null. */
+export async function prepareToolChange(context: Context, draft: ToolDraft, stored: ToolRow) {
+  const judge: typeof guardDraft = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+  if (touches(draft, stored, CHECKED)) return prepareTool(context, draft, judge);
+  await judge(context, 'tool', draft);
+  return { values: { ...draft, read_only: stored.read_only }, compiled: null };
 }
 
 const toTool = async (context: Context, row: ToolRow): Promise<Tool> => {
