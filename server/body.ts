@@ -2,6 +2,8 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { isReservedName } from '#core/issues.ts';
 
 const MAX_DEPTH = 64;
+/** More than any export of 10 000 tools holds; each costs memory many times its text. */
+const MAX_VALUES = 1_000_000;
 /** Somebody who sends a byte now and then holds a request open no longer. */
 const LONGEST_MS = 120_000;
 
@@ -13,6 +15,7 @@ export async function readJson(request: Request, max_bytes: number, within_ms = 
   if (type !== 'application/json' && !type.endsWith('+json')) {
     throw new AppError('unsupported_media_type', 'Send the body as JSON, with the header Content-Type: application/json.');
   }
+  refuseManyValues(text);
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('invalid', 'The body must be a JSON object.');
@@ -54,6 +57,21 @@ async function readText(request: Request, max_bytes: number, within_ms: number):
     throw new AppError('bad_request', 'The body is not valid UTF-8.', { cause });
   }
 }
+
+/** Counted in the text: parsed, they would already be in memory. */
+function refuseManyValues(text: string): void {
+  if (text.length < MAX_VALUES) return;
+  let values = 0;
+  let in_text = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) in_text = !in_text;
+    else if (code === BACKSLASH) at += 1;
+    else if (!in_text && (code === COMMA || code === BRACE || code === BRACKET)) values += 1;
+  }
+  if (values > MAX_VALUES) throw new AppError('too_large', 'The body holds more than a million values. Send it in parts.');
+}
+const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = [...'"\\,{['].map((sign) => sign.charCodeAt(0));
 
 function parse(text: string): unknown {
   try {

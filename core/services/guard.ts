@@ -3,6 +3,7 @@ import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
+import { createSlices } from '#core/slices.ts';
 import { readSettings } from './config.ts';
 import { guardEnabled } from './config-settings.ts';
 import { touches } from './entity.ts';
@@ -17,7 +18,7 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.test': async ({ app }, { text, kind }) => {
     const guard = await guardOf(app);
-    const findings = judged(guard, await scan(app, guard, [{ field: 'text', text, kind }], await toolNames(app)));
+    const findings = judged(guard, await scan(app, guard, [{ field: 'text', text, kind }], await toolNames(app), null));
     return { blocked: findings.some(({ blocked }) => blocked), findings };
   },
   'guard.scan': async ({ app }) => {
@@ -31,9 +32,10 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
     ];
     const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ row }) => row.name);
     const items = [];
+    const turn = createSlices();
     for (const { entity_type, row } of stored) {
-      const tool_names = names.filter((name) => name !== row.name);
-      const findings = judged(guard, await scan(app, guard, fieldsOf({ ...row }), tool_names));
+      await turn();
+      const findings = judged(guard, await scan(app, guard, fieldsOf({ ...row }), names, row.name));
       if (findings.length > 0) items.push({ entity_type, id: row.id, name: row.name, findings });
     }
     return { scanned: stored.length, items };
@@ -72,17 +74,22 @@ export async function findingsOf(
   const guard = await guardOf(app);
   const own = entity_type === 'tool' ? String(draft['name']) : null;
   // An import or a rollback guards many: it reads the names once.
-  const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
-  const tool_names = (await read).filter((name) => name !== own);
+  const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
   const read_fields =
     stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
   const fields = fieldsOf(Object.fromEntries(read_fields.map((field) => [field, draft[field]])));
-  return judged(guard, await scan(app, guard, fields, tool_names));
+  return judged(guard, await scan(app, guard, fields, tool_names, own));
 }
 
 /** What the rules find, and the model when there is one. */
-async function scan(app: App, guard: Guard, fields: readonly GuardField[], tool_names: readonly string[]): Promise<Finding[]> {
-  const found = guard.scan(fields, { tool_names });
+async function scan(
+  app: App,
+  guard: Guard,
+  fields: readonly GuardField[],
+  tool_names: readonly string[],
+  own: string | null,
+): Promise<Finding[]> {
+  const found = guard.scan(fields, { tool_names, own });
   const model = await app.guard_model();
   if (model === undefined) return found;
   const { scanWithModel } = await import('#core/security/prompt-guard/model.ts');

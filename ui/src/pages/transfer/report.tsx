@@ -15,6 +15,9 @@ export function Report(props: { report: ImportReport; title: string }) {
       <Show when={!clean()}>
         <Notice tone="bad" live title={WORDS.errors_title(props.report.errors.length)}>
           <p>{WORDS.errors_text}</p>
+          <Show when={props.report.errors_truncated}>
+            <p>{WORDS.errors_truncated}</p>
+          </Show>
         </Notice>
         <ul class="fault-list" aria-label={WORDS.errors_title(props.report.errors.length)}>
           <For each={groupFaults(props.report.errors)}>

@@ -32,6 +32,7 @@ export const WORDS = {
   nothing: 'Nothing would change: everything in the file is here already.',
   errors_title: (count: number) => `${plural(count, 'fault')} in the file`,
   errors_text: 'An import is all or nothing. Correct these in the file and drop it again.',
+  errors_truncated: 'Checking stopped here: there may be more faults.',
   warnings: (count: number) => plural(count, 'warning'),
   secrets: 'Needs secrets',
   secrets_text: 'An export holds no secrets. Enter these before the connections can be used.',
