@@ -8,7 +8,7 @@ import { connectionNames, ownerOf } from './connections.ts';
 import { anyTag, checkVersion, overtaking, toDraft, touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { tools } from './nouns.ts';
-import { atField, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
+import { atField, type Described, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
 
 type ToolRow = Schema['tools']['$inferSelect'];
 
@@ -20,7 +20,7 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
     return { items: await toTools(context, items), total };
   },
   'tools.get': async (context, { id }) => toTool(context, await tools.get(context, id)),
-  'tools.create': async (context, draft) => createTool(context, draft),
+  'tools.create': async (context, draft) => createTool(context, draft, null),
   'tools.update': (context, { id, version, ...patch }) =>
     overtaking(version, async () => {
       const before = await tools.get(context, id);
@@ -46,12 +46,12 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
   },
   'tools.duplicate': async (context, { id }) => {
     const original = await tools.get(context, id);
-    return createTool(context, { ...toDraft(original), name: await copyName(context, original.name) });
+    return createTool(context, { ...toDraft(original), name: await copyName(context, original.name) }, original);
   },
 };
 
-async function createTool(context: Context, draft: ToolDraft): Promise<Tool> {
-  const { values, compiled } = await prepareTool(context, draft);
+async function createTool(context: Context, draft: ToolDraft, original: ToolRow | null): Promise<Tool> {
+  const { values, compiled } = await prepareTool(context, draft, guardDraft, original);
   const row = await context.app.store.write(async (tx) => {
     await ownerOf(context, values.connection_id, tx);
     const created = await tools.insert(context, tx, values);
@@ -61,11 +61,16 @@ async function createTool(context: Context, draft: ToolDraft): Promise<Tool> {
   return toTool(context, row);
 }
 
-/** Everything that must hold before a tool is stored; nothing is stored here. */
-export async function prepareTool(context: Context, draft: ToolDraft, judge: typeof guardDraft = guardDraft) {
+/** Everything that must hold before a tool is stored; nothing is stored here. @param earlier what is changed or copied. */
+export async function prepareTool(
+  context: Context,
+  draft: ToolDraft,
+  judge: typeof guardDraft = guardDraft,
+  earlier: Described | null = null,
+) {
   const connection = await ownerOf(context, draft.connection_id);
   await judge(context, 'tool', draft);
-  const compiled = await prepareDefinition(context.app, connection, draft);
+  const compiled = await prepareDefinition(context.app, connection, draft, earlier);
   const { classification } = compiled;
   const read_only = draft.read_only ?? classification.read_only;
   if (draft.read_only === true && !classification.read_only && classification.command !== '') {
@@ -85,7 +90,7 @@ const CHECKED = ['connection_id', 'sql_query', 'parameters', 'return_type', 'tra
 /** The same for a change of a stored tool; without another statement nothing is described again, and `compiled` is null. */
 export async function prepareToolChange(context: Context, draft: ToolDraft, stored: ToolRow) {
   const judge: typeof guardDraft = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
-  if (touches(draft, stored, CHECKED)) return prepareTool(context, draft, judge);
+  if (touches(draft, stored, CHECKED)) return prepareTool(context, draft, judge, stored);
   await judge(context, 'tool', draft);
   return { values: { ...draft, read_only: stored.read_only }, compiled: null };
 }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { prepare } from '#core/services/prepare.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 
 /** What a change does not touch is not checked again: a definition that broke can be switched off, renamed and tagged. */
@@ -101,6 +102,56 @@ describe.each([
     expect(await compiled()).toEqual(before);
     await patch(path, { sql_query: 'select id from products' });
     expect(await compiled()).not.toEqual(before);
+  });
+});
+
+describe('while the database is away', () => {
+  const PARAMETERS = [{ name: 'least', type: 'integer' }];
+  const sql_query = 'select id, name from products where id >= :least';
+  const away = (connection: string) => {
+    renameSync(file, `${file}.gone`);
+    t.app.sources.drop(connection);
+  };
+  const columnsOf = (body: Record<string, unknown>) => JSON.stringify(body['output_schema']).includes('"id"');
+  const warned = (body: Record<string, unknown>) => String(body['warnings']).includes('not checked');
+  let connection_id: string;
+  let path: string;
+  beforeEach(async () => {
+    connection_id = idOf(await shop());
+    path = await post('tools', { ...TOOL, connection_id, sql_query, parameters: PARAMETERS });
+    away(connection_id);
+  });
+
+  test('a changed definition keeps the columns of the same statement, with a warning until a deploy checked it', async () => {
+    const parameters = [{ ...PARAMETERS[0], description: 'The least id', maximum: 9 }];
+    for (const body of [{ parameters }, { return_type: 'row' }, { cache_ttl_seconds: 5 }]) {
+      const changed = await patch(path, body);
+      expect([changed.status, columnsOf(changed.body), warned(changed.body)]).toEqual([200, true, true]);
+    }
+    renameSync(`${file}.gone`, file);
+    const { refreshed } = await prepare(t.app);
+    expect(refreshed.get(idOf(path))?.after).toMatchObject({ warnings: [], columns: [{ name: 'id' }, { name: 'name' }] });
+  });
+
+  test('a copy has the columns of its original; an import and a rollback keep them too', async () => {
+    const copy = await t.request('POST', `${path}/duplicate`, { body: {} });
+    expect([copy.status, columnsOf(copy.body)]).toEqual([201, true]);
+    const { body: all } = await t.request('GET', '/api/v1/export-import/export');
+    const items = (all['tools'] as object[]).map((item) => ({ ...item, return_type: 'row' }));
+    await t.request('POST', '/api/v1/export-import/import?mode=overwrite', { body: { format: 'sluice/1', tools: items } });
+    const imported = (await t.request('GET', path)).body;
+    expect([imported['return_type'], columnsOf(imported)]).toEqual(['row', true]);
+    const { body: history } = await t.request('GET', `/api/v1/history/tool/${idOf(path)}`);
+    await t.request('POST', `/api/v1/history/${(history['items'] as { id: string }[])[0]?.id}/rollback`, { body: {} });
+    const undone = (await t.request('GET', path)).body;
+    expect([undone['return_type'], columnsOf(undone)]).toEqual(['rows', true]);
+  });
+
+  test('another statement has unknown columns', async () => {
+    const changed = await patch(path, { sql_query: 'select name from products where id >= :least' });
+    expect([changed.status, columnsOf(changed.body), warned(changed.body)]).toEqual([200, false, true]);
+    const typed = await patch(path, { sql_query, parameters: [{ name: 'least', type: 'string' }] });
+    expect(columnsOf(typed.body)).toBe(false);
   });
 });
 
