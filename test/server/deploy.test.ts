@@ -91,7 +91,11 @@ test('what waits for a deploy is counted and shown with what breaks', async () =
   expect(diff.body['from_version']).toBe(1);
   expect(diff.body['changes']).toMatchObject([
     { name: 'other', change: 'added' },
-    { name: 'products', change: 'changed', breaking: ['The argument name of this tool is now required.'] },
+    {
+      name: 'products',
+      change: 'changed',
+      breaking: ['The argument name of this tool is now required.', 'name is no longer in the result of this tool.'],
+    },
   ]);
 });
 

@@ -74,7 +74,7 @@ test('two are compared in the words of the tools', async () => {
           output_schema: { old: expect.any(Object), new: expect.any(Object) },
           sql_query: { old: 'select 1 as one', new: 'select 2 as two' },
         },
-        breaking: [],
+        breaking: ['one is no longer in the result of this tool.'],
       },
     ],
   });
