@@ -75,8 +75,8 @@ export const ImportReport = v.object({
   errors_truncated: v.pipe(v.boolean(), v.description(`Checking ended after ${MOST_FAULTS} faults: there may be more`)),
   warnings: v.array(v.object(remark)),
   needs_secrets: v.pipe(
-    v.array(v.object({ connection: v.string(), fields: v.array(v.string()) })),
-    v.description('Written connections that will hardly work before these fields are set'),
+    v.array(v.object({ connection: v.nullable(v.string()), fields: v.array(v.string()) })),
+    v.description('Written connections that will hardly work before these fields are set; null: the server configuration'),
   ),
 });
 export type ImportReport = v.InferOutput<typeof ImportReport>;

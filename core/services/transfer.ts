@@ -184,7 +184,10 @@ function toReport(
       ),
       ...(config?.warnings ?? []).map((message) => ({ entity_type: 'server_config' as const, name: null, message })),
     ],
-    needs_secrets: checked.filter(isConnection).flatMap(missingSecrets),
+    needs_secrets: [
+      ...checked.filter(isConnection).flatMap(missingSecrets),
+      ...(config === null || config.needs_secrets.length === 0 ? [] : [{ connection: null, fields: [...config.needs_secrets] }]),
+    ],
   };
 }
 

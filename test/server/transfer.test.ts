@@ -348,3 +348,41 @@ test('any configuration survives export and import', async () => {
     { numRuns: 8 },
   );
 }, 60_000);
+
+test('settings come over where the environment turned the guard off, and the report names every secret they lack', async () => {
+  const source = await installation();
+  const changed = await source.request('PATCH', '/api/v1/server/config', {
+    body: {
+      server_name: 'Shop',
+      auth_type: 'oauth_introspection',
+      introspection_url: 'https://id.example/introspect',
+      introspection_client_id: 'sluice',
+      introspection_client_secret: 'canary-introspection',
+      dns_provider: 'cloudflare',
+      dns_credentials: { api_token: 'canary-dns' },
+      oauth_clients: [{ client_id: 'reports', client_secret: 'canary-client-secret-of-thirty-two' }],
+    },
+  });
+  expect(changed.status).toBe(200);
+  const file = await content(source);
+  const target = await installation('sqlite', { SVC_PROMPT_GUARD_ENABLED: 'false' });
+  const lacking = ['introspection_client_secret', 'dns_credentials', 'oauth_clients.reports'];
+  for (const query of ['dry_run=true&include_server_config=true', 'include_server_config=true']) {
+    const { status, report } = await send(target, file, query);
+    expect([status, report.updated.server_config, report.needs_secrets]).toEqual([
+      200,
+      1,
+      [{ connection: null, fields: lacking }],
+    ]);
+    expect(report.warnings.map(({ message }) => message)).toContain(
+      'prompt_guard_enabled was left out: SVC_PROMPT_GUARD_ENABLED turned the guard off here.',
+    );
+  }
+  const shown = (await target.request('GET', '/api/v1/server/config')).body;
+  expect(shown).toMatchObject({ server_name: 'Shop', prompt_guard_enabled: false });
+  // The variable of one installation does not travel to another.
+  const back = await content(target);
+  expect(back.server_config['prompt_guard_enabled']).toBe(true);
+  const { report } = await send(source, back, 'include_server_config=true&mode=overwrite');
+  expect([report.errors, report.needs_secrets]).toEqual([[], []]);
+});

@@ -92,13 +92,13 @@ export function Report(props: { report: ImportReport; title: string }) {
             <For each={props.report.needs_secrets}>
               {({ connection, fields }) => (
                 <li>
-                  <span class="mono">{connection}</span>: {fields.join(', ')}
+                  <span class="mono">{connection ?? NOUN_WORDS.server_config}</span>: {fields.join(', ')}
                 </li>
               )}
             </For>
           </ul>
           <Show when={!props.report.dry_run}>
-            <LinkButton href="/connections" size="small">
+            <LinkButton href={props.report.needs_secrets[0]?.connection === null ? '/settings' : '/connections'} size="small">
               {WORDS.enter}
             </LinkButton>
           </Show>

@@ -35,7 +35,7 @@ export const WORDS = {
   errors_truncated: 'Checking stopped here: there may be more faults.',
   warnings: (count: number) => plural(count, 'warning'),
   secrets: 'Needs secrets',
-  secrets_text: 'An export holds no secrets. Enter these before the connections can be used.',
+  secrets_text: 'An export holds no secrets. Enter these before what needs them can be used.',
   enter: 'Enter',
   apply: (count: number) => `Import ${plural(count, 'record')}`,
   applied: (count: number) => `Imported ${plural(count, 'record')}. They are live with the next deploy.`,
