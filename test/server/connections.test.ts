@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { reachable } from '#test/support/databases.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -222,3 +223,23 @@ test('deleting a connection deletes what it owns in one batch', async () => {
   expect(deleted.map(({ entity_type }) => entity_type).sort()).toEqual(['connection', 'tool', 'tool']);
   expect(new Set(deleted.map(({ batch_id }) => batch_id)).size).toBe(1);
 });
+
+test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
+  '%s needs no user name: peers and trusted networks have none',
+  async (db_type) => {
+    const { username: _username, ...rest } = postgres;
+    const created = await post({ ...rest, db_type, name: db_type, port: 1 });
+    expect([created.status, created.body['username']]).toEqual([201, null]);
+    const { body } = await t.request('GET', '/api/v1/connections/types');
+    const type = (body['items'] as { db_type: string; required_fields: string[] }[]).find((one) => one.db_type === db_type);
+    expect(type?.required_fields).toEqual(['host', 'database']);
+  },
+);
+
+if (reachable.postgres) {
+  test('PostgreSQL that trusts its network is asked as postgres when no user is named', async () => {
+    const { username: _username, ...rest } = postgres;
+    const { body } = await t.request('POST', '/api/v1/connections/test', { body: rest });
+    expect(body).toMatchObject({ success: true });
+  });
+} else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
