@@ -9,7 +9,8 @@ import {
   toHranaValue,
   toLibsqlError,
 } from '#core/sources/libsql-stream.ts';
-import { containsPattern, textOf, uniqueNames } from '#core/sources/rows.ts';
+import { globContaining } from '#core/sources/letter-case.ts';
+import { textOf, uniqueNames } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
 import type {
   BoundStatement,
@@ -224,6 +225,6 @@ function firstWord(text: string): string {
 }
 
 function catalogueValues(filter: TableFilter): SqliteValue[] {
-  const pattern = filter.search === undefined ? null : containsPattern(filter.search);
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
   return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }
