@@ -71,7 +71,7 @@ function refuseManyValues(text: string): void {
   }
   if (values > MAX_VALUES) throw new AppError('too_large', 'The body holds more than a million values. Send it in parts.');
 }
-const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = [...'"\\,{['].map((sign) => sign.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Array.from('"\\,{[').map((sign) => sign.charCodeAt(0));
 
 function parse(text: string): unknown {
   try {

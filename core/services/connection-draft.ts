@@ -5,6 +5,7 @@ import type { Context } from '#core/run.ts';
 import { keyOf } from '#core/security/places.ts';
 import { checkTarget } from '#core/sources/check.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
@@ -36,6 +37,8 @@ export function mergeDraft(
  */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
+  const unknown = unknownExtras(draft, before);
+  if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
   refuseNewAddress(context, draft, before);
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
@@ -83,6 +86,22 @@ export function requiredFields(draft: Draft): FieldError[] {
   return type.required_fields
     .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
     .map((field) => ({ field, message: `${field} is required for ${type.label}.` }));
+}
+
+/** Extra parameters that would have no effect. What an earlier version stored is kept until it is changed. */
+export function unknownExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
+  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === db_type);
+  const known = type?.extra_fields.map(({ name }) => name) ?? [];
+  const kept = (key: string, value: unknown): boolean => {
+    const stored = before?.extra_params[key];
+    return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
+  };
+  return Object.entries(extra_params)
+    .filter(([key, value]) => !known.includes(key) && !kept(key, value))
+    .map(([key]) => ({
+      field: `extra_params.${key}`,
+      message: `extra_params.${key} has no effect on ${type?.label ?? 'this kind of database'}: remove it.`,
+    }));
 }
 
 /** A mask stands for a secret that is kept, and nobody but us seals. */

@@ -7,7 +7,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/slices.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
 import type { ConnectionSettings, Source } from '#core/sources/source.ts';
-import { mergeDraft, prepareConnection, requiredFields } from './connection-draft.ts';
+import { mergeDraft, prepareConnection, requiredFields, unknownExtras } from './connection-draft.ts';
 import { checkVersion, createNoun, overtaking } from './entity.ts';
 import { prompts, resources, tools } from './nouns.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
@@ -48,7 +48,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return 'success' in source ? source : testSource(source);
   },
   'connections.test_draft': async (context, draft) => {
-    const refusal = requiredFields(draft);
+    const refusal = [...requiredFields(draft), ...unknownExtras(draft, null)];
     if (refusal.length > 0) throw new AppError('invalid', refusal.map((error) => error.message).join(' '), { errors: refusal });
     const { name: _, enabled: _enabled, ...settings } = draft;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);

@@ -1,5 +1,5 @@
 /** Letters that are one in another case, and that JavaScript does not lead back to each other: Turkish i, final sigma, sharp s. */
-const GROUPS = ['iIİı', 'σςΣ', 'ßẞ', 'sSſ', 'kK\u212A', 'åÅ\u212B', 'ωΩ\u2126', 'μΜµ'].map((letters) => [...letters]);
+const GROUPS = ['iIİı', 'σςΣ', 'ßẞ', 'sSſ', 'kK\u212A', 'åÅ\u212B', 'ωΩ\u2126', 'μΜµ'].map((letters) => Array.from(letters));
 
 /**
  * A GLOB pattern of SQLite for "contains", whatever the case of the letters. SQLite itself knows the case of ASCII only, so
@@ -13,7 +13,7 @@ export const regexContaining = (text: string): string =>
   patternOf(text, (sign) => (/[!-/:-@[-`{-~]/.test(sign) ? `\\${sign}` : sign));
 
 const patternOf = (text: string, plain: (sign: string) => string): string =>
-  [...text]
+  Array.from(text)
     .map((sign) => {
       const cases = casesOf(sign);
       return cases.length === 1 ? plain(sign) : `[${cases.join('')}]`;
@@ -22,7 +22,7 @@ const patternOf = (text: string, plain: (sign: string) => string): string =>
 
 function casesOf(sign: string): string[] {
   const [lower, upper] = [sign.toLowerCase(), sign.toUpperCase()];
-  const cases = [sign, lower, upper, upper.toLowerCase(), lower.toUpperCase()].filter((one) => [...one].length === 1);
+  const cases = [sign, lower, upper, upper.toLowerCase(), lower.toUpperCase()].filter((one) => Array.from(one).length === 1);
   const more = GROUPS.filter((group) => cases.some((one) => group.includes(one))).flat();
   return [...new Set([...cases, ...more])];
 }

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/host-board.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 
 let t: TestApp;
 let file: string;
@@ -190,7 +191,7 @@ test('hosts gone for more than 10 s are an error, and a host that returns restor
 });
 
 test('the generated project is answered and written, without any secret', async () => {
-  await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { extra_params: { api_token: 'canary-token' } } });
+  await storeExtras(t.app, connection_id, { api_token: 'canary-token' });
   await tool();
   expect((await t.request('GET', '/api/v1/server/generated')).status).toBe(404);
   await deploy();

@@ -8,6 +8,7 @@ import { createKeyring } from '#core/security/secrets.ts';
 import { recordHistory } from '#core/services/history.ts';
 import { toSettings } from '#core/services/source-pool.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 
 type Entry = {
@@ -273,8 +274,9 @@ describe('secrets', () => {
   beforeEach(async () => {
     t = await testApp();
     await t.signIn();
-    const body = { ...postgres, password: 'canary-one', extra_params: { app: 'x', api_token: 'canary-token' } };
+    const body = { ...postgres, password: 'canary-one' };
     id = String((await t.request('POST', '/api/v1/connections', { body })).body['id']);
+    await storeExtras(t.app, id, { app: 'x', api_token: 'canary-token' });
   });
   afterEach(() => t.close());
 

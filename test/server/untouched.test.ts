@@ -184,7 +184,12 @@ describe('connections', () => {
 
   test('are renamed and switched off although no key opens their password', async () => {
     const path = await post('connections', {
-      ...{ name: 'far', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'a' },
+      name: 'far',
+      db_type: 'postgresql',
+      host: '127.0.0.1',
+      port: 1,
+      database: 'x',
+      username: 'a',
       password: 'canary',
     });
     const { connections } = t.app.store.tables;
