@@ -11,20 +11,30 @@ export const isPlainText = (text: string): boolean => text.isWellFormed() && !te
 
 /** Refuses values that JSON text can hold and that would not come back as they were sent, wherever they stand. */
 export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void {
-  const errors = unkeepable(input, '');
-  if (errors.length > 0) throw refused(errors.slice(0, MOST_ERRORS), errors.length - MOST_ERRORS);
-}
-
-function unkeepable(value: unknown, field: string): FieldError[] {
-  if (typeof value === 'string') return isPlainText(value) ? [] : [{ field, message: `${field} ${NOT_PLAIN}.` }];
-  if (typeof value === 'number') {
-    return Number.isFinite(value) ? [] : [{ field, message: `${field} holds a number that is too large.` }];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => {
-    if (!isPlainText(name)) return [{ field, message: `${field === '' ? 'The request' : field} ${NOT_PLAIN} in a name.` }];
-    return unkeepable(item, field === '' ? name : `${field}.${name}`);
-  });
+  const errors: FieldError[] = [];
+  const path: string[] = [];
+  let more = 0;
+  const refuse = (said: string): void => {
+    const field = path.join('.');
+    if (errors.length === MOST_ERRORS) more += 1;
+    else errors.push({ field, message: `${field === '' ? 'The request' : field} ${said}.` });
+  };
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string' && !isPlainText(value)) refuse(NOT_PLAIN);
+    if (typeof value === 'number' && !Number.isFinite(value)) refuse('holds a number that is too large');
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, item] of Object.entries(value)) {
+      if (!isPlainText(name)) {
+        refuse(`${NOT_PLAIN} in a name`);
+        continue;
+      }
+      path.push(name);
+      visit(item);
+      path.pop();
+    }
+  };
+  visit(input);
+  if (errors.length > 0) throw refused(errors, more);
 }
 
 const NOT_PLAIN = 'holds a NUL character or half a character';

@@ -1,6 +1,7 @@
 import type { Change } from '#core/contract/deploy.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { SqlNode } from '#core/engine/sql/statement.ts';
+import { breaking } from './breaking.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { SnapshotContent } from './format.ts';
 
@@ -22,9 +23,9 @@ function serverChanges(before: SnapshotContent | null, after: SnapshotContent): 
   if (before === null) return [];
   const values = changedValues({ ...before.server }, { ...after.server });
   const fields = Object.keys(values);
-  return fields.length === 0
-    ? []
-    : [{ entity_type: 'server_config', name: after.server.server_name, change: 'changed', fields, values, breaking: [] }];
+  if (fields.length === 0) return [];
+  const found = breaking('server_config', before.server, after.server);
+  return [{ entity_type: 'server_config', name: after.server.server_name, change: 'changed', fields, values, breaking: found }];
 }
 
 function compareNamed(entity_type: Change['entity_type'], before: readonly object[], after: readonly object[]): Change[] {
@@ -110,27 +111,4 @@ function statementText(nodes: readonly SqlNode[]): string {
       return node.in === undefined ? `:${node.name}` : `${SPELT[node.in]}(:${node.name})`;
     })
     .join('');
-}
-
-interface Argument {
-  readonly name: string;
-  readonly required: boolean;
-  readonly type?: string;
-}
-
-const argumentsOf = (item: Named): readonly Argument[] => (item['parameters'] ?? item['arguments'] ?? []) as readonly Argument[];
-
-/** What a client that knows the old version may trip over. */
-function breaking(noun: string, before: Named, after: Named): string[] {
-  const old = new Map(argumentsOf(before).map((item) => [item.name, item]));
-  const found: string[] = [];
-  for (const item of argumentsOf(after)) {
-    const previous = old.get(item.name);
-    old.delete(item.name);
-    if (item.required && previous?.required !== true) found.push(`The argument ${item.name} of this ${noun} is now required.`);
-    if (previous !== undefined && previous.type !== item.type)
-      found.push(`The argument ${item.name} of this ${noun} has another type.`);
-  }
-  for (const name of old.keys()) found.push(`The argument ${name} of this ${noun} is no longer accepted.`);
-  return found;
 }

@@ -14,6 +14,7 @@ const BASE = [
   'core/log',
   'core/probes',
   'core/product',
+  'core/slices',
   'core/stream-end',
   'core/version',
 ];

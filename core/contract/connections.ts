@@ -113,7 +113,10 @@ export const ConnectionType = v.object({
   label: v.string(),
   default_port: v.nullable(v.number()),
   required_fields: v.array(v.string()),
-  extra_fields: v.array(v.object({ name: v.string(), label: v.string(), secret: v.boolean() })),
+  extra_fields: v.pipe(
+    v.array(v.object({ name: v.string(), label: v.string(), secret: v.boolean() })),
+    v.description('The entries that `extra_params` may have; any other is refused. No kind of database takes one yet'),
+  ),
   supported: v.boolean(),
   note: v.nullable(v.string()),
 });

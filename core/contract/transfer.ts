@@ -21,7 +21,12 @@ export const Export = v.object({
 export type Export = v.InferOutput<typeof Export>;
 
 /** Each record is checked by itself, so that the report can name it. */
-const items = v.optional(v.array(v.unknown()), []);
+const items = (most: number) => v.optional(v.pipe(v.array(v.unknown()), v.maxLength(most)), []);
+/** A snapshot holds as many tools (contract section 13). */
+const MOST_OF_A_NOUN = 10_000;
+const MOST_CONNECTIONS = 1_000;
+/** Checking ends with so many faults. */
+export const MOST_FAULTS = 100;
 
 export const Import = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
@@ -33,10 +38,10 @@ export const Import = v.strictObject({
   format: v.literal(FORMAT),
   exported_at: v.optional(v.string()),
   server_config: v.optional(v.record(v.string(), v.unknown())),
-  connections: items,
-  tools: items,
-  resources: items,
-  prompts: items,
+  connections: items(MOST_CONNECTIONS),
+  tools: items(MOST_OF_A_NOUN),
+  resources: items(MOST_OF_A_NOUN),
+  prompts: items(MOST_OF_A_NOUN),
 });
 export type Import = v.InferOutput<typeof Import>;
 
@@ -67,10 +72,11 @@ export const ImportReport = v.object({
   updated: ImportCounts,
   skipped: v.pipe(ImportCounts, v.description('Left as they are: the name exists (merge), or nothing differs (overwrite)')),
   errors: v.array(ImportFault),
+  errors_truncated: v.pipe(v.boolean(), v.description(`Checking ended after ${MOST_FAULTS} faults: there may be more`)),
   warnings: v.array(v.object(remark)),
   needs_secrets: v.pipe(
-    v.array(v.object({ connection: v.string(), fields: v.array(v.string()) })),
-    v.description('Written connections that will hardly work before these fields are set'),
+    v.array(v.object({ connection: v.nullable(v.string()), fields: v.array(v.string()) })),
+    v.description('Written connections that will hardly work before these fields are set; null: the server configuration'),
   ),
 });
 export type ImportReport = v.InferOutput<typeof ImportReport>;

@@ -1,6 +1,8 @@
 import type { Db } from '#core/db/open.ts';
 import type { AppError } from '#core/errors.ts';
 import type { Change, Context } from '#core/run.ts';
+import { createSlices } from '#core/slices.ts';
+import type { Source } from '#core/sources/source.ts';
 import { type ConnectionRow, createSourcePool, type SourcePool } from './source-pool.ts';
 import { isUnreachable } from './statements.ts';
 
@@ -30,10 +32,13 @@ export async function asBatch<T>(
 /** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
 function askedOnce(pool: SourcePool): SourcePool {
   const faults = new Map<string, AppError>();
+  const wrapped = new WeakMap<Source, Source>();
   return {
     ...pool,
     async of(row) {
       const source = await pool.of(row);
+      const kept = wrapped.get(source);
+      if (kept !== undefined) return kept;
       const remember = (answer: unknown): void => {
         if (isUnreachable(answer)) faults.set(row.id, answer);
       };
@@ -52,12 +57,39 @@ function askedOnce(pool: SourcePool): SourcePool {
           }
         };
       const all = source.describeAll?.bind(source);
-      return {
+      const careful: Source = {
         ...source,
         describe: asked(source.describe.bind(source)),
-        ...(all === undefined ? {} : { describeAll: asked(all) }),
+        ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
       };
+      wrapped.set(source, careful);
+      return careful;
     },
+  };
+}
+
+type DescribeAll = NonNullable<Source['describeAll']>;
+
+/** What is asked in one turn of the event loop goes to the database at once: a question costs more than a statement. */
+function together(describeAll: DescribeAll): DescribeAll {
+  type Answers = Awaited<ReturnType<DescribeAll>>;
+  let waiting: { readonly statements: Parameters<DescribeAll>[0]; readonly asked: PromiseWithResolvers<Answers> }[] = [];
+  const ask = async (): Promise<void> => {
+    const questions = waiting;
+    waiting = [];
+    try {
+      const answers = await describeAll(questions.flatMap(({ statements }) => statements));
+      let from = 0;
+      for (const { statements, asked } of questions) asked.resolve(answers.slice(from, (from += statements.length)));
+    } catch (error) {
+      for (const { asked } of questions) asked.reject(error);
+    }
+  };
+  return (statements) => {
+    if (waiting.length === 0) setImmediate(() => void ask());
+    const asked = Promise.withResolvers<Answers>();
+    waiting.push({ statements, asked });
+    return asked.promise;
   };
 }
 
@@ -88,9 +120,13 @@ function inTransaction(context: Context, tx: Db): Context {
 /** Works through a list a few at a time; the answers are in its order. */
 export async function fewAtATime<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
+  const turn = createSlices();
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let n = next++; n < items.length; n = next++) answers[n] = await work(items[n] as T);
+    for (let n = next++; n < items.length; n = next++) {
+      answers[n] = await work(items[n] as T);
+      await turn();
+    }
   };
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
   return answers;

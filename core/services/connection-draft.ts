@@ -4,7 +4,9 @@ import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/security/secrets.ts';
 import { checkTarget } from '#core/sources/check.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
+import { touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
 import { lastState, refuseConnection } from './token-limits.ts';
@@ -35,6 +37,9 @@ export function mergeDraft(
  */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
+  const unknown = unknownExtras(draft, before);
+  if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
+  refuseConnection(context.actor, before, draft);
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
 }
@@ -42,17 +47,22 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
 /** The same for an earlier state of the connection. */
 export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
   const draft = mergeDraft(earlier, {});
-  // What was stored last counts for a record that is gone.
-  await checkDraft(context, draft, before ?? (await lastState(context.app, earlier.id)));
+  // Deleting first must not be a way round: what was stored last counts for a record that is gone.
+  refuseConnection(context.actor, before ?? (await lastState(context.app, earlier.id)), draft);
+  await checkDraft(context, draft, before);
   return sealDraft(context, earlier.id, draft, before);
 }
 
+/** Where a connection leads; `username` is a field that a type may require. */
+const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
+
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
-  const errors = requiredFields(draft);
-  if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
-  refuseConnection(context.actor, before, draft);
-  await checkTarget(draft, context.app.policy);
-  await guardDraft(context, 'connection', { ...draft });
+  if (before === null || touches(draft, before, TARGET)) {
+    const errors = requiredFields(draft);
+    if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
+    await checkTarget(draft, context.app.policy);
+  }
+  await guardDraft(context, 'connection', { ...draft }, before);
 }
 
 /** Fields that this type of database needs and the draft lacks. */
@@ -64,6 +74,22 @@ export function requiredFields(draft: Draft): FieldError[] {
   return type.required_fields
     .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
     .map((field) => ({ field, message: `${field} is required for ${type.label}.` }));
+}
+
+/** Extra parameters that would have no effect. What an earlier version stored is kept until it is changed. */
+export function unknownExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
+  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === db_type);
+  const known = type?.extra_fields.map(({ name }) => name) ?? [];
+  const kept = (key: string, value: unknown): boolean => {
+    const stored = before?.extra_params[key];
+    return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
+  };
+  return Object.entries(extra_params)
+    .filter(([key, value]) => !known.includes(key) && !kept(key, value))
+    .map(([key]) => ({
+      field: `extra_params.${key}`,
+      message: `extra_params.${key} has no effect on ${type?.label ?? 'this kind of database'}: remove it.`,
+    }));
 }
 
 /** A mask stands for a secret that is kept, and nobody but us seals. */

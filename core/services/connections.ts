@@ -4,9 +4,10 @@ import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/c
 import type { Db } from '#core/db/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { createSlices } from '#core/slices.ts';
 import { CONNECTION_TYPES } from '#core/sources/types.ts';
 import type { ConnectionSettings, Source } from '#core/sources/source.ts';
-import { mergeDraft, prepareConnection, requiredFields } from './connection-draft.ts';
+import { mergeDraft, prepareConnection, requiredFields, unknownExtras } from './connection-draft.ts';
 import { checkVersion, createNoun, overtaking } from './entity.ts';
 import { prompts, resources, tools } from './nouns.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
@@ -47,7 +48,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return 'success' in source ? source : testSource(source);
   },
   'connections.test_draft': async (context, draft) => {
-    const refusal = requiredFields(draft);
+    const refusal = [...requiredFields(draft), ...unknownExtras(draft, null)];
     if (refusal.length > 0) throw new AppError('invalid', refusal.map((error) => error.message).join(' '), { errors: refusal });
     const { name: _, enabled: _enabled, ...settings } = draft;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
@@ -71,8 +72,12 @@ export async function removeConnection(context: Context, tx: Db, id: string): Pr
   // Whoever is about to store something of it waits, and then finds it gone.
   await locked(tx.select({ id: table.id }).from(table).where(eq(table.id, id)), 'update');
   const batch_id = context.app.ids();
+  const turn = createSlices();
   for (const noun of [tools, resources, prompts]) {
-    for (const row of await noun.ownedBy(context, tx, id)) await noun.remove(context, tx, row.id, batch_id);
+    for (const row of await noun.ownedBy(context, tx, id)) {
+      await noun.remove(context, tx, row.id, batch_id);
+      await turn();
+    }
   }
   await connections.remove(context, tx, id, batch_id);
 }

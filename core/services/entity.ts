@@ -1,8 +1,11 @@
-import { and, asc, type Column, eq, like, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
+import { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '#core/db/open.ts';
 import type { Schema } from '#core/db/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { globContaining, regexContaining } from '#core/sources/letter-case.ts';
+import { canonical } from '#snapshots/canonical.ts';
 import { type EntityType, recordHistory } from './history.ts';
 
 type NounTable = 'connections' | 'tools' | 'resources' | 'prompts';
@@ -145,17 +148,27 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
   return noun;
 }
 
-/** Whether the text stands in the column, whatever its case. */
-export const contains = (column: Column, text: string): SQL =>
-  like(sql`lower(${column})`, sql`${`%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`} escape '\\'`);
+/** Whether the text stands in the column, whatever its case; stored texts may have their accents apart. */
+export const contains = (column: Column, text: string): SQL | undefined =>
+  or(
+    ...[...new Set([text.normalize('NFC'), text.normalize('NFD')])].map((form) =>
+      is(column, PgColumn) ? sql`${column} ~ ${regexContaining(form)}` : sql`${column} glob ${globContaining(form)}`,
+    ),
+  );
 
-const descriptionContains = (table: Schema['tools'], text: string): SQL[] =>
+const descriptionContains = (table: Schema['tools'], text: string): (SQL | undefined)[] =>
   // Connections have no description.
   (table.description as unknown) === undefined ? [] : [contains(table.description, text)];
 
 /** Refuses a change that was made on another version than the stored one. */
 export function checkVersion(noun: EntityType, stored: { readonly version: number }, expected: number | undefined): void {
   if (expected !== undefined && expected !== stored.version) throw stale(noun, stored.version);
+}
+
+/** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
+export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
+  const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
+  return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
 }
 
 const ATTEMPTS = 20;

@@ -3,7 +3,9 @@ import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
+import { createSlices } from '#core/slices.ts';
 import { guardEnabled, readSettings } from './config-settings.ts';
+import { touches } from './entity.ts';
 
 type Guarded = 'connection' | 'tool' | 'resource' | 'prompt' | 'server_config';
 
@@ -38,9 +40,10 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
     ];
     const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
     const items = [];
+    const turn = createSlices();
     for (const { texts, ...item } of stored) {
-      const tool_names = names.filter((name) => name !== item.name);
-      const findings = judged(guard, guard.scan(fieldsOf({ ...texts }), { tool_names }));
+      await turn();
+      const findings = judged(guard, guard.scan(fieldsOf({ ...texts }), { tool_names: names, own: item.name }));
       if (findings.length > 0) items.push({ ...item, findings });
     }
     return { scanned: stored.length, items };
@@ -49,14 +52,15 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
 
 /**
  * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
- * text. @param draft what is to be stored; secrets in it are not read.
+ * text. @param draft what is to be stored; secrets in it are not read. @param stored what it replaces: equal fields are not read.
  */
 export async function guardDraft(
   context: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
 ): Promise<void> {
-  const found = (await findingsOf(context, entity_type, draft)).filter(({ blocked }) => blocked);
+  const found = (await findingsOf(context, entity_type, draft, stored)).filter(({ blocked }) => blocked);
   if (found.length === 0) return;
   const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
     field,
@@ -71,15 +75,17 @@ export async function findingsOf(
   { app, change }: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
 ): Promise<GuardFinding[]> {
   const { settings } = await readSettings(app);
   if (!guardEnabled(app.env, settings)) return [];
   const guard = await guardOf(app);
   const own = entity_type === 'tool' ? String(draft['name']) : null;
   // An import or a rollback guards many: it reads the names once.
-  const read = change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app));
-  const tool_names = (await read).filter((name) => name !== own);
-  return judged(guard, guard.scan(fieldsOf(draft), { tool_names }));
+  const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
+  const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
+  const fields = fieldsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
+  return judged(guard, guard.scan(fields, { tool_names, own }));
 }
 
 const rulesOf = (findings: readonly { readonly rule: string }[]): string =>

@@ -13,10 +13,10 @@ import { type Draft, prepareConnection, prepareEarlier } from './connection-draf
 import { connectionHandlers, connections, removeConnection } from './connections.ts';
 import { type Noun, toDraft } from './entity.ts';
 import { prompts, resources, tools } from './nouns.ts';
-import { preparePrompt, promptHandlers } from './prompts.ts';
-import { prepareResource, resourceHandlers } from './resources.ts';
+import { preparePrompt, preparePromptChange, promptHandlers } from './prompts.ts';
+import { prepareResource, prepareResourceChange, resourceHandlers } from './resources.ts';
 import type { ConnectionRow } from './source-pool.ts';
-import { prepareTool, toolHandlers } from './tools.ts';
+import { prepareTool, prepareToolChange, toolHandlers } from './tools.ts';
 
 /** A stored record of any noun. */
 export interface Stored extends Readonly<Record<string, unknown>> {
@@ -85,9 +85,17 @@ const connection: Kind = {
 /** The nouns in the order in which they are written: what others refer to comes first. */
 export const KINDS: readonly Kind[] = [
   connection,
-  owned('tool', 'tools', ToolDraft, tools, prepareTool, toolHandlers['tools.get']),
-  owned('resource', 'resources', ResourceDraft, resources, prepareResource, resourceHandlers['resources.get']),
-  owned('prompt', 'prompts', PromptDraft, prompts, preparePrompt, promptHandlers['prompts.get']),
+  owned('tool', 'tools', ToolDraft, tools, prepareTool, prepareToolChange, toolHandlers['tools.get']),
+  owned(
+    'resource',
+    'resources',
+    ResourceDraft,
+    resources,
+    prepareResource,
+    prepareResourceChange,
+    resourceHandlers['resources.get'],
+  ),
+  owned('prompt', 'prompts', PromptDraft, prompts, preparePrompt, preparePromptChange, promptHandlers['prompts.get']),
 ];
 
 const settings: Undoable = {
@@ -122,10 +130,13 @@ function owned<T extends OwnedName>(
   draft: Kind['draft'],
   noun: Noun<T>,
   check: (context: Context, draft: never) => Promise<Prepared | Values>,
+  checkChange: (context: Context, draft: never, stored: never) => Promise<Prepared | Values>,
   read: (context: Context, input: { id: string }) => Promise<Record<string, unknown>> | Record<string, unknown>,
 ): Kind {
-  const prepare = async (context: Context, values: Values): Promise<Prepared> => {
-    const checked = await check(context, values as never);
+  const prepare = async (context: Context, values: Values, stored: Stored | null): Promise<Prepared> => {
+    const checked = await (stored === null
+      ? check(context, values as never)
+      : checkChange(context, values as never, stored as never));
     return 'compiled' in checked ? (checked as Prepared) : { values: checked, compiled: null };
   };
   return {
@@ -133,8 +144,8 @@ function owned<T extends OwnedName>(
     plural,
     draft,
     noun,
-    prepare: (context, _, values) => prepare(context, values),
-    prepareEarlier: (context, earlier) => prepare(context, toDraft(earlier)),
+    prepare: (context, _, values, stored) => prepare(context, values, stored),
+    prepareEarlier: (context, earlier, stored) => prepare(context, toDraft(earlier), stored),
     remove: (context, tx, id) => noun.remove(context, tx, id),
     read: async (context, id) => read(context, { id }),
   };

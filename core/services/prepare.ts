@@ -7,7 +7,7 @@ import { freeze, type Frozen, isRemembered, type Problem } from '#snapshots/free
 import { readConfiguration, type StoredConfiguration } from './configuration.ts';
 import { checkExposure } from './exposure.ts';
 import { type ConnectionRow, unreadableSecret } from './source-pool.ts';
-import { describeWhole } from './statements.ts';
+import { describeWhole, withoutUnchecked } from './statements.ts';
 
 export interface Prepared extends Frozen {
   /** Artifacts that are other than the stored ones, with what they replace. */
@@ -45,16 +45,17 @@ export async function prepare(app: App): Promise<Prepared> {
       connection,
       asked.map(({ artifact }) => artifact),
     );
-    if (typeof described === 'string') {
-      unchecked.push(`The statements of ${connection.name} were ${described}`);
+    if (described instanceof AppError) {
+      unchecked.push(`The statements of ${connection.name} were not checked: ${described.detail}`);
       return;
     }
     for (const [n, { entity_type, entity, definition, artifact }] of asked.entries()) {
       const now = described[n];
       if (now instanceof AppError) problems.push({ entity_type, name: entity.name, message: now.detail });
       if (now === undefined || now instanceof AppError) continue;
-      if (artifact === configuration.compiled.get(entity.id) && sameDescription(artifact, now)) continue;
-      const fresh = describeCompiled(artifact, definition, now);
+      const checked = withoutUnchecked(artifact);
+      if (checked === configuration.compiled.get(entity.id) && sameDescription(checked, now)) continue;
+      const fresh = describeCompiled(checked, definition, now);
       compiled.set(entity.id, fresh);
       refreshed.set(entity.id, { before: configuration.compiled.get(entity.id), after: fresh });
     }

@@ -5,7 +5,7 @@ import { parseTemplate } from '#core/engine/template/parse.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { connectionNames, ownerOf } from './connections.ts';
-import { anyTag, checkVersion, overtaking, toDraft } from './entity.ts';
+import { anyTag, checkVersion, overtaking, toDraft, touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { prompts } from './nouns.ts';
 import { atField } from './statements.ts';
@@ -35,7 +35,7 @@ export const promptHandlers: Pick<Handlers, Extract<keyof Handlers, `prompts.${s
       const before = await prompts.get(context, id);
       checkVersion('prompt', before, version);
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-      const values = await preparePrompt(context, { ...toDraft(before), ...sent });
+      const values = await preparePromptChange(context, { ...toDraft(before), ...sent }, before);
       const row = await context.app.store.write((tx) => prompts.update(context, tx, id, version ?? before.version, values));
       return toPrompt(context, row);
     }),
@@ -61,6 +61,16 @@ export async function preparePrompt(
   if (draft.template !== null) atField('template', () => parseTemplate(draft.template ?? ''));
   for (const [n, { template }] of (draft.messages ?? []).entries())
     atField(`messages.${n}.template`, () => parseTemplate(template));
+  return draft;
+}
+
+const CHECKED = ['connection_id', 'arguments', 'template', 'messages'];
+
+/** The same for a change of a stored prompt; what it does not touch is not checked. */
+export async function preparePromptChange(context: Context, draft: PromptDraft, stored: PromptRow): Promise<PromptDraft> {
+  const judge: typeof guardDraft = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+  if (touches(draft, stored, CHECKED)) return preparePrompt(context, draft, judge);
+  await judge(context, 'prompt', draft);
   return draft;
 }
 

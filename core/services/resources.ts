@@ -7,10 +7,10 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { refuse, resourceDefinition } from '#snapshots/entities.ts';
 import { connectionNames, ownerOf } from './connections.ts';
-import { anyTag, checkVersion, overtaking, toDraft } from './entity.ts';
+import { anyTag, checkVersion, overtaking, toDraft, touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { resources } from './nouns.ts';
-import { atField, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
+import { atField, type Described, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
 
 type ResourceRow = Schema['resources']['$inferSelect'];
 
@@ -37,11 +37,11 @@ export const resourceHandlers: Pick<Handlers, Extract<keyof Handlers, `resources
       const before = await resources.get(context, id);
       checkVersion('resource', before, version);
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-      const { values, compiled } = await prepareResource(context, { ...toDraft(before), ...sent });
+      const { values, compiled } = await prepareResourceChange(context, { ...toDraft(before), ...sent }, before);
       const row = await context.app.store.write(async (tx) => {
         await ownerOf(context, values.connection_id, tx);
         const updated = await resources.update(context, tx, id, version ?? before.version, values);
-        await storeCompiled(context.app, tx, id, compiled);
+        if (compiled !== null) await storeCompiled(context.app, tx, id, compiled);
         return updated;
       });
       return toResource(context, row);
@@ -52,14 +52,19 @@ export const resourceHandlers: Pick<Handlers, Extract<keyof Handlers, `resources
   },
 };
 
-/** Everything that must hold before a resource is stored; nothing is stored here. */
-export async function prepareResource(context: Context, draft: ResourceDraft, judge: typeof guardDraft = guardDraft) {
+/** Everything that must hold before a resource is stored; nothing is stored here. @param earlier what is changed. */
+export async function prepareResource(
+  context: Context,
+  draft: ResourceDraft,
+  judge: typeof guardDraft = guardDraft,
+  earlier: Described | null = null,
+) {
   const connection = await ownerOf(context, draft.connection_id);
   const fault = uriTemplateFault(draft.uri_template);
   if (fault !== null) throw invalidField('uri_template', fault);
   const values = { ...draft, parameters: withVariables(draft) };
   await judge(context, 'resource', values);
-  const compiled = await prepareDefinition(context.app, connection, resourceDefinition(values));
+  const compiled = await prepareDefinition(context.app, connection, resourceDefinition(values), earlier);
   const { classification } = compiled;
   atField('sql_query', () => refuse({ read_only: true }, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   if (!classification.read_only) {
@@ -69,6 +74,17 @@ export async function prepareResource(context: Context, draft: ResourceDraft, ju
     );
   }
   return { values, compiled };
+}
+
+/** What a statement and its description depend on, and the address that names its parameters. */
+const CHECKED = ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template'];
+
+/** The same for a change of a stored resource; without another statement nothing is described again, and `compiled` is null. */
+export async function prepareResourceChange(context: Context, draft: ResourceDraft, stored: ResourceRow) {
+  const judge: typeof guardDraft = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+  if (touches(draft, stored, CHECKED)) return prepareResource(context, draft, judge, stored);
+  await judge(context, 'resource', draft);
+  return { values: draft, compiled: null };
 }
 
 /** The variables of the template are the parameters: missing ones are required strings, and there are no others. */

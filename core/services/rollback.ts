@@ -3,6 +3,7 @@ import type { Output } from '#core/contract/index.ts';
 import type { Db } from '#core/db/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { createSlices } from '#core/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from './batch.ts';
 import { recordBlocked } from './blocked.ts';
 import { checkVersion } from './entity.ts';
@@ -12,8 +13,8 @@ import { type Prepared, type Stored, UNDOABLE, type Undoable } from './kinds.ts'
 import type { ConnectionRow } from './source-pool.ts';
 import { storeCompiled } from './statements.ts';
 
-/** Statements that are described at once. */
-const AT_ONCE = 8;
+/** Records that are checked at once; the statements among them are described together. */
+const AT_ONCE = 64;
 
 interface RollbackInput {
   readonly history_id: string;
@@ -166,7 +167,11 @@ async function applySteps(
   const leaving = steps.filter(({ earlier, now }) => earlier === null && now !== null);
   const returning = UNDOABLE.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
   const owns = ({ kind }: Step): boolean => kind.entity_type === 'connection';
-  for (const step of leaving.filter((candidate) => !owns(candidate))) await remove(inside, tx, step);
+  const turn = createSlices();
+  for (const step of leaving.filter((candidate) => !owns(candidate))) {
+    await remove(inside, tx, step);
+    await turn();
+  }
   for (const { kind, id, earlier, now } of returning) {
     const checked = prepared.get(id);
     if (earlier === null || checked === undefined) continue;
@@ -174,6 +179,7 @@ async function applySteps(
     if (typeof owner === 'string') await checkOwner(inside, owner);
     await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
     if (checked.compiled !== null) await storeCompiled(inside.app, tx, id, checked.compiled);
+    await turn();
   }
   for (const step of leaving.filter(owns)) await remove(inside, tx, step);
 }

@@ -15,17 +15,45 @@ const DESCRIBE_TIMEOUT_MS = 5_000;
 
 export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);
 
-/** Compiles a definition and asks its database to prepare every form of it. A database that is down is a warning. */
-export async function prepareDefinition(app: App, connection: ConnectionRow, definition: QueryDefinition): Promise<Compiled> {
-  const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
-  if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
-  const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
-  if (typeof described !== 'string') return describeCompiled(compiled, definition, described);
-  return { ...compiled, warnings: [...compiled.warnings, `The statement was ${described}`] };
+/** A record whose statement was described before. */
+export interface Described {
+  readonly id: string;
+  readonly connection_id: string;
 }
 
 /**
- * @returns what the database says of every form of the statement, or a warning when it could not be asked.
+ * Compiles a definition and asks its database to prepare every form of it. A database that is down is a warning; what it said
+ * of the same statement before is kept. @param earlier the record that is changed or copied.
+ */
+export async function prepareDefinition(
+  app: App,
+  connection: ConnectionRow,
+  definition: QueryDefinition,
+  earlier: Described | null,
+): Promise<Compiled> {
+  const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
+  if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
+  const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
+  if (!(described instanceof AppError)) return describeCompiled(compiled, definition, described);
+  const warned = { ...compiled, warnings: [...compiled.warnings, `${UNCHECKED}: ${described.detail}`] };
+  const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
+  if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
+  return describeCompiled(warned, definition, { columns: known.columns, typed: known.statement.typed });
+}
+
+const isSameStatement = (one: Compiled, other: Compiled): boolean =>
+  canonical({ ...one.statement, typed: false }) === canonical({ ...other.statement, typed: false });
+
+const UNCHECKED = 'The statement was not checked';
+
+/** Without the warning that it was not checked: now it was. */
+export function withoutUnchecked<C extends Compiled>(compiled: C): C {
+  const warnings = compiled.warnings.filter((warning) => !warning.startsWith(UNCHECKED));
+  return warnings.length === compiled.warnings.length ? compiled : { ...compiled, warnings };
+}
+
+/**
+ * @returns what the database says of every form of the statement, or why it could not be asked.
  * Rejects with the database's own message when it refuses the statement.
  */
 async function describeOn(
@@ -33,10 +61,10 @@ async function describeOn(
   connection: ConnectionRow,
   { statement }: Compiled,
   sql: string,
-): Promise<Description | string> {
+): Promise<Description | AppError> {
   const forms = variants(statement);
   const described = await askDatabase(app, connection, forms);
-  if (typeof described === 'string') return described;
+  if (described instanceof AppError) return described;
   const [whole] = described;
   for (const [n, form] of described.entries()) if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
   if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
@@ -58,13 +86,13 @@ export function pointAt(error: AppError, sql: string, statement: Statement, form
 
 /**
  * What a database says now of many statements whole: their optional blocks kept, which name everything that their other forms
- * do. A refusal stands in the place of its statement; a warning comes instead of everything when it could not be asked.
+ * do. A refusal stands in the place of its statement; the reason comes instead of everything when it could not be asked.
  */
 export function describeWhole(
   app: App,
   connection: ConnectionRow,
   compiled: readonly Compiled[],
-): Promise<(Description | AppError)[] | string> {
+): Promise<(Description | AppError)[] | AppError> {
   return askDatabase(
     app,
     connection,
@@ -76,7 +104,7 @@ async function askDatabase(
   app: App,
   connection: ConnectionRow,
   statements: readonly BoundStatement[],
-): Promise<(Description | AppError)[] | string> {
+): Promise<(Description | AppError)[] | AppError> {
   const ask = async (source: Source): Promise<(Description | AppError)[]> => {
     if (source.describeAll !== undefined) return source.describeAll(statements);
     return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));
@@ -84,14 +112,12 @@ async function askDatabase(
   try {
     const described = await withTimeout(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
     const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
-    return unreachable instanceof AppError ? unchecked(unreachable) : described;
+    return unreachable instanceof AppError ? unreachable : described;
   } catch (error) {
     if (!(error instanceof AppError) || !UNREACHABLE.includes(error.code)) throw error;
-    return unchecked(error);
+    return error;
   }
 }
-
-const unchecked = ({ detail }: AppError): string => `not checked: ${detail}`;
 
 function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -5,10 +5,10 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { refuse } from '#snapshots/entities.ts';
 import { connectionNames, ownerOf } from './connections.ts';
-import { anyTag, checkVersion, overtaking, toDraft } from './entity.ts';
+import { anyTag, checkVersion, overtaking, toDraft, touches } from './entity.ts';
 import { guardDraft } from './guard.ts';
 import { tools } from './nouns.ts';
-import { atField, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
+import { atField, type Described, prepareDefinition, readCompiled, storeCompiled } from './statements.ts';
 
 type ToolRow = Schema['tools']['$inferSelect'];
 
@@ -20,19 +20,22 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
     return { items: await toTools(context, items), total };
   },
   'tools.get': async (context, { id }) => toTool(context, await tools.get(context, id)),
-  'tools.create': async (context, draft) => createTool(context, draft),
+  'tools.create': async (context, draft) => createTool(context, draft, null),
   'tools.update': (context, { id, version, ...patch }) =>
     overtaking(version, async () => {
       const before = await tools.get(context, id);
       checkVersion('tool', before, version);
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
       // A changed statement is judged anew unless the caller says what it is.
-      const judged = patch.sql_query !== undefined && patch.read_only === undefined ? { read_only: null } : {};
-      const { values, compiled } = await prepareTool(context, { ...toDraft(before), ...sent, ...judged });
+      const judged =
+        patch.read_only === undefined && patch.sql_query !== undefined && patch.sql_query !== before.sql_query
+          ? { read_only: null }
+          : {};
+      const { values, compiled } = await prepareToolChange(context, { ...toDraft(before), ...sent, ...judged }, before);
       const row = await context.app.store.write(async (tx) => {
         await ownerOf(context, values.connection_id, tx);
         const updated = await tools.update(context, tx, id, version ?? before.version, values);
-        await storeCompiled(context.app, tx, id, compiled);
+        if (compiled !== null) await storeCompiled(context.app, tx, id, compiled);
         return updated;
       });
       return toTool(context, row);
@@ -43,12 +46,12 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
   },
   'tools.duplicate': async (context, { id }) => {
     const original = await tools.get(context, id);
-    return createTool(context, { ...toDraft(original), name: await copyName(context, original.name) });
+    return createTool(context, { ...toDraft(original), name: await copyName(context, original.name) }, original);
   },
 };
 
-async function createTool(context: Context, draft: ToolDraft): Promise<Tool> {
-  const { values, compiled } = await prepareTool(context, draft);
+async function createTool(context: Context, draft: ToolDraft, original: ToolRow | null): Promise<Tool> {
+  const { values, compiled } = await prepareTool(context, draft, guardDraft, original);
   const row = await context.app.store.write(async (tx) => {
     await ownerOf(context, values.connection_id, tx);
     const created = await tools.insert(context, tx, values);
@@ -58,11 +61,16 @@ async function createTool(context: Context, draft: ToolDraft): Promise<Tool> {
   return toTool(context, row);
 }
 
-/** Everything that must hold before a tool is stored; nothing is stored here. */
-export async function prepareTool(context: Context, draft: ToolDraft, judge: typeof guardDraft = guardDraft) {
+/** Everything that must hold before a tool is stored; nothing is stored here. @param earlier what is changed or copied. */
+export async function prepareTool(
+  context: Context,
+  draft: ToolDraft,
+  judge: typeof guardDraft = guardDraft,
+  earlier: Described | null = null,
+) {
   const connection = await ownerOf(context, draft.connection_id);
   await judge(context, 'tool', draft);
-  const compiled = await prepareDefinition(context.app, connection, draft);
+  const compiled = await prepareDefinition(context.app, connection, draft, earlier);
   const { classification } = compiled;
   const read_only = draft.read_only ?? classification.read_only;
   if (draft.read_only === true && !classification.read_only && classification.command !== '') {
@@ -74,6 +82,17 @@ export async function prepareTool(context: Context, draft: ToolDraft, judge: typ
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   return { values, compiled };
+}
+
+/** What a statement and its description depend on. */
+const CHECKED = ['connection_id', 'sql_query', 'parameters', 'return_type', 'transform_template', 'read_only'];
+
+/** The same for a change of a stored tool; without another statement nothing is described again, and `compiled` is null. */
+export async function prepareToolChange(context: Context, draft: ToolDraft, stored: ToolRow) {
+  const judge: typeof guardDraft = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+  if (touches(draft, stored, CHECKED)) return prepareTool(context, draft, judge, stored);
+  await judge(context, 'tool', draft);
+  return { values: { ...draft, read_only: stored.read_only }, compiled: null };
 }
 
 const toTool = async (context: Context, row: ToolRow): Promise<Tool> => {

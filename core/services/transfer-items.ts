@@ -1,8 +1,9 @@
 import * as v from 'valibot';
-import type { Import, ImportFault } from '#core/contract/transfer.ts';
+import { type Import, type ImportFault, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { textBetween } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
+import { createSlices } from '#core/slices.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from './connection-draft.ts';
 import { KINDS, type Kind, type Stored, type Values } from './kinds.ts';
@@ -31,8 +32,9 @@ export interface Sorted {
   readonly connections: ReadonlySet<string>;
 }
 
-/** Reads every record by itself, and says which are to be written. @param newId gives the id of a new record. */
-export function sortItems(input: Import, records: StoredRecords, newId: () => string): Sorted {
+/** Reads every record by itself until too many are at fault, and says which are to be written. @param newId gives the id of a new record. */
+export async function sortItems(input: Import, records: StoredRecords, newId: () => string): Promise<Sorted> {
+  const turn = createSlices();
   const faults: ImportFault[] = [];
   const writes: Item[] = [];
   const skipped: Kind[] = [];
@@ -42,6 +44,8 @@ export function sortItems(input: Import, records: StoredRecords, newId: () => st
     const schema = schemaOf(kind);
     const seen = new Set<string>();
     for (const [index, sent] of input[kind.plural].entries()) {
+      if (faults.length >= MOST_FAULTS) break;
+      await turn();
       const read = readItem(kind, schema, sent, index);
       if ('faults' in read) {
         faults.push(...read.faults);

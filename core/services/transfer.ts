@@ -1,7 +1,8 @@
 import { inArray } from 'drizzle-orm';
-import type { Import, ImportCounts, ImportFault, ImportReport } from '#core/contract/transfer.ts';
+import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { createSlices } from '#core/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from './batch.ts';
 import { recordBlocked } from './blocked.ts';
 import { isSecretEntry } from './connection-draft.ts';
@@ -12,8 +13,8 @@ import { configFaults, type ImportedConfig, importServerConfig, readServerConfig
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
 
-/** Statements that are described at once. */
-const AT_ONCE = 8;
+/** Records that are checked at once; the statements among them are described together. */
+const AT_ONCE = 64;
 /** Faults that the sentence of a refusal names; the others are in its list. */
 const TOLD = 10;
 
@@ -42,7 +43,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     throw new AppError('admin_only', 'Only a signed-in administrator may import the server configuration; a token may not.');
   }
   const records = await readRecords(context);
-  const sorted = sortItems(input, records, context.app.ids);
+  const sorted = await sortItems(input, records, context.app.ids);
   const progress: Progress = { config: null, faults: [...sorted.faults], codes: new Set(), refusals: [] };
   if (progress.faults.length > 0) progress.codes.add('invalid');
   const patch = settings === null ? null : await attempt(progress, null, async () => readServerConfig(settings));
@@ -52,7 +53,11 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     await writeAll(context, input.dry_run, async (inside) => {
       await checkOwners(inside, checked);
       // In PostgreSQL nothing more can be said after the first refusal.
-      for (const item of checked) if ((await attempt(progress, item, () => write(inside, item))) === null) throw STOPPED;
+      const turn = createSlices();
+      for (const item of checked) {
+        if ((await attempt(progress, item, () => write(inside, item))) === null) throw STOPPED;
+        await turn();
+      }
       if (patch === null) return;
       progress.config = await attempt(progress, null, () => importServerConfig(inside, patch));
       if (progress.config === null) throw STOPPED;
@@ -67,7 +72,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
     const named = { name: item?.name, ...(stored === null ? {} : { id: stored.id }) };
     await recordBlocked(context, `${item?.kind.plural ?? 'config'}.import`, named, error);
   }
-  throw refusal(report.errors, progress.codes);
+  throw refusal(report, progress.codes);
 }
 
 /** Ends the transaction of an import that has faults; the report says which. */
@@ -86,6 +91,7 @@ async function checkItems(
     (connection_kind === undefined ? [] : (records.get(connection_kind) ?? [])).map(({ id, name }) => [name, id]),
   );
   const check = async (item: Item, draft: Values): Promise<Checked[]> => {
+    if (progress.faults.length >= MOST_FAULTS) return [];
     const prepared = await attempt(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];
   };
@@ -171,14 +177,18 @@ function toReport(
       server_config: config?.changed === true ? 1 : 0,
     },
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
-    errors: faults.toSorted((a, b) => place(a) - place(b)),
+    errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
+    errors_truncated: faults.length >= MOST_FAULTS,
     warnings: [
       ...checked.flatMap(({ kind, name, prepared }) =>
         (prepared.compiled?.warnings ?? []).map((message) => ({ entity_type: kind.entity_type, name, message })),
       ),
       ...(config?.warnings ?? []).map((message) => ({ entity_type: 'server_config' as const, name: null, message })),
     ],
-    needs_secrets: checked.filter(isConnection).flatMap(missingSecrets),
+    needs_secrets: [
+      ...checked.filter(isConnection).flatMap(missingSecrets),
+      ...(config === null || config.needs_secrets.length === 0 ? [] : [{ connection: null, fields: [...config.needs_secrets] }]),
+    ],
   };
 }
 
@@ -206,13 +216,14 @@ function missingSecrets({ name, prepared }: Checked): ImportReport['needs_secret
   return fields.length === 0 ? [] : [{ connection: name, fields }];
 }
 
-function refusal(faults: readonly ImportFault[], codes: ReadonlySet<ErrorCode>): AppError {
+function refusal({ errors: faults, errors_truncated }: ImportReport, codes: ReadonlySet<ErrorCode>): AppError {
   const told = faults.slice(0, TOLD).map(({ entity_type, name, index, message }) => {
     const which = name ?? (index === null ? '' : `number ${index + 1}`);
     return `${entity_type} ${which}: ${message}`.replace(/ +:/, ':');
   });
   const rest = faults.length - told.length;
-  const more = rest > 0 ? ` And ${rest} more.` : '';
+  const ended = errors_truncated ? ` Checking ended after ${MOST_FAULTS} faults, so there may be others.` : '';
+  const more = rest > 0 ? ` And ${rest} more.${ended}` : '';
   const [only] = codes;
   const shared: ErrorCode | undefined = codes.size === 1 ? CODES.find((code) => code === only) : undefined;
   return new AppError(shared ?? 'invalid', `Nothing was imported. ${told.join(' ')}${more}`, {

@@ -1,9 +1,10 @@
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '#core/sources/deadline.ts';
+import { globContaining } from '#core/sources/letter-case.ts';
 import { openLibsqlServer } from '#core/sources/libsql-http.ts';
 import { fetchRows, toColumns } from '#core/sources/libsql-rows.ts';
 import { type HranaStream, openHranaStream } from '#core/sources/libsql-stream.ts';
-import { containsPattern, textOf } from '#core/sources/rows.ts';
+import { textOf } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
 import type {
   BoundStatement,
@@ -188,6 +189,6 @@ function firstWord(text: string): string {
 }
 
 function catalogueValues(filter: TableFilter): SqliteValue[] {
-  const pattern = filter.search === undefined ? null : containsPattern(filter.search);
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
   return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }

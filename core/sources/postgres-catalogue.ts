@@ -1,6 +1,7 @@
 import type { Table, TableColumn } from '#core/contract/schema.ts';
 import type { BoundType, Json, Row, TableFilter } from '#core/sources/source.ts';
-import { containsPattern, textOf } from './rows.ts';
+import { regexContaining } from './letter-case.ts';
+import { textOf } from './rows.ts';
 
 /** One of our own questions to the catalogue: bound values only. */
 export interface Question {
@@ -23,7 +24,7 @@ with found as (
   select n.nspname::text as schema, c.relname::text as name, ${RELATION_KINDS} as type,
     obj_description(c.oid, 'pg_class') as comment
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ilike $2 escape '!')
+  where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ~ $2)
 ), page as (select * from found order by schema, name limit $3::int8 offset $4::int8)
 select (select count(*) from found) as total, page.* from (select 1) as one left join page on true order by schema, name`;
   return { text, values: filterValues(filter), types: ['string', 'string', 'integer', 'integer'] };
@@ -52,7 +53,7 @@ with wanted as (
     where k.contype = 'f' and k.conrelid = a.attrelid and a.attnum = any(k.conkey)
     order by cardinality(k.conkey), k.conname limit 1
   ) f on true
-  where $3::text is null or a.attname ilike $3 escape '!'
+  where $3::text is null or a.attname ~ $3
 ), page as (select * from found order by attnum limit $4::int8 offset $5::int8)
 select (select count(*) from found) as total, page.* from wanted left join page on true order by attnum`;
   const [, pattern, limit, skip] = filterValues(filter);
@@ -64,7 +65,7 @@ select (select count(*) from found) as total, page.* from wanted left join page 
 }
 
 function filterValues({ schema, search, limit, skip }: TableFilter): Json[] {
-  return [schema ?? null, search === undefined ? null : containsPattern(search), limit, skip];
+  return [schema ?? null, search === undefined ? null : regexContaining(search), limit, skip];
 }
 
 export function toTable(row: Row): Table {

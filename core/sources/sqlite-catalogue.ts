@@ -10,7 +10,7 @@ export const TABLES_SQL = `
 WITH found AS (
   SELECT name, type FROM pragma_table_list
   WHERE schema = 'main' AND schema = ?1 AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-    AND (?2 IS NULL OR name LIKE ?2 ESCAPE '!')
+    AND (?2 IS NULL OR name GLOB ?2)
 ), page AS (SELECT name, type FROM found ORDER BY name LIMIT ?3 OFFSET ?4)
 SELECT (SELECT count(*) FROM found) AS total, page.name, page.type FROM (SELECT 1) LEFT JOIN page ORDER BY page.name`;
 
@@ -26,7 +26,7 @@ WITH wanted AS (
   SELECT c.cid, c.name, c.type, c."notnull" OR c.pk > 0 AS required, c.dflt_value, c.pk > 0 AS pk, keys.other, keys.target
   FROM wanted, pragma_table_xinfo(wanted.name) AS c
   LEFT JOIN keys ON keys.name = c.name COLLATE NOCASE AND keys.place = 1
-  WHERE c.hidden <> 1 AND (?3 IS NULL OR c.name LIKE ?3 ESCAPE '!')
+  WHERE c.hidden <> 1 AND (?3 IS NULL OR c.name GLOB ?3)
 ), page AS (SELECT * FROM found ORDER BY cid LIMIT ?4 OFFSET ?5)
 SELECT (SELECT count(*) FROM found) AS total, page.* FROM wanted LEFT JOIN page ORDER BY page.cid`;
 

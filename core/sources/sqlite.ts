@@ -1,7 +1,8 @@
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '#core/sources/deadline.ts';
 import { createDescribedMemory } from '#core/sources/described.ts';
-import { containsPattern, textOf } from '#core/sources/rows.ts';
+import { globContaining } from '#core/sources/letter-case.ts';
+import { textOf } from '#core/sources/rows.ts';
 import { createSessionPool } from '#core/sources/session-pool.ts';
 import type {
   BoundStatement,
@@ -117,6 +118,6 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
 }
 
 function catalogueValues(filter: TableFilter): SqliteValue[] {
-  const pattern = filter.search === undefined ? null : containsPattern(filter.search);
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
   return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }

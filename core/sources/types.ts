@@ -2,14 +2,15 @@ import type { ConnectionType, DbType } from '#core/contract/connections.ts';
 
 type Extra = ConnectionType['extra_fields'][number];
 
-const POSTGRESQL_FIELDS = ['host', 'database', 'username'];
+/** Without a user name PostgreSQL is asked as `postgres`, MySQL as its anonymous user. */
+const NETWORK_FIELDS = ['host', 'database'];
 const NO_EXTRAS: Extra[] = [];
 
 /** What a person fills in for each kind of database: the table behind GET connections/types and the connection form. */
 export const CONNECTION_TYPES: readonly ConnectionType[] = [
-  network('postgresql', 'PostgreSQL', 5432, POSTGRESQL_FIELDS, null),
-  network('mysql', 'MySQL', 3306, ['host', 'database', 'username'], 'Same driver as MariaDB, and tested against MariaDB only.'),
-  network('mariadb', 'MariaDB', 3306, ['host', 'database', 'username'], null),
+  network('postgresql', 'PostgreSQL', 5432, NETWORK_FIELDS, null),
+  network('mysql', 'MySQL', 3306, NETWORK_FIELDS, 'Same driver as MariaDB, and tested against MariaDB only.'),
+  network('mariadb', 'MariaDB', 3306, NETWORK_FIELDS, null),
   {
     db_type: 'sqlite',
     label: 'SQLite',
@@ -28,11 +29,11 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [
     supported: true,
     note: 'Over HTTP; the password is the token, and the database is only a label. The server has no read-only sessions: use a read-only token where tools only read.',
   },
-  network('cockroachdb', 'CockroachDB', 26257, POSTGRESQL_FIELDS, asPostgresql('CockroachDB')),
-  network('greenplum', 'Greenplum', 5432, POSTGRESQL_FIELDS, asPostgresql('Greenplum')),
-  network('supabase', 'Supabase', 5432, POSTGRESQL_FIELDS, asPostgresql('Supabase')),
-  network('timescaledb', 'TimescaleDB', 5432, POSTGRESQL_FIELDS, asPostgresql('TimescaleDB')),
-  network('redshift', 'Amazon Redshift', 5439, POSTGRESQL_FIELDS, asPostgresql('Redshift')),
+  network('cockroachdb', 'CockroachDB', 26257, NETWORK_FIELDS, asPostgresql('CockroachDB')),
+  network('greenplum', 'Greenplum', 5432, NETWORK_FIELDS, asPostgresql('Greenplum')),
+  network('supabase', 'Supabase', 5432, NETWORK_FIELDS, asPostgresql('Supabase')),
+  network('timescaledb', 'TimescaleDB', 5432, NETWORK_FIELDS, asPostgresql('TimescaleDB')),
+  network('redshift', 'Amazon Redshift', 5439, NETWORK_FIELDS, asPostgresql('Redshift')),
   planned('clickhouse', 'ClickHouse', 8123),
   planned('mssql', 'Microsoft SQL Server', 1433),
   planned('duckdb', 'DuckDB', null),

@@ -17,6 +17,9 @@ const DRIVERS: Partial<Readonly<Record<DbType, string>>> = {
 };
 const PORTS: Readonly<Record<string, number>> = { postgresql: 5432, mysql: 3306, cockroachdb: 26257, redshift: 5439 };
 
+/** Who signs in where a connection names nobody, as the host does it. */
+const USERS: Readonly<Record<string, string>> = { postgresql: 'postgres' };
+
 export const driverOf = (db_type: DbType): string | null => DRIVERS[db_type] ?? null;
 
 /** An environment variable of a connection; without `fallback` it is a secret and has to be set. */
@@ -41,7 +44,7 @@ export function variablesOf({ connection, prefix }: NamedConnection): Variable[]
     { name: `${prefix}_HOST`, member: 'host', fallback: host ?? 'localhost' },
     { name: `${prefix}_PORT`, member: 'port', fallback: String(port ?? PORTS[db_type] ?? PORTS[driver]) },
     { name: `${prefix}_DATABASE`, member: 'database', fallback: database },
-    { name: `${prefix}_USERNAME`, member: 'username', fallback: username ?? '' },
+    { name: `${prefix}_USERNAME`, member: 'username', fallback: username ?? USERS[driver] ?? '' },
     { ...token, member: 'password' },
     ...(ssl_key === null ? [] : [{ name: `${prefix}_SSL_KEY`, member: 'ssl_key' }]),
   ];

@@ -5,6 +5,7 @@ import { Secret, TOTP } from 'otpauth';
 import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 import { until } from '#test/support/programs.ts';
@@ -79,10 +80,10 @@ async function configure(): Promise<void> {
     password: GIVEN.password,
     ssl_mode: 'require',
     ssl_key: GIVEN.ssl_key,
-    extra_params: { api_token: GIVEN.extra, application_name: 'sluice' },
   });
   expect(connection.status).toBe(201);
   const connection_id = String(connection.body['id']);
+  await storeExtras(t.app, connection_id, { api_token: GIVEN.extra, application_name: 'sluice' });
   const tool = await call('POST', '/tools', { connection_id, name: 'one', description: 'One', sql_query: 'select 1 as one' });
   expect(tool.status).toBe(201);
   const config = await call('PATCH', '/server/config', {

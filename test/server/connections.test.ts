@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
+import { reachable } from '#test/support/databases.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -61,7 +63,9 @@ test.each([
   'apiKey',
   'JWT',
 ])('an extra parameter named %s is a secret', async (name) => {
-  const { body } = await post({ ...postgres, extra_params: { [name]: 'canary-extra', application: 'x' } });
+  const id = String((await post(postgres)).body['id']);
+  await storeExtras(t.app, id, { [name]: 'canary-extra', application: 'x' });
+  const { body } = await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } });
   expect(body['extra_params']).toEqual({ [name]: '********', application: 'x' });
   const { connections, history } = t.app.store.tables;
   const stored = [await t.app.store.db.select().from(connections), await t.app.store.db.select().from(history)];
@@ -69,13 +73,11 @@ test.each([
 });
 
 test('a password is stored sealed, never answered, kept when not sent and cleared by null', async () => {
-  const created = await post({
-    ...postgres,
-    password: 'canary-password',
-    extra_params: { application: 'x', api_token: 'canary-token' },
-  });
+  const id = String((await post({ ...postgres, password: 'canary-password' })).body['id']);
+  await storeExtras(t.app, id, { application: 'x', api_token: 'canary-token' });
+  const path = `/api/v1/connections/${id}`;
+  const created = await t.request('GET', path);
   expect(created.body).toMatchObject({ password_set: true, extra_params: { application: 'x', api_token: '********' } });
-  const path = `/api/v1/connections/${String(created.body['id'])}`;
   const kept = await t.request('PATCH', path, { body: { pool_size: 3, extra_params: created.body['extra_params'] } });
   expect(kept.body).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
   const { connections, history } = t.app.store.tables;
@@ -229,4 +231,46 @@ test('deleting a connection deletes what it owns in one batch', async () => {
   const deleted = entries.filter(({ action }) => action === 'delete');
   expect(deleted.map(({ entity_type }) => entity_type).sort()).toEqual(['connection', 'tool', 'tool']);
   expect(new Set(deleted.map(({ batch_id }) => batch_id)).size).toBe(1);
+});
+
+test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
+  '%s needs no user name: peers and trusted networks have none',
+  async (db_type) => {
+    const { username: _username, ...rest } = postgres;
+    const created = await post({ ...rest, db_type, name: db_type, port: 1 });
+    expect([created.status, created.body['username']]).toEqual([201, null]);
+    const { body } = await t.request('GET', '/api/v1/connections/types');
+    const type = (body['items'] as { db_type: string; required_fields: string[] }[]).find((one) => one.db_type === db_type);
+    expect(type?.required_fields).toEqual(['host', 'database']);
+  },
+);
+
+if (reachable.postgres) {
+  test('PostgreSQL that trusts its network is asked as postgres when no user is named', async () => {
+    const { username: _username, ...rest } = postgres;
+    const { body } = await t.request('POST', '/api/v1/connections/test', { body: rest });
+    expect(body).toMatchObject({ success: true });
+  });
+} else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
+
+test('an extra parameter that has no effect is refused by name; what an earlier version stored stays until it is changed', async () => {
+  const bodies = { application_name: 'x', api_token: 'canary' };
+  for (const path of ['connections', 'connections/test']) {
+    const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
+    expect([refused.status, refused.body['detail']]).toEqual([
+      422,
+      'extra_params.application_name has no effect on PostgreSQL: remove it. extra_params.api_token has no effect on PostgreSQL: remove it.',
+    ]);
+  }
+  const id = String((await post(postgres)).body['id']);
+  await storeExtras(t.app, id, bodies);
+  const change = (extra_params: object) => t.request('PATCH', `/api/v1/connections/${id}`, { body: { extra_params } });
+  expect((await change({ application_name: 'x', api_token: '********' })).status).toBe(200);
+  expect((await change({ application_name: 'other' })).status).toBe(422);
+  expect((await change({ application_name: 'x', api_token: 'other' })).status).toBe(422);
+  expect((await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } })).status).toBe(200);
+  expect((await change({})).body['extra_params']).toEqual({});
+  const file = { format: 'sluice/1', connections: [{ ...postgres, name: 'imported', extra_params: { region: 'eu' } }] };
+  const imported = await t.request('POST', '/api/v1/export-import/import', { body: file });
+  expect([imported.status, String(imported.body['detail'])]).toEqual([422, expect.stringContaining('extra_params.region')]);
 });

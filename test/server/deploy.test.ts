@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/host-board.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 
 let t: TestApp;
 let file: string;
@@ -91,7 +92,11 @@ test('what waits for a deploy is counted and shown with what breaks', async () =
   expect(diff.body['from_version']).toBe(1);
   expect(diff.body['changes']).toMatchObject([
     { name: 'other', change: 'added' },
-    { name: 'products', change: 'changed', breaking: ['The argument name of this tool is now required.'] },
+    {
+      name: 'products',
+      change: 'changed',
+      breaking: ['The argument name of this tool is now required.', 'name is no longer in the result of this tool.'],
+    },
   ]);
 });
 
@@ -239,7 +244,7 @@ test('generated projects go with their snapshots, and drafts that were left behi
 }, 20_000);
 
 test('the generated project is answered and written, without any secret', async () => {
-  await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { extra_params: { api_token: 'canary-token' } } });
+  await storeExtras(t.app, connection_id, { api_token: 'canary-token' });
   await tool();
   expect((await t.request('GET', '/api/v1/server/generated')).status).toBe(404);
   await deploy();

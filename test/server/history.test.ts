@@ -8,6 +8,7 @@ import { createKeyring } from '#core/security/secrets.ts';
 import { recordHistory } from '#core/services/history.ts';
 import { toSettings } from '#core/services/source-pool.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 
 type Entry = {
@@ -273,8 +274,9 @@ describe('secrets', () => {
   beforeEach(async () => {
     t = await testApp();
     await t.signIn();
-    const body = { ...postgres, password: 'canary-one', extra_params: { app: 'x', api_token: 'canary-token' } };
+    const body = { ...postgres, password: 'canary-one' };
     id = String((await t.request('POST', '/api/v1/connections', { body })).body['id']);
+    await storeExtras(t.app, id, { app: 'x', api_token: 'canary-token' });
   });
   afterEach(() => t.close());
 
@@ -351,7 +353,7 @@ describe('secrets', () => {
 
   test('an earlier address that is not allowed any more is refused, and the refusal is noted', async () => {
     const before = await t.app.store.db.select().from(t.app.store.tables.connections);
-    await patch({ pool_size: 2 });
+    await patch({ pool_size: 2, port: 2 });
     const strict = { ...t.app, policy: { ...t.app.policy, allow_private_networks: false } };
     const call = { actor: SYSTEM, ip: null, user_agent: null, request_id: 'x' };
     const refused = run(strict, 'history.rollback', { history_id: await newest() }, call);
@@ -360,5 +362,9 @@ describe('secrets', () => {
     expect((await entries('action=blocked')).map(({ entity_id }) => entity_id)).toEqual([id]);
     const [after] = await t.app.store.db.select().from(t.app.store.tables.connections);
     expect([after?.version, after?.pool_size, before[0]?.pool_size]).toEqual([2, 2, 4]);
+    // What is the same in both states is not checked again.
+    await patch({ pool_size: 3 });
+    const undone = await run(strict, 'history.rollback', { history_id: await newest() }, call);
+    expect(undone.entity).toMatchObject({ pool_size: 2, port: 2 });
   });
 });

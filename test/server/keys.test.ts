@@ -17,6 +17,7 @@ import { activeSnapshot } from '#core/services/deployment.ts';
 import { keysReport, requireSecrets, rewrapSecrets, secretFaults } from '#core/services/keys.ts';
 import { toSettings } from '#core/services/source-pool.ts';
 import { startServer } from '#server/start.ts';
+import { storeExtras } from '#test/support/extras.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 
@@ -34,7 +35,6 @@ const draft: RawInput<'connections.create'> = {
   database: 'shop',
   username: 'reader',
   password: 'first secret',
-  extra_params: { application_name: 'sluice', api_token: 'second secret' },
 };
 const PLAIN = { password: 'first secret', extra_params: { application_name: 'sluice', api_token: 'second secret' } };
 
@@ -98,6 +98,7 @@ async function fill(app: App): Promise<{ id: string; token_id: string }> {
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   await run(app, 'two_factor.verify_setup', { code }, mine);
   const { id } = await run(app, 'connections.create', draft, call);
+  await storeExtras(app, id, PLAIN.extra_params);
   const tool = { connection_id: id, name: 'one', description: 'One', sql_query: 'select 1 as one' };
   await run(app, 'tools.create', tool, call);
   const oauth_clients = [{ client_id: 'client', client_secret: 'fourth secret' }];

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/host-board.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
 
 let t: TestApp;
 let sent: { event: string; version: unknown; has_content: boolean }[];
@@ -25,8 +26,9 @@ beforeEach(async () => {
     );
   });
   const connection = await t.request('POST', '/api/v1/connections', {
-    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite', extra_params: { api_token: 'canary-token' } },
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
   });
+  await storeExtras(t.app, String(connection.body['id']), { api_token: 'canary-token' });
   const tool = await t.request('POST', '/api/v1/tools', {
     body: { connection_id: connection.body['id'], name: 'one', description: 'One', sql_query: 'select 1 as one' },
   });
@@ -74,7 +76,7 @@ test('two are compared in the words of the tools', async () => {
           output_schema: { old: expect.any(Object), new: expect.any(Object) },
           sql_query: { old: 'select 1 as one', new: 'select 2 as two' },
         },
-        breaking: [],
+        breaking: ['one is no longer in the result of this tool.'],
       },
     ],
   });
@@ -83,7 +85,7 @@ test('two are compared in the words of the tools', async () => {
 
 test('a comparison shows statements as they are written and no secret', async () => {
   const connection = String((await t.request('GET', tool_path)).body['connection_id']);
-  await t.request('PATCH', `/api/v1/connections/${connection}`, { body: { extra_params: { api_token: 'canary-other' } } });
+  await storeExtras(t.app, connection, { api_token: 'canary-other' });
   await t.request('PATCH', tool_path, {
     body: {
       sql_query: 'select 2 as two where 1 in (:ids) [[and 2 = :two]]',

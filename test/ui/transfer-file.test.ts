@@ -43,6 +43,7 @@ test('faults stand at their record, and only what the file concerns has a row', 
       { entity_type: 'tool', name: 'a', index: 0, field: 'name', message: 'three' },
     ],
     warnings: [],
+    errors_truncated: false,
     needs_secrets: [],
   };
   expect(groupFaults(report.errors).map(({ name, faults }) => [name, faults.map(({ message }) => message)])).toEqual([

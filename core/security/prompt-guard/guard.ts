@@ -22,6 +22,8 @@ export interface Finding {
 export interface GuardContext {
   /** Names of the tools there are: a description that gives orders about one of them shadows it. */
   readonly tool_names?: readonly string[];
+  /** The name of the definition itself, which may stand in that list. */
+  readonly own?: string | null;
 }
 
 export interface GuardOptions {
@@ -51,10 +53,12 @@ export function listRules(): Rule[] {
 export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions = {}): Guard {
   const book = createRuleBook();
   const allowed = new Set(allow);
+  // An import reads thousands of definitions with one list of names.
+  const plain_names = new WeakMap<readonly string[], ReadonlySet<string>>();
   const segment = (run: string) => book.lexicon.segment(run);
 
   /** Ids of the rules that match one reading of a text. */
-  function match(folded: string, names: ReadonlySet<string>, found: Set<string>, steps: { count: number }): void {
+  function match(folded: string, names: Names, found: Set<string>, steps: { count: number }): void {
     const units = toUnits(markNames(folded, names));
     const hits = book.lexicon.find(units, steps);
     for (const index of book.phrases.match(units, hits, steps)) {
@@ -71,7 +75,7 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
   }
 
   /** All readings of a text: as written, look-alikes and digits as letters, spaced and joined words, and what it encodes. */
-  function read(text: string, names: ReadonlySet<string>, found: Set<string>, steps: { count: number }, depth = 0): void {
+  function read(text: string, names: Names, found: Set<string>, steps: { count: number }, depth = 0): void {
     const seen = normalise(text);
     // Written as an escape, a control character hides nothing: statements search for such characters.
     for (const id of seen.hidden) if (depth === 0 || id !== 'invisible.control_characters') found.add(id);
@@ -96,8 +100,11 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
   const severityOf = (id: string) => book.rules.get(id)?.severity ?? 'low';
 
   return {
-    scan(fields, { tool_names = [] } = {}, steps = { count: 0 }) {
-      const names = plainNames(tool_names);
+    scan(fields, { tool_names = [], own = null } = {}, steps = { count: 0 }) {
+      const known = plain_names.get(tool_names) ?? plainNames(tool_names);
+      plain_names.set(tool_names, known);
+      const itself = own?.toLowerCase();
+      const names: Names = { size: known.size, has: (word) => word !== itself && known.has(word) };
       return fields.flatMap(({ field, text, kind }) => {
         const found = new Set<string>();
         if (kind === 'sql') for (const id of normalise(text).hidden) found.add(id);
@@ -142,11 +149,13 @@ function readingsOf({ visible, folded }: Normalised, segment: (run: string) => s
 }
 
 /** Names without an underscore, which `toUnits` does not see to be identifiers. */
+type Names = Pick<ReadonlySet<string>, 'size' | 'has'>;
+
 function plainNames(tool_names: readonly string[]): ReadonlySet<string> {
   const names = tool_names.map((name) => name.toLowerCase());
   return new Set(names.filter((name) => name.length >= 3 && !name.includes('_') && /^[\w-]+$/.test(name)));
 }
 
 /** A text in which every such name stands as one word that the rules know. */
-const markNames = (folded: string, names: ReadonlySet<string>): string =>
+const markNames = (folded: string, names: Names): string =>
   names.size === 0 ? folded : folded.replace(/[\w-]{3,}/g, (word) => (names.has(word) ? 'known_tool' : word));

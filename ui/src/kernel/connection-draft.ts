@@ -20,7 +20,10 @@ interface FieldWords {
 const NETWORK: ConnectionFields = {
   host: { label: 'Host', placeholder: 'db.example.com' },
   database: { label: 'Database' },
-  username: { label: 'Username', hint: 'A user that may only read is the safest to begin with.' },
+  username: {
+    label: 'Username',
+    hint: 'A user that may only read is the safest to begin with. Leave empty for the default user of the database server.',
+  },
   password: { label: 'Password' },
   tls: true,
 };

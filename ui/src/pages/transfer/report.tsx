@@ -15,6 +15,9 @@ export function Report(props: { report: ImportReport; title: string }) {
       <Show when={!clean()}>
         <Notice tone="bad" live title={WORDS.errors_title(props.report.errors.length)}>
           <p>{WORDS.errors_text}</p>
+          <Show when={props.report.errors_truncated}>
+            <p>{WORDS.errors_truncated}</p>
+          </Show>
         </Notice>
         <ul class="fault-list" aria-label={WORDS.errors_title(props.report.errors.length)}>
           <For each={groupFaults(props.report.errors)}>
@@ -89,13 +92,13 @@ export function Report(props: { report: ImportReport; title: string }) {
             <For each={props.report.needs_secrets}>
               {({ connection, fields }) => (
                 <li>
-                  <span class="mono">{connection}</span>: {fields.join(', ')}
+                  <span class="mono">{connection ?? NOUN_WORDS.server_config}</span>: {fields.join(', ')}
                 </li>
               )}
             </For>
           </ul>
           <Show when={!props.report.dry_run}>
-            <LinkButton href="/connections" size="small">
+            <LinkButton href={props.report.needs_secrets[0]?.connection === null ? '/settings' : '/connections'} size="small">
               {WORDS.enter}
             </LinkButton>
           </Show>

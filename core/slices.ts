@@ -1,0 +1,15 @@
+/** Short enough that nobody notices the wait. */
+const SLICE_MS = 10;
+
+/**
+ * Long work in slices: await the answer between two steps, and other requests have their turn whenever a slice has taken its
+ * time. A promise alone gives nobody a turn: what is embedded answers at once.
+ */
+export function createSlices(slice_ms = SLICE_MS): () => Promise<void> {
+  let begun = performance.now();
+  return async () => {
+    if (performance.now() - begun < slice_ms) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    begun = performance.now();
+  };
+}

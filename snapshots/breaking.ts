@@ -1,0 +1,156 @@
+import type { Change } from '#core/contract/deploy.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+type Rule = (noun: string, before: Item, after: Item) => string[];
+
+/** What a client that knows the old version may trip over, in sentences. Wider is not breaking: more values, more columns, no sign-in. */
+export function breaking(noun: Change['entity_type'], before: object, after: object): string[] {
+  return RULES[noun].flatMap((rule) => rule(noun, { ...before }, { ...after }));
+}
+
+const RULES: Readonly<Record<Change['entity_type'], readonly Rule[]>> = {
+  server_config: [serverRule],
+  connection: [],
+  tool: [argumentRule, resultRule, annotationRule],
+  resource: [addressRule, mediaRule],
+  prompt: [argumentRule],
+};
+
+const EVERY_ADDRESS = ['0.0.0.0', '::', '[::]'];
+
+/** Fields of the server by what they may become without harm to a client. */
+const SERVER: readonly (readonly [field: string, label: string, harmless: (now: unknown, old: unknown) => boolean])[] = [
+  ['auth_type', 'Clients have to authenticate in another way', (now) => now === 'none'],
+  // SSE is served beside HTTP, and the command for stdio works with every setting.
+  ['transport', 'Clients have to connect in another way', (now, old) => old === 'stdio' || (now === 'sse' && old === 'http')],
+  ['port', 'Clients have to connect to another port', () => false],
+  ['host', 'Clients have to connect to another address', (now) => EVERY_ADDRESS.includes(String(now))],
+];
+
+function serverRule(_: string, before: Item, after: Item): string[] {
+  const changed = SERVER.filter(
+    ([field, , harmless]) => before[field] !== after[field] && !harmless(after[field], before[field]),
+  );
+  const clients = new Set(clientsOf(after));
+  const lost = after['auth_type'] === 'oauth_credentials' ? clientsOf(before).filter((id) => !clients.has(id)) : [];
+  return [
+    ...changed.map(([field, label]) => `${label}: ${field} is ${String(after[field])} instead of ${String(before[field])}.`),
+    ...lost.map((id) => `The OAuth client ${id} gets no tokens any more.`),
+  ];
+}
+
+const clientsOf = ({ oauth_clients }: Item): string[] =>
+  ((oauth_clients ?? []) as readonly { readonly client_id: string }[]).map(({ client_id }) => client_id);
+
+interface Argument extends Item {
+  readonly name: string;
+  readonly required: boolean;
+}
+
+const argumentsOf = (item: Item): readonly Argument[] => (item['parameters'] ?? item['arguments'] ?? []) as readonly Argument[];
+
+function argumentRule(noun: string, before: Item, after: Item): string[] {
+  const old = new Map(argumentsOf(before).map((item) => [item.name, item]));
+  const found: string[] = [];
+  for (const item of argumentsOf(after)) {
+    const previous = old.get(item.name);
+    old.delete(item.name);
+    const which = `The argument ${item.name} of this ${noun}`;
+    if (item.required && previous?.required !== true) found.push(`${which} is now required.`);
+    if (previous === undefined) continue;
+    if (previous['type'] !== item['type'] || previous['items'] !== item['items']) found.push(`${which} has another type.`);
+    else if (isNarrower(previous, item)) found.push(`${which} takes fewer values.`);
+  }
+  for (const name of old.keys()) found.push(`The argument ${name} of this ${noun} is no longer accepted.`);
+  return found;
+}
+
+/** Whether a value that was accepted may be refused now. */
+function isNarrower(old: Item, now: Item): boolean {
+  const raised = (field: string): boolean => Number(now[field] ?? -Infinity) > Number(old[field] ?? -Infinity);
+  const lowered = (field: string): boolean => Number(now[field] ?? Infinity) < Number(old[field] ?? Infinity);
+  const pattern = now['pattern'] !== undefined && now['pattern'] !== old['pattern'];
+  const allowed = now['enum'] as readonly unknown[] | undefined;
+  const known = old['enum'] as readonly unknown[] | undefined;
+  const fewer = allowed !== undefined && (known === undefined || known.some((value) => !allowed.includes(value)));
+  return pattern || fewer || ['minimum', 'min_length'].some(raised) || ['maximum', 'max_length'].some(lowered);
+}
+
+const ANNOTATIONS: readonly (readonly [hint: string, dangerous: boolean, sentence: string])[] = [
+  ['readOnlyHint', false, 'This tool may change data now.'],
+  ['destructiveHint', true, 'This tool may destroy data now.'],
+  ['idempotentHint', false, 'Calling this tool again may have another effect now.'],
+  ['openWorldHint', true, 'This tool may reach other systems now.'],
+];
+
+/** Clients let harmless tools run unasked. A tool that may change data is said to once. */
+function annotationRule(_: string, before: Item, after: Item): string[] {
+  const [old, now] = [before, after].map((item) => (listingOf(item)['annotations'] ?? {}) as Item);
+  return ANNOTATIONS.filter(([hint, dangerous]) => old?.[hint] === !dangerous && now?.[hint] === dangerous)
+    .map(([, , sentence]) => sentence)
+    .slice(0, 1);
+}
+
+const listingOf = (item: Item): Item => (item['listing'] ?? {}) as Item;
+
+function addressRule(noun: string, before: Item, after: Item): string[] {
+  if (before['uri_template'] === after['uri_template']) return argumentRule(noun, before, after);
+  return [`The address of this resource is ${String(after['uri_template'])} instead of ${String(before['uri_template'])}.`];
+}
+
+function mediaRule(_: string, before: Item, after: Item): string[] {
+  if (before['mime_type'] === after['mime_type']) return [];
+  return [`The content of this resource is ${String(after['mime_type'])} instead of ${String(before['mime_type'])}.`];
+}
+
+function resultRule(_: string, before: Item, after: Item): string[] {
+  if (before['return_type'] !== after['return_type']) {
+    return [`This tool returns ${String(after['return_type'])} instead of ${String(before['return_type'])}.`];
+  }
+  const [old, now] = [before, after].map((item) => listingOf(item)['outputSchema'] as Schema | undefined);
+  if (old === undefined) return [];
+  // While its database is away, nobody knows the columns of a statement.
+  if (old.properties?.['affected_rows'] === undefined && now?.properties?.['affected_rows'] !== undefined) return [];
+  if (now === undefined) return ['The result of this tool has another form.'];
+  return compareResults(old, now);
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly contentEncoding?: string;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+function compareResults(old: Schema, now: Schema, name = ''): string[] {
+  const types = typesOf(old);
+  const what = name === '' ? 'The result of this tool' : `${name} in the result of this tool`;
+  if ([...typesOf(now)].some((type) => !types.has(type))) return [`${what} has another type.`];
+  if (old.items !== undefined && now.items !== undefined) return compareResults(old.items, now.items, name);
+  const [known, given] = [objectOf(old), objectOf(now)];
+  if (known?.properties === undefined || given?.properties === undefined) return [];
+  const { properties } = given;
+  return (known.required ?? []).flatMap((field) => {
+    const [before, after] = [known.properties?.[field], properties[field]];
+    if (after === undefined) return [`${field} is no longer in the result of this tool.`];
+    return before === undefined ? [] : compareResults(before, after, field);
+  });
+}
+
+/** The types of a value, whether they stand in a list or in branches; bytes are another type than text. */
+function typesOf(schema: Schema): Set<string> {
+  const own = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
+  const mark = schema.contentEncoding ?? '';
+  return new Set([
+    ...own.map((type) => (type === 'string' ? type + mark : type)),
+    ...(schema.anyOf ?? []).flatMap((one) => [...typesOf(one)]),
+  ]);
+}
+
+/** The object of a schema that is one, or may be null instead. */
+function objectOf(schema: Schema): Schema | undefined {
+  if (schema.properties !== undefined) return schema;
+  return schema.anyOf?.map(objectOf).find((found) => found !== undefined);
+}

@@ -1,0 +1,142 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestApp, testApp } from '#test/support/app.ts';
+
+/** What `deploy/diff` marks as breaking, per change of the working copy against what is served. */
+let t: TestApp;
+const paths: Record<string, string> = {};
+const CONFIG = '/api/v1/server/config';
+const PARAMETERS = [
+  { name: 'shelf', type: 'string', enum: ['a', 'b'], max_length: 5 },
+  { name: 'least', type: 'integer', minimum: 0, maximum: 9, required: false },
+  { name: 'ids', type: 'array', items: 'integer', required: false },
+];
+const TOOL = {
+  name: 'products',
+  description: 'Products',
+  sql_query: 'select id, name from products where name <> :shelf [[ and id >= :least ]] [[ and id in (:ids) ]]',
+  parameters: PARAMETERS,
+};
+const BEFORE: Record<string, Record<string, unknown>> = {
+  tool: TOOL,
+  value: { name: 'count', description: 'Count', sql_query: 'select price from products', return_type: 'value' },
+  resource: {
+    name: 'one',
+    description: 'One',
+    uri_template: 'shop://p/{id}',
+    sql_query: 'select name from products where id = :id',
+  },
+  prompt: {
+    name: 'greet',
+    description: 'Greets',
+    template: 'Hello {{ who }}',
+    arguments: [{ name: 'who', enum: ['Ada', 'Bo'] }],
+  },
+};
+const PLURAL: Record<string, string> = { tool: 'tools', value: 'tools', resource: 'resources', prompt: 'prompts' };
+
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  const db = new Database(join(t.directory, 'databases/shop.sqlite'));
+  db.run('create table products (id integer primary key, name text not null, price real)');
+  db.close();
+  const connection = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  });
+  const connection_id = String(connection.body['id']);
+  paths['connection'] = `/api/v1/connections/${connection_id}`;
+  for (const [kind, definition] of Object.entries(BEFORE)) {
+    const body = kind === 'prompt' ? definition : { ...definition, connection_id };
+    const created = await t.request('POST', `/api/v1/${PLURAL[kind]}`, { body });
+    expect(created.status).toBe(201);
+    paths[kind] = `/api/v1/${PLURAL[kind]}/${String(created.body['id'])}`;
+  }
+  await t.request('PATCH', CONFIG, { body: { auth_type: 'bearer', transport: 'sse', host: '0.0.0.0', port: 8080 } });
+  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+}, 30_000);
+afterAll(() => t.close());
+
+const marks = async () => {
+  const { body } = await t.request('GET', '/api/v1/deploy/diff');
+  return (body['changes'] as { breaking: string[] }[]).flatMap(({ breaking }) => breaking);
+};
+const with_ = (name: string, over: object) => ({
+  parameters: PARAMETERS.map((parameter) => (parameter.name === name ? { ...parameter, ...over } : parameter)),
+});
+const FEWER = (name: string) => [`The argument ${name} of this tool takes fewer values.`];
+const select = (columns: string) => ({ sql_query: TOOL.sql_query.replace('id, name', columns) });
+
+test.each<[string, object, string[]]>([
+  ['tool', { description: 'Other', tags: ['x'], cache_ttl_seconds: 1 }, []],
+  ['tool', with_('shelf', { enum: ['a', 'b', 'c'], max_length: 9 }), []],
+  ['tool', with_('shelf', { enum: ['b', 'c'] }), FEWER('shelf')],
+  ['tool', with_('shelf', { max_length: 4 }), FEWER('shelf')],
+  ['tool', with_('shelf', { min_length: 1 }), FEWER('shelf')],
+  ['tool', with_('shelf', { pattern: '[ab]' }), FEWER('shelf')],
+  ['tool', with_('least', { minimum: -1, maximum: 10 }), []],
+  ['tool', with_('least', { minimum: 1 }), FEWER('least')],
+  ['tool', with_('least', { maximum: 8 }), FEWER('least')],
+  ['tool', with_('least', { enum: [1, 2] }), FEWER('least')],
+  ['tool', with_('least', { required: true }), ['The argument least of this tool is now required.']],
+  ['tool', with_('least', { type: 'number' }), ['The argument least of this tool has another type.']],
+  ['tool', with_('ids', { items: 'string' }), ['The argument ids of this tool has another type.']],
+  ['tool', { return_type: 'row' }, ['This tool returns row instead of rows.']],
+  ['tool', { transform_template: '{{ rows | length }}' }, ['The result of this tool has another form.']],
+  ['tool', select('id, name, price'), []],
+  ['tool', select('id'), ['name is no longer in the result of this tool.']],
+  ['tool', select('id, name as title'), ['name is no longer in the result of this tool.']],
+  ['tool', select('id, price as name'), ['name in the result of this tool has another type.']],
+  ['tool', { annotations: { open_world_hint: true } }, ['This tool may reach other systems now.']],
+  ['tool', { read_only: false }, ['This tool may change data now.']],
+  ['tool', { name: 'renamed' }, ['The tool products is no longer offered.']],
+  ['tool', { enabled: false }, ['The tool products is no longer offered.']],
+  ['value', { sql_query: 'select name from products' }, ['value in the result of this tool has another type.']],
+  ['value', { sql_query: 'select price as cost from products order by id' }, []],
+  ['resource', { uri_template: 'shop://q/{id}' }, ['The address of this resource is shop://q/{id} instead of shop://p/{id}.']],
+  ['resource', { mime_type: 'text/csv' }, ['The content of this resource is text/csv instead of application/json.']],
+  ['resource', { sql_query: 'select price from products where id = :id' }, []],
+  ['prompt', { arguments: [{ name: 'who', enum: ['Ada'] }] }, ['The argument who of this prompt takes fewer values.']],
+  ['prompt', { arguments: [{ name: 'who' }] }, []],
+])('%s %j', async (kind, body, expected) => {
+  const path = paths[kind] ?? '';
+  const { body: stored } = await t.request('GET', path);
+  const changed = await t.request('PATCH', path, { body });
+  expect([changed.status, changed.body['detail']]).toEqual([200, undefined]);
+  expect(await marks()).toEqual(expected);
+  const { version: _version, ...before } = stored;
+  expect((await t.request('PATCH', path, { body: before })).status).toBe(200);
+  expect(await marks()).toEqual([]);
+});
+
+test.each<[object, string[]]>([
+  [{ auth_type: 'none' }, []],
+  [{ log_level: 'DEBUG', server_name: 'Other', token_ttl_seconds: 60 }, []],
+  [{ port: 8081 }, ['Clients have to connect to another port: port is 8081 instead of 8080.']],
+  [{ host: '127.0.0.1' }, ['Clients have to connect to another address: host is 127.0.0.1 instead of 0.0.0.0.']],
+  [{ transport: 'http' }, ['Clients have to connect in another way: transport is http instead of sse.']],
+  [
+    { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'a', client_secret: 'a-long-client-secret-of-thirty-two' }] },
+    ['Clients have to authenticate in another way: auth_type is oauth_credentials instead of bearer.'],
+  ],
+])('server %j', async (body, expected) => {
+  const { body: stored } = await t.request('GET', CONFIG);
+  const { auth_type, log_level, server_name, token_ttl_seconds, port, host, transport } = stored;
+  expect((await t.request('PATCH', CONFIG, { body })).status).toBe(200);
+  expect(await marks()).toEqual(expected);
+  const before = { auth_type, log_level, server_name, token_ttl_seconds, port, host, transport, oauth_clients: [] };
+  expect((await t.request('PATCH', CONFIG, { body: before })).status).toBe(200);
+  expect(await marks()).toEqual([]);
+});
+
+test('columns that nobody could ask about are not marked', async () => {
+  const file = join(t.directory, 'databases/shop.sqlite');
+  renameSync(file, `${file}.gone`);
+  t.app.sources.drop((paths['connection'] ?? '').split('/').at(-1) ?? '');
+  await t.request('PATCH', paths['value'] ?? '', { body: { sql_query: 'select name from products' } });
+  await t.request('PATCH', paths['tool'] ?? '', { body: select('id, price') });
+  expect(await marks()).toEqual([]);
+});

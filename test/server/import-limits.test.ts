@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import type { ImportReport } from '#core/contract/transfer.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+});
+afterEach(() => t.close());
+
+const send = (raw: string, query = '') => t.request('POST', `/api/v1/export-import/import?${query}`, { raw });
+const listOf = (count: number, item: (n: number) => object) => Array.from({ length: count }, (_, n) => item(n));
+const prompt = (n: number) => ({ name: `prompt_${n}`, description: 'Greets', template: 'Hello' });
+const body = (lists: object) => JSON.stringify({ format: 'sluice/1', ...lists });
+const stored = async () => (await t.request('GET', '/api/v1/prompts?limit=1')).body['total'];
+
+test('a body of more than a million values is refused before it is parsed, whatever its texts hold', async () => {
+  const many = Array.from({ length: 1_000_001 }, () => '{}').join(',');
+  const refused = await send(`{"format":"sluice/1","tools":[${many}]}`);
+  expect([refused.status, refused.body['detail']]).toEqual([413, 'The body holds more than a million values. Send it in parts.']);
+  // Not even JSON: nobody looked.
+  expect((await send(many)).status).toBe(413);
+  const texts = JSON.stringify(`\\",{[`.repeat(300_000));
+  expect((await send(`{"format":"sluice/1","exported_at":${texts}}`)).status).toBe(200);
+});
+
+test.each([
+  ['tools', 10_001],
+  ['resources', 10_001],
+  ['prompts', 10_001],
+  ['connections', 1_001],
+])('more %s than an installation can serve are refused in one sentence', async (noun, count) => {
+  const refused = await send(body({ [noun]: listOf(count, () => ({})) }));
+  expect([refused.status, refused.body['detail']]).toEqual([422, `${noun} must have at most ${count - 1} entries.`]);
+});
+
+test('checking ends after a hundred faults, and the report says that there may be more', async () => {
+  const raw = body({ prompts: listOf(5_000, () => ({})), tools: listOf(5_000, () => ({})) });
+  const rehearsed = (await send(raw, 'dry_run=true')).body as unknown as ImportReport;
+  expect([rehearsed.errors.length, rehearsed.errors_truncated]).toEqual([100, true]);
+  const refused = await send(raw);
+  expect(refused.status).toBe(422);
+  expect(String(refused.body['detail'])).toEndWith('And 90 more. Checking ended after 100 faults, so there may be others.');
+  const some = (await send(body({ prompts: [{}, prompt(1)] }), 'dry_run=true')).body as unknown as ImportReport;
+  expect(some.errors_truncated).toBe(false);
+  expect(some.errors.length).toBeLessThan(10);
+  // Faults that only the checks of a write find end it as well.
+  const lost = body({
+    tools: listOf(500, (n) => ({ name: `t${n}`, description: 'x', sql_query: 'select 1', connection: 'nowhere' })),
+  });
+  const checked = (await send(lost, 'dry_run=true')).body as unknown as ImportReport;
+  expect([checked.errors.length, checked.errors_truncated]).toEqual([100, true]);
+});
+
+/** How many requests were answered, one after the other, before this work was done. */
+async function answeredDuring(work: Promise<unknown>): Promise<number> {
+  const state = { done: false };
+  const end = work.finally(() => {
+    state.done = true;
+  });
+  let answered = 0;
+  while (!state.done) {
+    await t.request('GET', '/api/health', { anonymous: true });
+    answered += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await end;
+  return answered;
+}
+
+test('other requests are answered while an import is checked, written and undone', async () => {
+  expect(await answeredDuring(send(body({ prompts: listOf(300, prompt) })))).toBeGreaterThan(5);
+  expect(await stored()).toBe(300);
+  const { body: history } = await t.request('GET', '/api/v1/history?action=import&limit=1');
+  const [entry] = history['items'] as { id: string }[];
+  const undoing = t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
+  expect(await answeredDuring(undoing)).toBeGreaterThan(5);
+  expect(await stored()).toBe(0);
+}, 20_000);

@@ -1,0 +1,15 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { isSecretEntry } from '#core/services/connection-draft.ts';
+import { secretPlace } from '#core/services/source-pool.ts';
+
+/** Extra parameters of a connection as an earlier version stored them: no kind of database takes any today. */
+export async function storeExtras(app: App, id: string, extra_params: Readonly<Record<string, string>>): Promise<void> {
+  const { connections } = app.store.tables;
+  const stored = Object.entries(extra_params).map(([key, value]) => {
+    const sealed = { $sealed: app.keyring.seal(value, secretPlace(id, `extra_params/${key}`)) };
+    return [key, isSecretEntry(key) ? sealed : value];
+  });
+  const values = { extra_params: Object.fromEntries(stored) };
+  await app.store.write((tx) => tx.update(connections).set(values).where(eq(connections.id, id)));
+}
