@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/security/origins.ts';
+import { isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/edge/origins.ts';
 import type { ServerLink } from './server-link.ts';
 
 const REQUEST_HEADERS =

@@ -1,4 +1,4 @@
-import { readForm } from '#core/body.ts';
+import { readForm } from '#core/edge/body.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import type { ServerLink } from './server-link.ts';
 

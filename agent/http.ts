@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Tally } from '#core/engine/arguments.ts';
-import { readText } from '#core/body.ts';
+import type { Tally } from '#core/lib/call/arguments.ts';
+import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { askedOrigin, createAddresses } from '#core/security/asked-address.ts';
-import { clientAddress, forwardedScheme } from '#core/security/client-address.ts';
-import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
+import { askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
+import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter, preflight, setCors } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';

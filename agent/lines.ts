@@ -1,4 +1,4 @@
-import type { AgentLine } from '#core/contract/agent-channel.ts';
+import type { AgentLine } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log, LogLine } from '#core/log.ts';
 import type { ServerLink } from './server-link.ts';

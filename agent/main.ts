@@ -1,9 +1,9 @@
-import { withDevSecrets } from '#core/dev-secrets.ts';
+import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { acceptedHostNames } from '#core/security/origins.ts';
+import { acceptedHostNames } from '#core/edge/origins.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
-import { withEnd } from '#core/stream-end.ts';
+import { withEnd } from '#core/lib/stream-end.ts';
 import { sendLines } from './lines.ts';
 import { createProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';

@@ -1,5 +1,5 @@
-import type { AgentSettings } from '#core/contract/agent-channel.ts';
-import type { Guard, GuardField } from '#core/security/prompt-guard/guard.ts';
+import type { AgentSettings } from '#core/contract/identity/agent-channel.ts';
+import type { Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
 
 /** A place of an answer whose text reads like an instruction to a model. The text itself stays as it is. */
 export interface Mark {
@@ -36,7 +36,7 @@ export function createMarks(tool_names: readonly string[]): Marks {
     const key = JSON.stringify([threshold, allow]);
     const kept = guards.get(key);
     if (kept !== undefined) return kept;
-    const { createGuard } = await import('#core/security/prompt-guard/guard.ts');
+    const { createGuard } = await import('#core/lib/prompt-guard/guard.ts');
     const guard = createGuard({ threshold, allow });
     guards.clear();
     guards.set(key, guard);

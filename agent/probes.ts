@@ -6,9 +6,9 @@ import {
   mayReadFigures,
   type ProbeSecrets,
   type Readiness,
-} from '#core/probes.ts';
-import type { Tally } from '#core/engine/arguments.ts';
-import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/exposition.ts';
+} from '#core/edge/probes.ts';
+import type { Tally } from '#core/lib/call/arguments.ts';
+import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/lib/metrics-text.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {

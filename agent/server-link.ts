@@ -1,5 +1,5 @@
 import { type Call, createClient } from '#core/client.ts';
-import type { AgentLine, AgentSettings } from '#core/contract/agent-channel.ts';
+import type { AgentLine, AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 
 /** On whose behalf the server is asked. */

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from './contract/deploy/deploy.ts';
 import type { Env } from '#core/env.ts';
-import { createHostBoard, type HostBoard } from '#core/host-board.ts';
-import type { Kv } from '#core/kv/kv.ts';
+import { createHostBoard, type HostBoard } from './deploy/hosts.ts';
+import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
-import { createKeyring, type Keyring } from '#core/security/secrets.ts';
-import { createSourcePool, type SourcePool } from '#core/services/source-pool.ts';
-import { dialPolicy, hostAddresses } from '#core/sources/policy.ts';
-import type { DialPolicy } from '#core/sources/source.ts';
-import { createLock, type Lock, type Store } from '#core/db/open.ts';
-import type { Guard } from '#core/security/prompt-guard/guard.ts';
-import { readSettings } from '#core/services/config.ts';
-import { type Countries, createCountries } from '#core/services/countries.ts';
-import { type ConfigurationCache, createConfigurationCache } from '#core/services/configuration.ts';
-import type { StoredSnapshot } from '#core/services/deployment.ts';
+import { createKeyring, type Keyring } from './lib/secrets.ts';
+import { createSourcePool, type SourcePool } from './definitions/source-pool.ts';
+import { dialPolicy, hostAddresses } from './engines/shared/policy.ts';
+import type { DialPolicy } from './engines/shared/source.ts';
+import { createLock, type Lock, type Store } from './store/open.ts';
+import type { Guard } from './lib/prompt-guard/guard.ts';
+import { readSettings } from './definitions/settings/config.ts';
+import { type Countries, createCountries } from './observe/countries.ts';
+import { type ConfigurationCache, createConfigurationCache } from './deploy/configuration.ts';
+import type { StoredSnapshot } from './deploy/deployment.ts';
 
 export interface AppOptions {
   readonly env: Env;

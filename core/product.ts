@@ -20,7 +20,7 @@ export const PROGRAMS = {
   host: 'mcp-host/main.ts',
   agent: 'agent/main.ts',
   stdio: 'mcp-host/stdio.ts',
-  'sqlite-child': 'core/sources/sqlite-child.ts',
+  'sqlite-child': 'core/engines/sqlite/child.ts',
 } as const;
 
 /** What starts a program as a process of its own. @param flags of Bun, where there is a Bun to take them. */

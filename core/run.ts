@@ -4,11 +4,11 @@ import { type Input, type OperationName, operations, type Output, pathVariables,
 import type { Operation, Scope } from '#core/contract/operation.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
-import { resolveNames } from '#core/services/agent-names.ts';
-import { recordBlocked } from '#core/services/blocked.ts';
-import { emptyPatch } from '#core/services/empty-patch.ts';
-import { handlers } from '#core/services/index.ts';
-import type { ConnectionRow } from '#core/services/source-pool.ts';
+import { resolveNames } from './identity/agent-names.ts';
+import { recordBlocked } from './definitions/guard/blocked.ts';
+import { emptyPatch } from './definitions/empty-patch.ts';
+import { handlers } from './handlers.ts';
+import type { ConnectionRow } from './definitions/source-pool.ts';
 
 /** Who calls; what history and activity name. */
 export interface Actor {

@@ -1,4 +1,4 @@
-import { withDevSecrets } from '#core/dev-secrets.ts';
+import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createHost } from './host.ts';

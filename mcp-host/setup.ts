@@ -2,14 +2,14 @@ import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/env.ts';
-import { acceptedHostNames } from '#core/security/origins.ts';
-import type { Shares } from '#core/kv/shares.ts';
+import { acceptedHostNames } from '#core/edge/origins.ts';
+import type { Shares } from '#core/cluster/shares.ts';
 import type { Log } from '#core/log.ts';
-import { createKeyring } from '#core/security/secrets.ts';
-import { guardedFetch } from '#core/sources/dial.ts';
-import { openSource } from '#core/sources/open.ts';
-import { dialPolicy, hostAddresses } from '#core/sources/policy.ts';
-import type { DialPolicy } from '#core/sources/source.ts';
+import { createKeyring } from '#core/lib/secrets.ts';
+import { guardedFetch } from '#core/engines/shared/dial.ts';
+import { openSource } from '#core/engines/shared/open.ts';
+import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { snapshotFile } from '#snapshots/file.ts';
 import { tokenFile } from './auth/token-file.ts';
 import type { HostOptions } from './host.ts';
@@ -60,7 +60,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
 async function openShares(env: Env, log: Log): Promise<Shares | null> {
   const url = hostRedisUrl(env);
   if (url === null) return null;
-  const shares = await import('#core/kv/shares.ts');
+  const shares = await import('#core/cluster/shares.ts');
   return shares.openShares(url, env.SVC_AGENT_SERVICE_TOKEN, (up, reason) => {
     if (up) log.info('shared_limits_on', { reason });
     else log.warning('shared_limits_off', { reason, effect: 'every host applies its limits by itself' });

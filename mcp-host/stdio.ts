@@ -1,6 +1,6 @@
-import { withDevInstallation } from '#core/dev-secrets.ts';
+import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
-import { STDIO_HOST } from '#core/contract/deploy.ts';
+import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
 import { createLog, toStream } from '#core/log.ts';
 import type { TokenFile } from './auth/token-file.ts';
 import { createHost, type Host } from './host.ts';

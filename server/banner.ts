@@ -1,9 +1,9 @@
 import type { App } from '#core/app.ts';
 import { clientTexts, curlText } from '#core/client-texts.ts';
-import { activeSnapshot, contentOf } from '#core/services/deployment.ts';
-import { exposureOf } from '#core/services/exposure.ts';
-import { mcpUrl } from '#core/services/server.ts';
-import { stdioCommand } from '#core/services/stdio-command.ts';
+import { activeSnapshot, contentOf } from '#core/deploy/deployment.ts';
+import { exposureOf } from '#core/deploy/exposure.ts';
+import { mcpUrl } from '#core/deploy/server.ts';
+import { stdioCommand } from '#core/deploy/stdio-command.ts';
 
 const CALL = {
   jsonrpc: '2.0',

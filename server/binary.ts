@@ -6,7 +6,7 @@ const STARTS: Readonly<Record<keyof typeof PROGRAMS, () => Promise<unknown>>> = 
   host: () => import('../mcp-host/main.ts'),
   agent: () => import('../agent/main.ts'),
   stdio: () => import('../mcp-host/stdio.ts'),
-  'sqlite-child': () => import('#core/sources/sqlite-child.ts'),
+  'sqlite-child': () => import('#core/engines/sqlite/child.ts'),
 };
 
 const [word = 'server'] = process.argv.slice(2);

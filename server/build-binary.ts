@@ -11,15 +11,15 @@ const ROOT = resolve(import.meta.dir, '..');
 /** Inside an executable files keep their place below this folder (`core/product.ts`). */
 const INSIDE = process.platform === 'win32' ? 'B:/~BUN/root' : '/$bunfs/root';
 
-const FOLDERS = ['ui/dist', 'ui/docs', 'core/db/migrations', SOURCES];
+const FOLDERS = ['ui/dist', 'ui/docs', 'core/store/migrations', SOURCES];
 /** Generated projects hold copies of our sources: a module that is also a file needs another place. */
 const COPIED = [
   'package.json',
   'core/errors.ts',
   'core/issues.ts',
-  'core/engine',
   'core/contract',
-  'core/sources',
+  'core/engines',
+  'core/lib',
   'snapshots/generate',
 ];
 const FILES = [
@@ -74,7 +74,7 @@ function nativeTarget(): string {
 
 const outfile = resolve(process.argv[2] ?? join(ROOT, 'dist/sluice'));
 const result = await Bun.build({
-  entrypoints: [join(ROOT, 'server/binary.ts'), join(ROOT, 'core/services/generated-worker.ts')],
+  entrypoints: [join(ROOT, 'server/binary.ts'), join(ROOT, 'core/deploy/generated-worker.ts')],
   root: ROOT,
   target: 'bun',
   minify: { syntax: true, whitespace: true },

@@ -1,10 +1,10 @@
-import { withDevSecrets } from '#core/dev-secrets.ts';
+import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { programCommand } from '#core/product.ts';
 import { run, systemCall } from '#core/run.ts';
-import { createDemo } from '#core/services/demo.ts';
+import { createDemo } from '#core/transfer/demo.ts';
 import { printBanner } from './banner.ts';
 import { startServer } from './start.ts';
 import { supervise } from './supervisor.ts';

@@ -1,4 +1,4 @@
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Rule = (noun: string, before: Item, after: Item) => string[];

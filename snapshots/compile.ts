@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { DbType } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import type { ReturnType } from '#core/contract/tools.ts';
-import { checkParameters, inputSchema } from '#core/engine/arguments.ts';
-import { outputSchema } from '#core/engine/shape.ts';
-import { classify } from '#core/engine/sql/classify.ts';
-import { parseSql, unusedParameters } from '#core/engine/sql/parse.ts';
-import { type Classification, DIALECT_OF, type Statement } from '#core/engine/sql/statement.ts';
-import { parseTemplate } from '#core/engine/template/parse.ts';
+import { checkParameters, inputSchema } from '#core/lib/call/arguments.ts';
+import { outputSchema } from '#core/lib/call/shape.ts';
+import { classify } from '#core/lib/sql/classify.ts';
+import { parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
+import { type Classification, DIALECT_OF, type Statement } from '#core/lib/sql/statement.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Column, Description } from '#core/sources/source.ts';
+import type { Column, Description } from '#core/engines/shared/source.ts';
 import { canonical } from './canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */

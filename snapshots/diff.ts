@@ -1,6 +1,6 @@
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { REDACTED } from '#core/contract/history.ts';
-import type { SqlNode } from '#core/engine/sql/statement.ts';
+import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { breaking } from './breaking.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { SnapshotContent } from './format.ts';

@@ -1,7 +1,7 @@
 import type { Prompt } from '#core/contract/prompts.ts';
 import type { Resource } from '#core/contract/resources.ts';
 import type { Tool } from '#core/contract/tools.ts';
-import { parseUriTemplate } from '#core/engine/uri-template.ts';
+import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { Compiled, QueryDefinition } from './compile.ts';

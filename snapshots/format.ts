@@ -1,7 +1,7 @@
 import type { DbType, SslMode } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import type { ReturnType } from '#core/contract/tools.ts';
-import type { Statement } from '#core/engine/sql/statement.ts';
+import type { Statement } from '#core/lib/sql/statement.ts';
 
 export const SNAPSHOT_FORMAT = 'sluice-snapshot/1';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { DeployStatus } from './deploy.ts';
+import { DeployStatus } from './deploy/deploy.ts';
 import { Empty } from './fields.ts';
 import { operation } from './operation.ts';
 

@@ -1,11 +1,11 @@
 import type * as v from 'valibot';
-import { mcpTokens } from './access.ts';
-import { agentAccess } from './agent-access.ts';
+import { mcpTokens } from './identity/mcp-tokens.ts';
+import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
-import { auth, twoFactor } from './auth.ts';
+import { auth, twoFactor } from './identity/auth.ts';
 import { config } from './config.ts';
 import { connections } from './connections.ts';
-import { deploy } from './deploy.ts';
+import { deploy } from './deploy/deploy.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
 import { monitoring } from './monitoring.ts';
@@ -15,9 +15,9 @@ import { preview } from './preview.ts';
 import { prompts } from './prompts.ts';
 import { resources } from './resources.ts';
 import { schema } from './schema.ts';
-import { server } from './server.ts';
-import { snapshots } from './snapshots.ts';
-import { ssl } from './ssl.ts';
+import { server } from './deploy/server.ts';
+import { snapshots } from './deploy/snapshots.ts';
+import { ssl } from './deploy/ssl.ts';
 import { tools } from './tools.ts';
 import { transfer } from './transfer.ts';
 

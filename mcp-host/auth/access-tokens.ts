@@ -1,7 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import type { Addresses } from '#core/security/asked-address.ts';
-import { fingerprintOf, keyIdOf } from '#core/security/secrets.ts';
+import type { Addresses } from '#core/edge/asked-address.ts';
+import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createExpiring } from './expiring.ts';
 import { type Caller, callerName, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';

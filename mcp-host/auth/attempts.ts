@@ -1,4 +1,4 @@
-import { networkOf } from '#core/security/network.ts';
+import { networkOf } from '#core/edge/network.ts';
 import { createExpiring } from './expiring.ts';
 import type { Refusal } from './scheme.ts';
 

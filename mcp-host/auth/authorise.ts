@@ -1,7 +1,7 @@
-import type { LiveToken } from '#core/host-board.ts';
+import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
-import { createAddresses } from '#core/security/asked-address.ts';
-import { refuseRegistration, REGISTER_PATH } from '#core/security/registration.ts';
+import { createAddresses } from '#core/edge/asked-address.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { createAttempts, tooMany } from './attempts.ts';

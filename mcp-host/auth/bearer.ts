@@ -1,4 +1,4 @@
-import type { LiveToken } from '#core/host-board.ts';
+import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
 import { type Caller, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 import type { TokenFile, TokenList } from './token-file.ts';

@@ -1,4 +1,4 @@
-import { createRecentMap } from '#core/kv/recent-map.ts';
+import { createRecentMap } from '#core/cluster/recent-map.ts';
 
 /** Values by key until a moment in ms. At least `limit` keys are kept; beyond that, those that were not used for longest go. */
 export interface Expiring<V> {

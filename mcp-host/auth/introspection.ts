@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import type { Addresses } from '#core/security/asked-address.ts';
-import { fingerprintOf } from '#core/security/secrets.ts';
-import { boundedText } from '#core/sources/bounded-text.ts';
+import type { Addresses } from '#core/edge/asked-address.ts';
+import { fingerprintOf } from '#core/lib/secrets.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { isMembers, type Members } from '../protocol.ts';
+import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import { createExpiring } from './expiring.ts';
 import { type Caller, callerName, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
 

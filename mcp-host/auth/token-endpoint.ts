@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readForm } from '#core/body.ts';
+import { readForm } from '#core/edge/body.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import type { Addresses } from '#core/security/asked-address.ts';
+import type { Addresses } from '#core/edge/asked-address.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';
 import type { Attempts } from './attempts.ts';

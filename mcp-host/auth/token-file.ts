@@ -1,5 +1,5 @@
 import { open, readFile, rename } from 'node:fs/promises';
-import type { LiveToken } from '#core/host-board.ts';
+import type { LiveToken } from '#core/deploy/hosts.ts';
 
 /** The access tokens as the server last told them. */
 export interface TokenList {

@@ -1,7 +1,7 @@
-import { readText } from '#core/body.ts';
+import { readText } from '#core/edge/body.ts';
 import { AppError } from '#core/errors.ts';
-import { reply } from '../dispatch.ts';
-import { errorText, RPC, RpcError } from '../protocol.ts';
+import { reply } from '#mcp-host/protocol/dispatch.ts';
+import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 
 /** Bytes of an MCP request body (contract section 13). */
 export const BODY_LIMIT = 4 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { Caller } from '../auth/scheme.ts';
-import { readEvents } from '../control.ts';
-import { type Dispatch, idOf, type Peer, reply } from '../dispatch.ts';
-import { decodedName } from '../era.ts';
-import { errorText, isMembers, META, RPC, RpcError, type RpcId } from '../protocol.ts';
-import type { Registry } from '../registry.ts';
+import { readEvents } from '#mcp-host/swap/control.ts';
+import { type Dispatch, idOf, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
+import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
+import { errorText, isMembers, META, RPC, RpcError, type RpcId } from '#mcp-host/protocol/messages.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
 
 /** What is served now, or why nothing is. */
 export type Serving = () => Registry | { readonly idle: string };

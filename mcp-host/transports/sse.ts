@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '#core/log.ts';
 import type { Caller } from '../auth/scheme.ts';
-import { type Dispatch, type Peer, reply } from '../dispatch.ts';
-import { errorText, RPC, RpcError } from '../protocol.ts';
-import { callerKey } from '../rate-limit.ts';
-import type { Streams } from '../streams.ts';
+import { type Dispatch, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
+import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { callerKey } from '#mcp-host/limits/rate-limit.ts';
+import type { Streams } from '#mcp-host/protocol/streams.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type Serving } from './bridge.ts';
 

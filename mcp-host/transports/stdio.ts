@@ -1,4 +1,4 @@
-import { errorText, RPC, RpcError } from '../protocol.ts';
+import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Bridge } from './bridge.ts';
 import { BODY_LIMIT } from './body.ts';
 

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { databaseUrl } from '#core/db/open.ts';
+import { databaseUrl } from '#core/store/open.ts';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Command } from './command.ts';

@@ -1,7 +1,7 @@
-import { createKeyring } from '#core/security/secrets.ts';
-import { keysReport, type KeyUse, rewrapSecrets, secretFaults, type Vault } from '#core/services/keys.ts';
+import { createKeyring } from '#core/lib/secrets.ts';
+import { keysReport, type KeyUse, rewrapSecrets, secretFaults, type Vault } from '#core/identity/keys.ts';
 import type { Env } from '#core/env.ts';
-import type { Store } from '#core/db/open.ts';
+import type { Store } from '#core/store/open.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { openDatabase, readEnvironment, withApp } from './open.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type App, createApp } from '#core/app.ts';
-import { databaseUrl, openStore, type Store } from '#core/db/open.ts';
-import { withDevSecrets } from '#core/dev-secrets.ts';
+import { databaseUrl, openStore, type Store } from '#core/store/open.ts';
+import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { type Env, parseEnv } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
-import { createMemoryKv } from '#core/kv/memory.ts';
+import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, toStream } from '#core/log.ts';
 import { type Call, SYSTEM, systemCall } from '#core/run.ts';
 import type { Terminal } from './command.ts';

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client } from 'acme-client';
-import type { SslStatus } from '#core/contract/ssl.ts';
+import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { AppError } from '#core/errors.ts';
-import type { AcmeAccount } from '#core/services/certificates.ts';
-import { boundedText } from '#core/sources/bounded-text.ts';
+import type { AcmeAccount } from '#core/deploy/certificates.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 
 type ChallengeType = SslStatus['challenge'];

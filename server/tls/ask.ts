@@ -1,4 +1,4 @@
-import { boundedText } from '#core/sources/bounded-text.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
 
 /** A request to somebody else's server, through the address guard. */
 export type Ask = (url: string, init: AskInit) => Promise<Response>;

@@ -1,8 +1,8 @@
 import type { App } from '#core/app.ts';
-import { repeat } from '#core/services/chores.ts';
-import { CERTIFICATE_CHANNEL, isValid, openCertificateKey, readCertificate } from '#core/services/certificates.ts';
-import { readSettings } from '#core/services/config.ts';
-import { type Listener, type ListenOptions, listen } from '#server/listen.ts';
+import { repeat } from '#core/observe/chores.ts';
+import { CERTIFICATE_CHANNEL, isValid, openCertificateKey, readCertificate } from '#core/deploy/certificates.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
 import type { HttpsState } from './state.ts';
 import { openTerminator, type Terminator } from './terminator.ts';
 

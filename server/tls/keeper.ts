@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { repeat } from '#core/services/chores.ts';
+import { repeat } from '#core/observe/chores.ts';
 import {
   CERTIFICATE_CHANNEL,
   type CertificateRow,
@@ -15,11 +15,11 @@ import {
   sealCertificateKey,
   writeAccount,
   writeCertificate,
-} from '#core/services/certificates.ts';
-import { readSettings } from '#core/services/config.ts';
-import { openDnsCredentials } from '#core/services/config-secrets.ts';
-import type { Settings } from '#core/services/config-settings.ts';
-import { guardedFetch } from '#core/sources/dial.ts';
+} from '#core/deploy/certificates.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { openDnsCredentials } from '#core/definitions/settings/secrets.ts';
+import type { Settings } from '#core/definitions/settings/settings.ts';
+import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { orderCertificate, type Issued, type Solver } from './acme.ts';
 import { type Ask, OrderError } from './ask.ts';
 import type { AddedRecord } from './dns-provider.ts';

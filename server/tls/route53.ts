@@ -1,5 +1,5 @@
 import type { DnsCredentials } from '#core/contract/config.ts';
-import { boundedText } from '#core/sources/bounded-text.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 import { type DnsProvider, zoneCandidates } from './dns-provider.ts';
 import { signAws } from './sigv4.ts';

@@ -1,6 +1,6 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
-import { listingInOrder } from '#core/engine/arguments.ts';
-import { DIALECT_OF } from '#core/engine/sql/statement.ts';
+import { listingInOrder } from '#core/lib/call/arguments.ts';
+import { DIALECT_OF } from '#core/lib/sql/statement.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
 import { literal, sqlImports, sqlLiteral } from './literal.ts';
 import { createNames, type NamedConnection, nameConnections } from './names.ts';

@@ -1,4 +1,4 @@
-import type { SqlNode } from '#core/engine/sql/statement.ts';
+import type { SqlNode } from '#core/lib/sql/statement.ts';
 
 const WIDTH = 110;
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/;

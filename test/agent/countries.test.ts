@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from '#core/env.ts';
 import { createLog, type LogLine } from '#core/log.ts';
-import { type Countries, createCountries } from '#core/services/countries.ts';
-import { dialPolicy } from '#core/sources/policy.ts';
+import { type Countries, createCountries } from '#core/observe/countries.ts';
+import { dialPolicy } from '#core/engines/shared/policy.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { freePort, until } from '#test/support/programs.ts';
 
@@ -67,7 +67,7 @@ describe('with the data that is installed', () => {
 
   test('nothing is read before the first public address is asked for', async () => {
     const script = `
-      import { createCountries } from '#core/services/countries.ts';
+      import { createCountries } from '#core/observe/countries.ts';
       const countries = createCountries({ env: { SVC_GEOIP_SOURCE: 'generic', SVC_MAXMIND_LICENSE_KEY: null, SVC_DATA_DIR: '.' }, log: null, policy: null, clock: () => new Date() });
       const held = () => process.memoryUsage().arrayBuffers;
       const before = held();

@@ -1,7 +1,7 @@
-import { compileArguments } from '#core/engine/arguments.ts';
+import { compileArguments } from '#core/lib/call/arguments.ts';
 import { createLog } from '#core/log.ts';
-import { createLines } from '#mcp-host/lines.ts';
-import { createUsage } from '#mcp-host/usage.ts';
+import { createLines } from '#mcp-host/observe/lines.ts';
+import { createUsage } from '#mcp-host/observe/usage.ts';
 import { redisUrl, reachable } from '#test/support/databases.ts';
 import { type Ours, startOurs } from './ours.ts';
 import { digits, median, ratioGate, type Gate, type Say, type Section, table } from './report.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { loadRegistry } from '#mcp-host/registry.ts';
+import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { snapshotFile } from '#snapshots/file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';

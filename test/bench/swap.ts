@@ -134,5 +134,5 @@ function children({ process: server }: Programs): number {
     all
       .filter((line) => line.trim().split(/\s+/)[1] === pid)
       .flatMap((line) => [line, ...below(line.trim().split(/\s+/)[0] ?? '')]);
-  return below(String(server.pid)).filter((line) => line.includes('sqlite-child')).length;
+  return below(String(server.pid)).filter((line) => /sqlite.child/.test(line)).length;
 }

@@ -1,6 +1,6 @@
-import { loadTemplate, renderTemplate } from '#core/engine/template/evaluate.ts';
-import { parseTemplate } from '#core/engine/template/parse.ts';
-import { applyTransform } from '#core/engine/template/transform.ts';
+import { loadTemplate, renderTemplate } from '#core/lib/template/evaluate.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
+import { applyTransform } from '#core/lib/template/transform.ts';
 import { nunjucks } from '#test/support/nunjucks.ts';
 
 /** Milliseconds a template takes, against nunjucks compiling the same text to JavaScript. Run: `bun test/bench/template.ts`. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
 import { AuthType } from '#core/contract/config.ts';
 import { parseEnv } from '#core/env.ts';
-import { stdioCommand } from '#core/services/stdio-command.ts';
+import { stdioCommand } from '#core/deploy/stdio-command.ts';
 
 const KEY = 'a-key-0123456789-0123456789-0123456789';
 const endpoint = (more: Partial<Endpoint> = {}): Endpoint => ({

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Secret, TOTP } from 'otpauth';
-import { keyIdOf } from '#core/security/secrets.ts';
+import { keyIdOf } from '#core/lib/secrets.ts';
 import { COMMANDS, runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl, testDatabase } from '#test/support/databases.ts';

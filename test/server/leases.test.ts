@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
-import { endLease, takeLease, withLease } from '#core/services/leases.ts';
+import { endLease, takeLease, withLease } from '#core/cluster/leases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/programs.ts';
@@ -67,7 +67,7 @@ describe.skipIf(!reachable.postgres)('two servers', () => {
     const { other, url } = await twoServers();
     const program = `
       const { testApp } = await import('#test/support/app.ts');
-      const { takeLease } = await import('#core/services/leases.ts');
+      const { takeLease } = await import('#core/cluster/leases.ts');
       const { app } = await testApp({}, process.argv[1]);
       await takeLease(app, 'work', 'killed', 3);
       console.log('taken');

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createHttp } from '#server/http.ts';
-import { listen } from '#server/listen.ts';
+import { createHttp } from '#server/http/http.ts';
+import { listen } from '#server/http/listen.ts';
 import { testApp } from '#test/support/app.ts';
 
 test('two servers do not share a port, where requests would come to one or the other', async () => {

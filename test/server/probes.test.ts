@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { createHttp } from '#server/http.ts';
-import { createMemoryKv } from '#core/kv/memory.ts';
-import { createRedisKv } from '#core/kv/redis.ts';
+import { createHttp } from '#server/http/http.ts';
+import { createMemoryKv } from '#core/cluster/memory.ts';
+import { createRedisKv } from '#core/cluster/redis.ts';
 import { connectHost } from '#test/support/host.ts';
 import { reachable } from '#test/support/databases.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { SqlNode } from '#core/engine/sql/statement.ts';
+import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { literal, sqlLiteral } from '#snapshots/generate/literal.ts';
 import * as project from '#snapshots/generate/project/sql.ts';
 

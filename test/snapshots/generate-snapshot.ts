@@ -1,8 +1,8 @@
 import type { DbType } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
-import { inputSchema } from '#core/engine/arguments.ts';
-import { parseSql } from '#core/engine/sql/parse.ts';
-import { DIALECT_OF } from '#core/engine/sql/statement.ts';
+import { inputSchema } from '#core/lib/call/arguments.ts';
+import { parseSql } from '#core/lib/sql/parse.ts';
+import { DIALECT_OF } from '#core/lib/sql/statement.ts';
 import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
 
 /** Text that would leave any literal or comment that does not escape it. */

@@ -1,5 +1,5 @@
 import { createAgent } from '#agent/http.ts';
-import type { Tally } from '#core/engine/arguments.ts';
+import type { Tally } from '#core/lib/call/arguments.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, createApp } from '#core/app.ts';
-import { openStore } from '#core/db/open.ts';
+import { openStore } from '#core/store/open.ts';
 import { parseEnv } from '#core/env.ts';
-import { createMemoryKv } from '#core/kv/memory.ts';
+import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/log.ts';
-import { createHttp } from '#server/http.ts';
+import { createHttp } from '#server/http/http.ts';
 import { testDatabase } from './databases.ts';
 
 export interface Answer {

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import mysql from 'mysql2/promise';
 import postgres from 'postgres';
-import type { ConnectionSettings, DialPolicy } from '#core/sources/source.ts';
+import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 
 const servers = {
   postgres: { host: '127.0.0.1', port: 5432, username: 'postgres', password: '' },

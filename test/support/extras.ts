@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { isSecretEntry } from '#core/services/connection-draft.ts';
-import { secretPlace } from '#core/services/source-pool.ts';
+import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import { secretPlace } from '#core/definitions/source-pool.ts';
 
 /** Extra parameters of a connection as an earlier version stored them: no kind of database takes any today. */
 export async function storeExtras(app: App, id: string, extra_params: Readonly<Record<string, string>>): Promise<void> {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { guardedFetch } from '#core/sources/dial.ts';
-import type { DialPolicy } from '#core/sources/source.ts';
+import { guardedFetch } from '#core/engines/shared/dial.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Ask } from '#server/tls/ask.ts';
 import { createAuthority } from './certificates.ts';
 import { freePort, until } from './programs.ts';

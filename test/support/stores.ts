@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore, type Store } from '#core/db/open.ts';
+import { openStore, type Store } from '#core/store/open.ts';
 import { reachable, testDatabase, type TestDatabase } from './databases.ts';
 
 export interface StoreOfTests {

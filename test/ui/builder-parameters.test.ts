@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/parameters.ts';
-import { checkParameters, compileArguments } from '#core/engine/arguments.ts';
+import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
 import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/kernel/builder-arguments.ts';
 import {
   constraintsOf,

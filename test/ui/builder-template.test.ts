@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { FILTERS } from '#core/engine/template/filters/filters.ts';
-import { parseTemplate } from '#core/engine/template/parse.ts';
+import { FILTERS } from '#core/lib/template/filters/filters.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
 import { placeInText, TEMPLATE_FILTERS, templateNames, templatePlaceAt } from '#ui/src/kernel/builder-template.ts';
 
 test('the filters that are offered are those of the server', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { createApi } from '#ui/src/api.ts';
 import { changeLines, sortChanges, summary } from '#ui/src/kernel/deploy-changes.ts';
 import { highlight, LONGEST_HIGHLIGHT, toFolders, tokensOf } from '#ui/src/kernel/deploy-code.ts';

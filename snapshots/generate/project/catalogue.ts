@@ -1,9 +1,9 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { compileArguments } from '#core/engine/arguments.ts';
-import { shape, type Shaped, shapeResource } from '#core/engine/shape.ts';
-import { matchUri, parseUriTemplate, typedValues } from '#core/engine/uri-template.ts';
+import { compileArguments } from '#core/lib/call/arguments.ts';
+import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
+import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
-import type { Json, QueryResult } from '#core/sources/source.ts';
+import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { Project, Prompt, Query, Resource } from './definitions.ts';
 import { bind } from './sql.ts';
 import { applyTemplate, renderPrompt } from './templates.ts';

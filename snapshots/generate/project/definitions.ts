@@ -1,6 +1,6 @@
 import type { Parameter } from '#core/contract/parameters.ts';
 import type { ReturnType } from '#core/contract/tools.ts';
-import type { BoundType, Json, QueryResult } from '#core/sources/source.ts';
+import type { BoundType, Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { BoundSql, Dialect, SqlNode } from './sql.ts';
 
 /** What one call runs and within which limits. */

@@ -1,4 +1,4 @@
-import type { BoundType, Json } from '#core/sources/source.ts';
+import type { BoundType, Json } from '#core/engines/shared/source.ts';
 
 export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
 

@@ -7,10 +7,10 @@ import {
   sealCertificateKey,
   writeAccount,
   writeCertificate,
-} from '#core/services/certificates.ts';
-import { keysReport, rewrapSecrets } from '#core/services/keys.ts';
-import { createHttp } from '#server/http.ts';
-import { listen } from '#server/listen.ts';
+} from '#core/deploy/certificates.ts';
+import { keysReport, rewrapSecrets } from '#core/identity/keys.ts';
+import { createHttp } from '#server/http/http.ts';
+import { listen } from '#server/http/listen.ts';
 import { openTerminator } from '#server/tls/terminator.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { createAuthority } from '#test/support/certificates.ts';
@@ -97,7 +97,7 @@ test('browsers are not kept at a certificate of the staging environment, which t
 });
 
 test('certificates are ordered where the environment says', async () => {
-  const { directoryOf } = await import('#core/services/certificates.ts');
+  const { directoryOf } = await import('#core/deploy/certificates.ts');
   const cases = [
     [{}, 'https://acme-v02.api.letsencrypt.org/directory'],
     [{ SVC_SSL_STAGING: 'true' }, 'https://acme-staging-v02.api.letsencrypt.org/directory'],

@@ -1,5 +1,5 @@
 import { createMemo, For, Show } from 'solid-js';
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { FIELD_LABELS, NOUNS, sortChanges } from '#ui/src/kernel/deploy-changes.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { Badge } from './badge.tsx';

@@ -1,4 +1,4 @@
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { plural } from './words.ts';
 
 /** The noun of a change as people say it. */

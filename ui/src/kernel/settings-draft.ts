@@ -1,5 +1,5 @@
 import type { ServerConfig, ServerConfigPatch } from '#core/contract/config.ts';
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { same } from './merge.ts';
 
 export const PARTS = ['general', 'auth', 'tls', 'variables', 'guard', 'agent'] as const;

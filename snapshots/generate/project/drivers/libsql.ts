@@ -1,8 +1,8 @@
 import { createClient, type InValue, LibsqlError } from '@libsql/client';
 import { AppError } from '#core/errors.ts';
-import type { Json, QueryResult, Row } from '#core/sources/source.ts';
-import { uniqueNames } from '#core/sources/rows.ts';
-import { columnRule, toSqliteValue, type SqliteValue } from '#core/sources/sqlite-values.ts';
+import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import { uniqueNames } from '#core/engines/shared/rows.ts';
+import { columnRule, toSqliteValue, type SqliteValue } from '#core/engines/sqlite/values.ts';
 import type { Database } from '../definitions.ts';
 
 /** A libSQL server over HTTP. */

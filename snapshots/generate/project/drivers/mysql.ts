@@ -1,9 +1,9 @@
 import type { EventEmitter } from 'node:events';
 import mysql from 'mysql2';
-import type { QueryResult } from '#core/sources/source.ts';
-import { toConnectError, toStatementError } from '#core/sources/mysql-errors.ts';
-import { createMysqlRows } from '#core/sources/mysql-rows.ts';
-import { type MysqlField, toMysqlValue } from '#core/sources/mysql-values.ts';
+import type { QueryResult } from '#core/engines/shared/source.ts';
+import { toConnectError, toStatementError } from '#core/engines/mysql/errors.ts';
+import { createMysqlRows } from '#core/engines/mysql/rows.ts';
+import { type MysqlField, toMysqlValue } from '#core/engines/mysql/values.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
 

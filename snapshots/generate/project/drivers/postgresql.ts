@@ -1,10 +1,10 @@
 import type { ConnectionOptions } from 'node:tls';
 import postgres from 'postgres';
-import type { Json, QueryResult, Row } from '#core/sources/source.ts';
-import { translateError } from '#core/sources/postgres-errors.ts';
-import { declaredOid, driverTypes, TYPES } from '#core/sources/postgres-types.ts';
-import { toBound } from '#core/sources/postgres-values.ts';
-import { uniqueNames } from '#core/sources/rows.ts';
+import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import { translateError } from '#core/engines/postgresql/errors.ts';
+import { declaredOid, driverTypes, TYPES } from '#core/engines/postgresql/types.ts';
+import { toBound } from '#core/engines/postgresql/values.ts';
+import { uniqueNames } from '#core/engines/shared/rows.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
-import type { Json, QueryResult, Row } from '#core/sources/source.ts';
-import { uniqueNames } from '#core/sources/rows.ts';
-import { columnRule, type SqliteValue, toSqliteValue } from '#core/sources/sqlite-values.ts';
-import { toSqliteError } from '#core/sources/sqlite-errors.ts';
+import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+import { uniqueNames } from '#core/engines/shared/rows.ts';
+import { columnRule, type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
+import { toSqliteError } from '#core/engines/sqlite/errors.ts';
 import type { Database, Limits } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
 

@@ -1,5 +1,5 @@
 import { createSignal, Show } from 'solid-js';
-import type { McpToken } from '#core/contract/access.ts';
+import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { operations, type Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';

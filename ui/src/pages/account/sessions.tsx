@@ -1,4 +1,4 @@
-import type { Session } from '#core/contract/auth.ts';
+import type { Session } from '#core/contract/identity/auth.ts';
 import { Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, onCleanup, Show } from 'solid-js';
-import type { AgentActivity } from '#core/contract/agent-access.ts';
+import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';

@@ -1,5 +1,5 @@
 import { createSignal, For, Show } from 'solid-js';
-import type { AgentToken, OauthClient } from '#core/contract/agent-access.ts';
+import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { DataTable } from '#ui/src/components/data-table.tsx';

@@ -1,6 +1,6 @@
 import { For } from 'solid-js';
 import type * as v from 'valibot';
-import type { Scopes } from '#core/contract/agent-access.ts';
+import type { Scopes } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { Checkbox } from '#ui/src/components/choice.tsx';
 import { FieldNotes, TextField } from '#ui/src/components/field.tsx';

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
-import type { SnapshotSummary } from '#core/contract/snapshots.ts';
+import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { ChangeList } from '#ui/src/components/change-list.tsx';

@@ -1,4 +1,4 @@
-import type { SslStatus } from '#core/contract/ssl.ts';
+import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import type { Tone } from '#ui/src/components/badge.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 

@@ -1,6 +1,6 @@
 import { type JSX, Show } from 'solid-js';
 import { type ServerConfig, ServerConfigPatch } from '#core/contract/config.ts';
-import type { Change } from '#core/contract/deploy.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { FormFoot } from '#ui/src/components/form-foot.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';

@@ -1,0 +1,103 @@
+import * as v from 'valibot';
+import { Empty, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
+export type DeployStatus = v.InferOutput<typeof DeployStatus>;
+
+export const Counts = v.object({ connections: v.number(), tools: v.number(), resources: v.number(), prompts: v.number() });
+export type Counts = v.InferOutput<typeof Counts>;
+
+/** A host of a deploy receipt; `acked_ms` is null when it did not answer within 5 s, `load_ms` its own part, `error` its refusal. */
+export const HostAck = v.object({
+  id: v.string(),
+  acked_ms: v.nullable(v.number()),
+  load_ms: v.nullable(v.number()),
+  error: v.nullable(v.string()),
+});
+
+export const Receipt = v.object({
+  status: DeployStatus,
+  snapshot_version: v.nullable(v.number()),
+  checksum: v.string(),
+  changed: v.boolean(),
+  counts: Counts,
+  warnings: Warnings,
+  duration_ms: v.number(),
+  hosts: v.array(HostAck),
+});
+export type Receipt = v.InferOutput<typeof Receipt>;
+
+export const HostState = v.object({
+  id: v.string(),
+  url: v.nullable(v.string()),
+  snapshot_version: v.nullable(v.number()),
+  connected_at: Timestamp,
+  error: v.pipe(v.nullable(v.string()), v.description('Why it refused the latest snapshot; it goes on with the one before')),
+});
+export type HostState = v.InferOutput<typeof HostState>;
+
+/** Begins the id of a host that serves the one client on its standard input, and listens nowhere. */
+export const STDIO_HOST = 'stdio:';
+/** Whether clients can reach the host over the network. */
+export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
+
+export const Change = v.object({
+  entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
+  name: v.string(),
+  change: v.picklist(['added', 'removed', 'changed']),
+  fields: v.array(v.string()),
+  values: v.pipe(
+    v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
+    v.description('The fields with both values; a secret reads "[redacted]"'),
+  ),
+  /** Why a client that knows the old version may fail, in sentences. */
+  breaking: v.array(v.string()),
+});
+export type Change = v.InferOutput<typeof Change>;
+
+export const deploy = {
+  'deploy.run': operation({
+    method: 'POST',
+    path: '/deploy',
+    access: 'deploy',
+    input: v.strictObject({ note: v.optional(v.nullable(textBetween(1, 1_000)), null), dry_run: v.optional(v.boolean(), false) }),
+    output: Receipt,
+    agent: 'deploy_server',
+    summary: 'Freeze the configuration and swap it into every host',
+  }),
+  'deploy.status': operation({
+    method: 'GET',
+    path: '/deploy/status',
+    access: 'read',
+    input: Empty,
+    output: v.object({
+      status: DeployStatus,
+      snapshot_version: v.nullable(v.number()),
+      deployed_at: v.nullable(Timestamp),
+      pending_changes: v.number(),
+      hosts: v.array(HostState),
+      last_error: v.nullable(v.string()),
+      warnings: v.pipe(Warnings, v.description('What is risky about what is served now, in sentences')),
+    }),
+    agent: 'get_deploy_status',
+    summary: 'What runs now',
+  }),
+  'deploy.diff': operation({
+    method: 'GET',
+    path: '/deploy/diff',
+    access: 'read',
+    input: Empty,
+    output: v.object({ from_version: v.nullable(v.number()), changes: v.array(Change) }),
+    summary: 'What the next deploy will change',
+  }),
+  'deploy.stop': operation({
+    method: 'POST',
+    path: '/deploy/stop',
+    access: 'deploy',
+    input: Empty,
+    output: v.object({ status: DeployStatus }),
+    agent: 'stop_server',
+    summary: 'Stop serving; hosts idle and stay alive',
+  }),
+};

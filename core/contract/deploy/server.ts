@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { AuthType, Transport } from '../config.ts';
+import { Counts } from './deploy.ts';
+import { Empty, integerBetween } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+export const GeneratedFile = v.object({ path: v.string(), content: v.string() });
+
+export const server = {
+  'health.get': operation({
+    method: 'GET',
+    path: '/health',
+    access: 'public',
+    input: Empty,
+    output: v.object({ status: v.literal('ok'), version: v.string() }),
+    summary: 'The server answers',
+  }),
+  'server.health': operation({
+    method: 'GET',
+    path: '/server/health',
+    access: 'read',
+    input: Empty,
+    output: v.object({
+      status: v.picklist(['stopped', 'deploying', 'running', 'error']),
+      snapshot_version: v.nullable(v.number()),
+      server_name: v.string(),
+      transport: Transport,
+      auth_type: AuthType,
+      mcp_url: v.string(),
+      hosts: v.array(v.object({ id: v.string(), url: v.nullable(v.string()), snapshot_version: v.nullable(v.number()) })),
+      counts: Counts,
+      connections: v.array(v.object({ id: v.string(), name: v.string(), healthy: v.boolean() })),
+    }),
+    agent: 'get_server_health',
+    summary: 'Health of the deployed MCP server and of its databases',
+  }),
+  'server.stdio': operation({
+    method: 'GET',
+    path: '/server/stdio',
+    access: 'admin',
+    input: Empty,
+    output: v.object({
+      command: v.string(),
+      args: v.array(v.string()),
+      env: v.record(v.string(), v.string()),
+      secrets: v.pipe(
+        v.array(v.string()),
+        v.description('Variables that must be added with the values this server runs with; empty when the program finds them'),
+      ),
+    }),
+    summary: 'The command line that starts the MCP server over standard input and output, from any folder of this machine',
+  }),
+  'server.generated': operation({
+    method: 'GET',
+    path: '/server/generated',
+    access: 'write',
+    input: v.strictObject({ snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)) }),
+    output: v.object({ snapshot_version: v.number(), language: v.literal('typescript'), files: v.array(GeneratedFile) }),
+    agent: 'get_generated_code',
+    summary: 'The deployed configuration as a TypeScript project that runs on its own',
+  }),
+};

@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { Change, Counts, Receipt } from './deploy.ts';
+import { integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const SnapshotVersion = integerBetween(1, 2 ** 31 - 1);
+
+export const SnapshotSummary = v.object({
+  version: v.number(),
+  checksum: v.string(),
+  active: v.boolean(),
+  note: v.nullable(v.string()),
+  counts: Counts,
+  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  created_at: Timestamp,
+});
+export type SnapshotSummary = v.InferOutput<typeof SnapshotSummary>;
+
+export const snapshots = {
+  'snapshots.list': operation({
+    method: 'GET',
+    path: '/snapshots',
+    access: 'read',
+    input: v.strictObject(listInput(100)),
+    output: listOf(SnapshotSummary),
+    summary: 'Deployed snapshots, the newest first',
+  }),
+  'snapshots.get': operation({
+    method: 'GET',
+    path: '/snapshots/{version}',
+    access: 'read',
+    input: v.strictObject({ version: SnapshotVersion }),
+    output: v.object({
+      ...SnapshotSummary.entries,
+      secrets_unavailable: v.optional(v.literal(true)),
+      content: v.record(v.string(), v.unknown()),
+    }),
+    summary: 'A snapshot with its content, secrets redacted',
+  }),
+  'snapshots.diff': operation({
+    method: 'GET',
+    path: '/snapshots/{from}/diff/{to}',
+    access: 'read',
+    input: v.strictObject({ from: SnapshotVersion, to: SnapshotVersion }),
+    output: v.object({ from_version: v.number(), to_version: v.number(), changes: v.array(Change) }),
+    summary: 'What changed between two snapshots',
+  }),
+  'snapshots.activate': operation({
+    method: 'POST',
+    path: '/snapshots/{version}/activate',
+    access: 'deploy',
+    input: v.strictObject({ version: SnapshotVersion, note: v.optional(v.nullable(textBetween(1, 1_000)), null) }),
+    output: Receipt,
+    summary: 'Serve an earlier snapshot again, at once and as it was',
+  }),
+};

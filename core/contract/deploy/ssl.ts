@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { Empty, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const Nullable = v.nullable(Timestamp);
+
+export const SslStatus = v.object({
+  status: v.pipe(
+    v.picklist(['none', 'pending', 'issued', 'expiring_soon', 'expired', 'error']),
+    v.description('expiring_soon: less than a sixth of its life is left, so renewal has failed for long or is turned off'),
+  ),
+  domains: v.array(v.string()),
+  issuer: v.nullable(v.string()),
+  valid_from: Nullable,
+  valid_until: Nullable,
+  days_remaining: v.nullable(v.number()),
+  next_renewal_at: Nullable,
+  last_error: v.nullable(v.string()),
+  challenge: v.picklist(['http-01', 'dns-01']),
+});
+export type SslStatus = v.InferOutput<typeof SslStatus>;
+
+export const ssl = {
+  'ssl.status': operation({
+    method: 'GET',
+    path: '/server/ssl/status',
+    access: 'admin',
+    input: Empty,
+    output: SslStatus,
+    summary: 'The certificate of the UI and MCP domains, and how its next order stands',
+  }),
+  'ssl.issue': operation({
+    method: 'POST',
+    path: '/server/ssl/issue',
+    access: 'admin',
+    input: v.strictObject({
+      force: v.optional(v.pipe(v.boolean(), v.description('Order a new one although the present one is good'))),
+      wait: v.optional(v.pipe(v.boolean(), v.description('Answer with 200 when it is done'))),
+    }),
+    query: ['wait'],
+    output: v.union([SslStatus, v.object({ status: v.literal('pending') })]),
+    status: 202,
+    waits: true,
+    summary: 'Order a certificate for the UI and MCP domains; progress is in the live log and in the status',
+  }),
+};

@@ -1,0 +1,152 @@
+import * as v from 'valibot';
+import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { Period } from '../monitoring.ts';
+import { operation } from '../operation.ts';
+
+export const Scopes = v.pipe(
+  v.array(v.picklist(['read', 'write', 'deploy'])),
+  v.minLength(1),
+  v.maxLength(3),
+  v.description('read: look; write: change, test, preview, export; deploy: deploy and stop'),
+);
+const DraftScopes = v.optional(Scopes, ['read', 'write', 'deploy']);
+
+const record = {
+  id: Id,
+  name: v.string(),
+  scopes: Scopes,
+  revoked: v.boolean(),
+  last_used_at: v.nullable(Timestamp),
+  last_ip: v.nullable(v.string()),
+  created_at: Timestamp,
+};
+
+export const AgentToken = v.object({ ...record, token_prefix: v.string(), expires_at: Timestamp });
+export type AgentToken = v.InferOutput<typeof AgentToken>;
+export const OauthClient = v.object({ ...record, client_id: v.string(), idle_timeout_minutes: v.number() });
+export type OauthClient = v.InferOutput<typeof OauthClient>;
+
+export const AgentActivity = v.object({
+  timestamp: Timestamp,
+  token_prefix: v.string(),
+  token_name: v.string(),
+  tool_name: v.pipe(v.string(), v.description('Name of the tool; of an operation that is none, its own name')),
+  client_ip: v.nullable(v.string()),
+  country: v.pipe(
+    v.nullable(v.string()),
+    v.description('ISO 3166-1 alpha-2; null of an address that is private or in no database'),
+  ),
+  success: v.boolean(),
+  duration_ms: v.number(),
+  error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
+});
+export type AgentActivity = v.InferOutput<typeof AgentActivity>;
+
+const counts = { calls: v.number(), errors: v.number() };
+const AgentStats = v.object({
+  period: Period,
+  ...counts,
+  error_rate: v.pipe(v.number(), v.description('0 to 1')),
+  avg_ms: v.number(),
+  tokens: v.array(v.object({ token_prefix: v.string(), token_name: v.string(), ...counts, last_called_at: Timestamp })),
+  tools: v.array(v.object({ tool_name: v.string(), ...counts, avg_ms: v.number() })),
+  countries: v.array(v.object({ country: v.nullable(v.string()), ...counts })),
+  complete: v.pipe(v.boolean(), v.description('false: the period holds more calls than are kept')),
+});
+export type AgentStats = v.InferOutput<typeof AgentStats>;
+
+/** A week. */
+const LONGEST_TOKEN_MINUTES = 10_080;
+const LONGEST_IDLE_MINUTES = 1_440;
+const SHORTEST_MINUTES = 15;
+
+/** Credentials of agents and scripts, and what they did (contract section 12). */
+export const agentAccess = {
+  'agent_tokens.list': operation({
+    method: 'GET',
+    path: '/agent-tokens',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(AgentToken),
+    summary: 'Temporary tokens of agents, the newest first; ended ones for 30 days',
+  }),
+  'agent_tokens.create': operation({
+    method: 'POST',
+    path: '/agent-tokens',
+    access: 'admin',
+    input: v.strictObject({
+      name: textBetween(1, 255),
+      duration_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_TOKEN_MINUTES),
+      scopes: DraftScopes,
+    }),
+    output: v.object({
+      ...AgentToken.entries,
+      token: v.pipe(v.string(), v.description('Shown this once, stored only as a digest')),
+    }),
+    status: 201,
+    summary: 'Create a temporary token for an agent or a script',
+  }),
+  'agent_tokens.delete': operation({
+    method: 'DELETE',
+    path: '/agent-tokens/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Revoke a temporary token at once',
+  }),
+  'oauth_clients.list': operation({
+    method: 'GET',
+    path: '/oauth-clients',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(OauthClient),
+    summary: 'OAuth clients of the agent endpoint, the newest first; revoked ones for 30 days after their last use',
+  }),
+  'oauth_clients.create': operation({
+    method: 'POST',
+    path: '/oauth-clients',
+    access: 'admin',
+    input: v.strictObject({
+      name: textBetween(1, 255),
+      idle_timeout_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_IDLE_MINUTES),
+      scopes: DraftScopes,
+    }),
+    output: v.object({
+      ...OauthClient.entries,
+      client_secret: v.pipe(v.string(), v.description('Shown this once, stored only as a digest')),
+    }),
+    status: 201,
+    summary: 'Create an OAuth client of the agent endpoint',
+  }),
+  'oauth_clients.delete': operation({
+    method: 'DELETE',
+    path: '/oauth-clients/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Revoke an OAuth client and its live tokens',
+  }),
+  'agent_activity.list': operation({
+    method: 'GET',
+    path: '/agent-activity',
+    access: 'admin',
+    input: v.strictObject({
+      ...listInput(100),
+      tool_name: v.optional(textBetween(1, 255)),
+      token_prefix: v.optional(textBetween(1, 64)),
+      success: v.optional(v.boolean()),
+    }),
+    output: listOf(AgentActivity),
+    summary: 'Calls of agents and scripts, the newest first; the last 10 000 are kept',
+  }),
+  'agent_activity.stats': operation({
+    method: 'GET',
+    path: '/agent-activity/stats',
+    access: 'admin',
+    input: v.strictObject({ period: v.optional(Period, '24h') }),
+    output: AgentStats,
+    summary: 'Calls of agents and scripts by token, tool and country, the busiest first; of the last 10 000 calls',
+  }),
+};

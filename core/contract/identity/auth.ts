@@ -1,0 +1,154 @@
+import * as v from 'valibot';
+import { byId, Empty, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+const Username = textBetween(1, 255);
+const NewPassword = textBetween(8, 1_024);
+const Password = textBetween(1, 1_024);
+
+export const Account = v.object({ username: v.string(), totp_enabled: v.boolean(), created_at: Timestamp });
+export const LoginResult = v.union([
+  v.object({ totp_required: v.literal(true), pending_token: v.string(), expires_in: v.number() }),
+  v.object({ totp_required: v.literal(false), username: v.string() }),
+]);
+export const Session = v.object({
+  id: v.string(),
+  current: v.boolean(),
+  ip: v.nullable(v.string()),
+  user_agent: v.nullable(v.string()),
+  created_at: Timestamp,
+  last_seen_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type Session = v.InferOutput<typeof Session>;
+
+const Code = v.pipe(textBetween(1, 64), v.description('Six digits of the authenticator, or a recovery code'));
+const IsRecovery = v.optional(v.pipe(v.boolean(), v.description('The code is a recovery code')), false);
+const RecoveryCodes = v.pipe(v.array(v.string()), v.description('Each works once; shown only now'));
+
+export const auth = {
+  'auth.status': operation({
+    method: 'GET',
+    path: '/auth/status',
+    access: 'public',
+    input: Empty,
+    output: v.object({ setup_required: v.boolean(), authenticated: v.boolean(), version: v.string() }),
+    summary: 'Whether the first administrator is still to be created',
+  }),
+  'auth.setup': operation({
+    method: 'POST',
+    path: '/auth/setup',
+    access: 'public',
+    input: v.strictObject({ username: Username, password: NewPassword }),
+    output: v.object({ username: v.string(), totp_enabled: v.boolean() }),
+    status: 201,
+    summary: 'Create the first administrator and sign in',
+  }),
+  'auth.login': operation({
+    method: 'POST',
+    path: '/auth/login',
+    access: 'public',
+    input: v.strictObject({ username: Username, password: Password }),
+    output: LoginResult,
+    summary: 'Sign in',
+  }),
+  'auth.logout': operation({
+    method: 'POST',
+    path: '/auth/logout',
+    access: 'public',
+    input: Empty,
+    output: Nothing,
+    status: 204,
+    summary: 'End this session',
+  }),
+  'auth.me': operation({
+    method: 'GET',
+    path: '/auth/me',
+    access: 'admin',
+    input: Empty,
+    output: Account,
+    summary: 'The signed-in administrator',
+  }),
+  'auth.update_me': operation({
+    method: 'PATCH',
+    path: '/auth/me',
+    access: 'admin',
+    input: v.strictObject({ current_password: Password, username: v.optional(Username), password: v.optional(NewPassword) }),
+    output: Account,
+    summary: 'Change the name or password; every other session ends',
+  }),
+  'auth.sessions': operation({
+    method: 'GET',
+    path: '/auth/sessions',
+    access: 'admin',
+    input: Empty,
+    output: listOf(Session),
+    summary: 'Live sessions of this account',
+  }),
+  'auth.revoke_session': operation({
+    method: 'DELETE',
+    path: '/auth/sessions/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'End a session',
+  }),
+};
+
+/** The second factor: time-based codes (RFC 6238) and recovery codes. */
+export const twoFactor = {
+  'two_factor.login': operation({
+    method: 'POST',
+    path: '/auth/login/verify-2fa',
+    access: 'public',
+    input: v.strictObject({ pending_token: textBetween(1, 200), code: Code, is_recovery: IsRecovery }),
+    output: LoginResult,
+    summary: 'Finish signing in with the second factor',
+  }),
+  'two_factor.status': operation({
+    method: 'GET',
+    path: '/auth/2fa/status',
+    access: 'admin',
+    input: Empty,
+    output: v.object({ totp_enabled: v.boolean(), recovery_codes_remaining: v.number() }),
+    summary: 'Whether the second factor is on, and how many recovery codes are left',
+  }),
+  'two_factor.setup': operation({
+    method: 'POST',
+    path: '/auth/2fa/setup',
+    access: 'admin',
+    input: v.strictObject({ password: Password }),
+    output: v.object({
+      secret: v.pipe(v.string(), v.description('Base32, for typing into an authenticator')),
+      otpauth_uri: v.string(),
+      qr_svg: v.pipe(v.string(), v.description('The address as a QR code, an SVG document')),
+      recovery_codes: RecoveryCodes,
+    }),
+    summary: 'Begin to set up the second factor; a code confirms it',
+  }),
+  'two_factor.verify_setup': operation({
+    method: 'POST',
+    path: '/auth/2fa/verify-setup',
+    access: 'admin',
+    input: v.strictObject({ code: Code }),
+    output: v.object({ totp_enabled: v.boolean() }),
+    summary: 'Turn the second factor on; every other session ends',
+  }),
+  'two_factor.disable': operation({
+    method: 'POST',
+    path: '/auth/2fa/disable',
+    access: 'admin',
+    input: v.strictObject({ password: Password, code: Code, is_recovery: IsRecovery }),
+    output: v.object({ totp_enabled: v.boolean() }),
+    summary: 'Turn the second factor off; every other session ends',
+  }),
+  'two_factor.regenerate_recovery': operation({
+    method: 'POST',
+    path: '/auth/2fa/regenerate-recovery',
+    access: 'admin',
+    input: v.strictObject({ password: Password, code: Code }),
+    output: v.object({ recovery_codes: RecoveryCodes }),
+    summary: 'New recovery codes; the old ones and every other session end',
+  }),
+};

@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+export const McpToken = v.object({
+  id: Id,
+  name: v.string(),
+  token_prefix: v.string(),
+  idle_timeout_minutes: v.nullable(v.number()),
+  last_used_at: v.nullable(Timestamp),
+  revoked: v.boolean(),
+  created_at: Timestamp,
+});
+export type McpToken = v.InferOutput<typeof McpToken>;
+
+/** A year. */
+const LONGEST_IDLE_MINUTES = 525_600;
+
+/** Access tokens of the deployed MCP server (auth_type bearer). They work and stop without a deploy. */
+export const mcpTokens = {
+  'mcp_tokens.list': operation({
+    method: 'GET',
+    path: '/mcp-tokens',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(McpToken),
+    summary: 'Access tokens of the MCP server, the newest first; revoked ones for 30 days',
+  }),
+  'mcp_tokens.create': operation({
+    method: 'POST',
+    path: '/mcp-tokens',
+    access: 'admin',
+    input: v.strictObject({
+      name: textBetween(1, 255),
+      idle_timeout_minutes: v.optional(
+        v.pipe(
+          v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)),
+          v.description('Ends the token after so long without a use; null: never'),
+        ),
+        null,
+      ),
+    }),
+    output: v.object({
+      ...McpToken.entries,
+      token: v.pipe(v.string(), v.description('Shown this once, stored only as a hash')),
+    }),
+    status: 201,
+    summary: 'Create an access token of the MCP server',
+  }),
+  'mcp_tokens.delete': operation({
+    method: 'DELETE',
+    path: '/mcp-tokens/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Revoke an access token of the MCP server; it stops within a second on every connected host',
+  }),
+};

@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { type Tool, ToolDraft } from '#core/contract/tools.ts';
+import { AppError } from '#core/errors.ts';
+import { toInvalid } from '#core/issues.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { recordBlocked } from './guard/blocked.ts';
+import { tools } from './nouns.ts';
+import { storeCompiled } from './statements.ts';
+import { prepareTool, toolHandlers } from './tools.ts';
+
+type Prepared = Awaited<ReturnType<typeof prepareTool>>;
+type Fault = { index: number; name: string | null; error: string };
+
+export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
+  'agent.create_tools_batch': async (context, { tools: drafts, atomic }) => {
+    const created: Tool[] = [];
+    const errors: Fault[] = [];
+    const ready: { index: number; name: string; prepared: Prepared }[] = [];
+    for (const [index, draft] of drafts.entries()) {
+      const name = typeof draft['name'] === 'string' ? draft['name'] : null;
+      await attempt(errors, index, name, async () => {
+        const parsed = await checked(context, draft);
+        ready.push({ index, name: parsed.values.name, prepared: parsed });
+      });
+    }
+    if (atomic && errors.length === 0) await storeAll(context, ready, created, errors);
+    if (!atomic) {
+      for (const { index, name, prepared } of ready) {
+        await attempt(errors, index, name, async () => {
+          created.push(await read(context, await context.app.store.write((tx) => store(context, tx, prepared))));
+        });
+      }
+    }
+    errors.sort((a, b) => a.index - b.index);
+    return { created, errors, total_created: created.length, total_errors: errors.length };
+  },
+};
+
+type Tx = Parameters<Parameters<Context['app']['store']['write']>[0]>[0];
+
+/** What one tool alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
+async function checked(context: Context, draft: Record<string, unknown>): Promise<Prepared> {
+  const result = v.safeParse(ToolDraft, draft, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, Object.keys(ToolDraft.entries));
+  try {
+    return await prepareTool(context, result.output);
+  } catch (error) {
+    if (error instanceof AppError) await recordBlocked(context, 'tools.create', result.output, error);
+    throw error;
+  }
+}
+
+async function store(context: Context, tx: Tx, { values, compiled }: Prepared): Promise<string> {
+  const { id } = await tools.insert(context, tx, values);
+  await storeCompiled(context.app, tx, id, compiled);
+  return id;
+}
+
+const read = async (context: Context, id: string): Promise<Tool> => toolHandlers['tools.get'](context, { id });
+
+/** One transaction: a fault of one leaves nothing of any. */
+async function storeAll(
+  context: Context,
+  ready: readonly { index: number; name: string; prepared: Prepared }[],
+  created: Tool[],
+  errors: Fault[],
+): Promise<void> {
+  let at = ready[0];
+  try {
+    const ids = await context.app.store.write(async (tx) => {
+      const stored: string[] = [];
+      for (const item of ready) {
+        at = item;
+        stored.push(await store(context, tx, item.prepared));
+      }
+      return stored;
+    });
+    for (const id of ids) created.push(await read(context, id));
+  } catch (error) {
+    if (!(error instanceof AppError) || at === undefined) throw error;
+    errors.push({ index: at.index, name: at.name, error: error.detail });
+  }
+}
+
+async function attempt(errors: Fault[], index: number, name: string | null, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    errors.push({ index, name, error: error.detail });
+  }
+}

@@ -1,0 +1,133 @@
+import type { Db } from '#core/store/open.ts';
+import type { AppError } from '#core/errors.ts';
+import type { Change, Context } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import type { Source } from '#core/engines/shared/source.ts';
+import { type ConnectionRow, createSourcePool, type SourcePool } from './source-pool.ts';
+import { isUnreachable } from './statements.ts';
+
+/** A context in which connections that are not stored yet can be planned. */
+export interface BatchContext extends Context {
+  readonly change: Change & { readonly connections: Map<string, ConnectionRow> };
+}
+
+/** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
+export async function asBatch<T>(
+  context: Context,
+  action: Change['action'],
+  work: (context: BatchContext) => Promise<T>,
+): Promise<T> {
+  const { app } = context;
+  const connections = new Map<string, ConnectionRow>();
+  const scratch = createSourcePool(app.policy, app.keyring);
+  const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
+  const change = { action, batch_id: app.ids(), connections, memo: {} };
+  try {
+    return await work({ ...context, app: { ...app, sources: askedOnce(pool) }, change });
+  } finally {
+    await scratch.close();
+  }
+}
+
+/** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
+function askedOnce(pool: SourcePool): SourcePool {
+  const faults = new Map<string, AppError>();
+  const wrapped = new WeakMap<Source, Source>();
+  return {
+    ...pool,
+    async of(row) {
+      const source = await pool.of(row);
+      const kept = wrapped.get(source);
+      if (kept !== undefined) return kept;
+      const remember = (answer: unknown): void => {
+        if (isUnreachable(answer)) faults.set(row.id, answer);
+      };
+      const asked =
+        <A extends unknown[], R>(ask: (...input: A) => Promise<R>) =>
+        async (...input: A): Promise<R> => {
+          const fault = faults.get(row.id);
+          if (fault !== undefined) throw fault;
+          try {
+            const answer = await ask(...input);
+            if (Array.isArray(answer)) answer.forEach(remember);
+            return answer;
+          } catch (error) {
+            remember(error);
+            throw error;
+          }
+        };
+      const all = source.describeAll?.bind(source);
+      const careful: Source = {
+        ...source,
+        describe: asked(source.describe.bind(source)),
+        ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
+      };
+      wrapped.set(source, careful);
+      return careful;
+    },
+  };
+}
+
+type DescribeAll = NonNullable<Source['describeAll']>;
+
+/** What is asked in one turn of the event loop goes to the database at once: a question costs more than a statement. */
+function together(describeAll: DescribeAll): DescribeAll {
+  type Answers = Awaited<ReturnType<DescribeAll>>;
+  let waiting: { readonly statements: Parameters<DescribeAll>[0]; readonly asked: PromiseWithResolvers<Answers> }[] = [];
+  const ask = async (): Promise<void> => {
+    const questions = waiting;
+    waiting = [];
+    try {
+      const answers = await describeAll(questions.flatMap(({ statements }) => statements));
+      let from = 0;
+      for (const { statements, asked } of questions) asked.resolve(answers.slice(from, (from += statements.length)));
+    } catch (error) {
+      for (const { asked } of questions) asked.reject(error);
+    }
+  };
+  return (statements) => {
+    if (waiting.length === 0) setImmediate(() => void ask());
+    const asked = Promise.withResolvers<Answers>();
+    waiting.push({ statements, asked });
+    return asked.promise;
+  };
+}
+
+/** One transaction in which reads see what was written; of a dry run only the answer is left. */
+export async function writeAll<T>(context: Context, dry_run: boolean, work: (inside: Context, tx: Db) => Promise<T>): Promise<T> {
+  const { store } = context.app;
+  const rehearsal: { answer?: { readonly value: T } } = {};
+  const undone = new Error('a dry run leaves nothing');
+  try {
+    return await store.write(async (tx) => {
+      const value = await work(inTransaction(context, tx), tx);
+      if (!dry_run) return value;
+      rehearsal.answer = { value };
+      throw undone;
+    });
+  } catch (error) {
+    if (error === undone && rehearsal.answer !== undefined) return rehearsal.answer.value;
+    throw error;
+  }
+}
+
+/** A context whose store is this transaction. */
+function inTransaction(context: Context, tx: Db): Context {
+  const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
+  return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };
+}
+
+/** Works through a list a few at a time; the answers are in its order. */
+export async function fewAtATime<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const turn = createSlices();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let n = next++; n < items.length; n = next++) {
+      answers[n] = await work(items[n] as T);
+      await turn();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  return answers;
+}

@@ -1,0 +1,128 @@
+import { type ConnectionDraft, MASK } from '#core/contract/connections.ts';
+import { AppError, type FieldError, invalidField } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { openOrNull } from '#core/lib/secrets.ts';
+import { checkTarget } from '#core/engines/shared/check.ts';
+import { CONNECTION_TYPES } from '#core/engines/shared/types.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import { touches } from './records.ts';
+import { guardDraft } from './guard/guard.ts';
+import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
+import { lastState, refuseConnection } from '#core/identity/token-limits.ts';
+
+/** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */
+export type Draft = {
+  [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? Sealed | null : never);
+};
+
+/** Passwords, keys, tokens, and addresses that may carry one of them. Better a harmless entry masked than a secret shown. */
+const SECRET_ENTRY =
+  /pass|pwd|secret|token|credential|private|key|pem|pfx|jks|cert|auth|bearer|jwt|signature|sas_|cookie|session|service_account|dsn|ur[il]$|connection_?str/i;
+/** Whether an entry of `extra_params` is sealed: its name says that it is, or holds, a secret. */
+export const isSecretEntry = (key: string): boolean => SECRET_ENTRY.test(key);
+
+export function mergeDraft(
+  before: ConnectionRow,
+  patch: { [K in keyof ConnectionDraft]?: ConnectionDraft[K] | undefined },
+): Draft {
+  const { id: _, version: _version, created_at: _created, updated_at: _updated, ...kept } = before;
+  const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  return { ...kept, ...sent };
+}
+
+/**
+ * Everything that must hold before a connection is stored, and its secrets sealed; nothing is stored here.
+ * @param before what is stored now.
+ */
+export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
+  refuseForeignSecrets(draft.extra_params, before);
+  const unknown = unknownExtras(draft, before);
+  if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
+  refuseConnection(context.actor, before, draft);
+  await checkDraft(context, draft, before);
+  return sealDraft(context, id, draft, before);
+}
+
+/** The same for an earlier state of the connection. */
+export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
+  const draft = mergeDraft(earlier, {});
+  // Deleting first must not be a way round: what was stored last counts for a record that is gone.
+  refuseConnection(context.actor, before ?? (await lastState(context.app, earlier.id)), draft);
+  await checkDraft(context, draft, before);
+  return sealDraft(context, earlier.id, draft, before);
+}
+
+/** Where a connection leads; `username` is a field that a type may require. */
+const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
+
+async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
+  if (before === null || touches(draft, before, TARGET)) {
+    const errors = requiredFields(draft);
+    if (errors.length > 0) throw new AppError('invalid', errors.map((error) => error.message).join(' '), { errors });
+    await checkTarget(draft, context.app.policy);
+  }
+  await guardDraft(context, 'connection', { ...draft }, before);
+}
+
+/** Fields that this type of database needs and the draft lacks. */
+export function requiredFields(draft: Draft): FieldError[] {
+  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === draft.db_type);
+  if (type === undefined || !type.supported) {
+    return [{ field: 'db_type', message: 'db_type names a kind of database that has no driver yet.' }];
+  }
+  return type.required_fields
+    .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
+    .map((field) => ({ field, message: `${field} is required for ${type.label}.` }));
+}
+
+/** Extra parameters that would have no effect. What an earlier version stored is kept until it is changed. */
+export function unknownExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
+  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === db_type);
+  const known = type?.extra_fields.map(({ name }) => name) ?? [];
+  const kept = (key: string, value: unknown): boolean => {
+    const stored = before?.extra_params[key];
+    return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
+  };
+  return Object.entries(extra_params)
+    .filter(([key, value]) => !known.includes(key) && !kept(key, value))
+    .map(([key]) => ({
+      field: `extra_params.${key}`,
+      message: `extra_params.${key} has no effect on ${type?.label ?? 'this kind of database'}: remove it.`,
+    }));
+}
+
+/** A mask stands for a secret that is kept, and nobody but us seals. */
+function refuseForeignSecrets(extra_params: Draft['extra_params'], before: ConnectionRow | null): void {
+  for (const [key, value] of Object.entries(extra_params)) {
+    const kept = before?.extra_params[key];
+    const field = `extra_params.${key}`;
+    if (value === MASK && isSecretEntry(key) && !isSealed(kept)) {
+      throw invalidField(field, `${field} is the mask of a secret, and none is stored: send the secret itself.`);
+    }
+    if (isSealed(value) && !(isSealed(kept) && kept.$sealed === value.$sealed)) {
+      throw invalidField(field, `${field} has a form that is not allowed.`);
+    }
+  }
+}
+
+/** Plain secrets become ciphertext bound to this row; what is sealed already, or masked, is kept. */
+function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
+  const seal = (field: string, value: string | Sealed | null): Sealed | null => {
+    if (value === null) return null;
+    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPlace(id, field)) };
+    // What no key opens stays: the change may have nothing to do with it.
+    const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPlace(id, field)) : null;
+    return plain === null ? value : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+  };
+  const extra_params = Object.fromEntries(
+    Object.entries(draft.extra_params).map(([key, value]) => {
+      const kept = before?.extra_params[key];
+      if (value === MASK && isSealed(kept)) return [key, seal(`extra_params/${key}`, kept)];
+      if (isSealed(value)) return [key, seal(`extra_params/${key}`, value)];
+      if (!isSecretEntry(key) || value === null) return [key, value];
+      return [key, seal(`extra_params/${key}`, typeof value === 'string' ? value : JSON.stringify(value))];
+    }),
+  );
+  return { ...draft, extra_params, password: seal('password', draft.password), ssl_key: seal('ssl_key', draft.ssl_key) };
+}

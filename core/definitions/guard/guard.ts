@@ -1,0 +1,152 @@
+import type { App } from '#core/app.ts';
+import type { GuardFinding } from '#core/contract/guard.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Finding, Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { guardEnabled, readSettings } from '../settings/settings.ts';
+import { touches } from '../records.ts';
+
+type Guarded = 'connection' | 'tool' | 'resource' | 'prompt' | 'server_config';
+
+export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
+  'guard.rules': async () => {
+    const { listRules } = await import('#core/lib/prompt-guard/guard.ts');
+    const items = listRules().map((rule) => ({ ...rule, languages: [...rule.languages], kinds: [...rule.kinds] }));
+    return { items, total: items.length };
+  },
+  'guard.test': async ({ app }, { text, kind }) => {
+    const guard = await guardOf(app);
+    const findings = judged(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
+    return { blocked: findings.some(({ blocked }) => blocked), findings };
+  },
+  'guard.scan': async ({ app }) => {
+    const guard = await guardOf(app);
+    const { connections, tools, resources, prompts } = app.store.tables;
+    const { db } = app.store;
+    const toItem = (entity_type: Guarded) => (row: { readonly id: string; readonly name: string }) => ({
+      entity_type,
+      id: row.id,
+      name: row.name,
+      texts: { ...row },
+    });
+    const { server_name, global_variables } = (await readSettings(app)).settings;
+    const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [
+      ...(await db.select().from(connections)).map(toItem('connection')),
+      ...(await db.select().from(tools)).map(toItem('tool')),
+      ...(await db.select().from(resources)).map(toItem('resource')),
+      ...(await db.select().from(prompts)).map(toItem('prompt')),
+      { entity_type: 'server_config', id: 'server_config', name: server_name, texts: { server_name, global_variables } },
+    ];
+    const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
+    const items = [];
+    const turn = createSlices();
+    for (const { texts, ...item } of stored) {
+      await turn();
+      const findings = judged(guard, guard.scan(fieldsOf({ ...texts }), { tool_names: names, own: item.name }));
+      if (findings.length > 0) items.push({ ...item, findings });
+    }
+    return { scanned: stored.length, items };
+  },
+};
+
+/**
+ * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
+ * text. @param draft what is to be stored; secrets in it are not read. @param stored what it replaces: equal fields are not read.
+ */
+export async function guardDraft(
+  context: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
+): Promise<void> {
+  const found = (await findingsOf(context, entity_type, draft, stored)).filter(({ blocked }) => blocked);
+  if (found.length === 0) return;
+  const errors = [...new Set(found.map(({ field }) => field))].map((field) => ({
+    field,
+    message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
+  }));
+  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
+}
+
+/** What the guard has to say of a definition; nothing while it is switched off. */
+export async function findingsOf(
+  { app, change }: Context,
+  entity_type: Guarded,
+  draft: Readonly<Record<string, unknown>>,
+  stored: object | null = null,
+): Promise<GuardFinding[]> {
+  const { settings } = await readSettings(app);
+  if (!guardEnabled(app.env, settings)) return [];
+  const guard = await guardOf(app);
+  const own = entity_type === 'tool' ? String(draft['name']) : null;
+  // An import or a rollback guards many: it reads the names once.
+  const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
+  const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
+  const fields = fieldsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
+  return judged(guard, guard.scan(fields, { tool_names, own }));
+}
+
+const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
+  [...new Set(findings.map(({ rule }) => rule))].join(', ');
+
+function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
+  const blocked = new Set(guard.blocked([...findings]));
+  return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
+}
+
+/** The guard of the present settings; making one takes some 25 ms, so it is kept until they change. */
+async function guardOf(app: App): Promise<Guard> {
+  const { prompt_guard_threshold: threshold, prompt_guard_allow: allow } = (await readSettings(app)).settings;
+  const key = JSON.stringify([threshold, allow]);
+  const kept = app.guards.get(key);
+  if (kept !== undefined) return kept;
+  const { createGuard } = await import('#core/lib/prompt-guard/guard.ts');
+  const guard = createGuard({ threshold, allow });
+  app.guards.clear();
+  app.guards.set(key, guard);
+  return guard;
+}
+
+async function toolNames({ store }: App): Promise<string[]> {
+  const { tools } = store.tables;
+  const rows = await store.db.select({ name: tools.name }).from(tools);
+  return rows.map(({ name }) => name);
+}
+
+/** What is no text for a model: ids, addresses, secrets, certificates, words of closed lists. */
+const UNREAD = new Set([
+  'id',
+  'connection_id',
+  'db_type',
+  'host',
+  'username',
+  'password',
+  'ssl_mode',
+  'ssl_ca',
+  'ssl_cert',
+  'ssl_key',
+  'extra_params',
+  'type',
+  'items',
+  'role',
+  'return_type',
+  'created_at',
+  'updated_at',
+]);
+const KIND_OF: Readonly<Record<string, GuardField['kind']>> = {
+  sql_query: 'sql',
+  template: 'template',
+  transform_template: 'template',
+};
+
+/** Every text of a definition with its path and what it is for. */
+function fieldsOf(value: Readonly<Record<string, unknown>>, path = ''): GuardField[] {
+  return Object.entries(value).flatMap(([key, item]) => {
+    if (UNREAD.has(key)) return [];
+    const field = path === '' ? key : `${path}.${key}`;
+    if (typeof item === 'string') return [{ field, text: item, kind: KIND_OF[key] ?? 'text' }];
+    return typeof item === 'object' && item !== null ? fieldsOf({ ...item }, field) : [];
+  });
+}

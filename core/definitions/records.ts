@@ -1,0 +1,239 @@
+import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
+import { PgColumn } from 'drizzle-orm/pg-core';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { globContaining, regexContaining } from '#core/lib/letter-case.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { type EntityType, recordHistory } from '#core/observe/history.ts';
+
+type NounTable = 'connections' | 'tools' | 'resources' | 'prompts';
+type RowOf<T extends NounTable> = Schema[T]['$inferSelect'];
+type ValuesOf<T extends NounTable> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
+
+export interface ListFilter {
+  readonly skip: number;
+  readonly limit: number;
+  readonly search?: string | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** The one list, get and write path of the four nouns: optimistic lock, unique names and history are here. */
+export interface Noun<T extends NounTable> {
+  list(context: Context, filter: ListFilter, where?: SQL): Promise<{ items: RowOf<T>[]; total: number }>;
+  get(context: Context, id: string, tx?: Db): Promise<RowOf<T>>;
+  /** @param past of a record that comes back: its version counts on. */
+  insert(context: Context, tx: Db, values: ValuesOf<T>, id?: string, past?: Past): Promise<RowOf<T>>;
+  /** @param expected the version that the change was made on; another one stored is a conflict. */
+  update(context: Context, tx: Db, id: string, expected: number | undefined, values: Partial<ValuesOf<T>>): Promise<RowOf<T>>;
+  remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<RowOf<T>>;
+  /**
+   * Writes the whole of an earlier state under its id, with the next version: over what is stored, or as a record that comes back.
+   * @param expected the stored version, null when nothing must be stored.
+   */
+  restore(
+    context: Context,
+    tx: Db,
+    earlier: Past & { id: string },
+    expected: number | null,
+    values: ValuesOf<T>,
+  ): Promise<RowOf<T>>;
+}
+
+interface Past {
+  readonly version: number;
+  readonly created_at: string;
+}
+
+export function createNoun<T extends NounTable>(table_name: T, entity_type: EntityType): Noun<T> {
+  // Every noun has the common columns; the dialect's row type is restored at the edges of this file.
+  const tableOf = ({ app }: Context): Schema['tools'] => app.store.tables[table_name] as unknown as Schema['tools'];
+  const toRow = (row: unknown): RowOf<T> => row as RowOf<T>;
+  const missing = () => new AppError('not_found', `There is no ${entity_type} with this id.`);
+
+  const get: Noun<T>['get'] = async (context, id, tx = context.app.store.db) => {
+    const table = tableOf(context);
+    const rows = await tx.select().from(table).where(eq(table.id, id)).limit(1);
+    if (rows[0] === undefined) throw missing();
+    return toRow(rows[0]);
+  };
+
+  const noun: Noun<T> = {
+    get,
+    async list(context, { skip, limit, search, enabled }, where) {
+      const table = tableOf(context);
+      const condition = and(
+        where,
+        enabled === undefined ? undefined : eq(table.enabled, enabled),
+        search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
+      );
+      const [items, totals] = await Promise.all([
+        context.app.store.db
+          .select()
+          .from(table)
+          .where(condition)
+          .orderBy(asc(table.name), asc(table.id))
+          .limit(limit)
+          .offset(skip),
+        context.app.store.db
+          .select({ total: sql<number | string>`count(*)` })
+          .from(table)
+          .where(condition),
+      ]);
+      return { items: items.map(toRow), total: Number(totals[0]?.total ?? 0) };
+    },
+    async insert(context, tx, values, id = context.app.ids(), past) {
+      const table = tableOf(context);
+      const now = context.app.clock().toISOString();
+      const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? now, updated_at: now };
+      const row = { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
+      const stored = (await named(entity_type, () => tx.insert(table).values(row).returning()))[0];
+      await recordHistory(tx, context, {
+        entity_type,
+        entity_id: id,
+        entity_name: row.name,
+        action: 'create',
+        before: null,
+        after: { ...stored },
+      });
+      return toRow(stored);
+    },
+    async update(context, tx, id, expected, values) {
+      const table = tableOf(context);
+      const before = (await get(context, id, tx)) as unknown as Schema['tools']['$inferSelect'];
+      checkVersion(entity_type, before, expected);
+      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
+      const stored = await named(entity_type, () =>
+        tx
+          .update(table)
+          .set(change)
+          .where(and(eq(table.id, id), eq(table.version, before.version)))
+          .returning(),
+      );
+      const after = stored[0];
+      if (after === undefined) throw stale(entity_type, before.version + 1);
+      await recordHistory(tx, context, {
+        entity_type,
+        entity_id: id,
+        entity_name: after.name,
+        action: 'update',
+        before: { ...before },
+        after: { ...after },
+      });
+      return toRow(after);
+    },
+    async remove(context, tx, id, batch_id) {
+      const table = tableOf(context);
+      const row = (await tx.delete(table).where(eq(table.id, id)).returning())[0];
+      if (row === undefined) throw missing();
+      await tx.delete(context.app.store.tables.compiled).where(eq(context.app.store.tables.compiled.entity_id, id));
+      await recordHistory(tx, context, {
+        entity_type,
+        entity_id: id,
+        entity_name: row.name,
+        action: 'delete',
+        before: { ...row },
+        after: null,
+        ...(batch_id === undefined ? {} : { batch_id }),
+      });
+      return toRow(row);
+    },
+    restore(context, tx, earlier, expected, values) {
+      return expected === null
+        ? noun.insert(context, tx, values, earlier.id, earlier)
+        : noun.update(context, tx, earlier.id, expected, values);
+    },
+  };
+  return noun;
+}
+
+/** Whether the text stands in the column, whatever its case; stored texts may have their accents apart. */
+export const contains = (column: Column, text: string): SQL | undefined =>
+  or(
+    ...[...new Set([text.normalize('NFC'), text.normalize('NFD')])].map((form) =>
+      is(column, PgColumn) ? sql`${column} ~ ${regexContaining(form)}` : sql`${column} glob ${globContaining(form)}`,
+    ),
+  );
+
+const descriptionContains = (table: Schema['tools'], text: string): (SQL | undefined)[] =>
+  // Connections have no description.
+  (table.description as unknown) === undefined ? [] : [contains(table.description, text)];
+
+/** Refuses a change that was made on another version than the stored one. */
+export function checkVersion(noun: EntityType, stored: { readonly version: number }, expected: number | undefined): void {
+  if (expected !== undefined && expected !== stored.version) throw stale(noun, stored.version);
+}
+
+/** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
+export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
+  const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
+  return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
+}
+
+const ATTEMPTS = 20;
+
+/**
+ * Makes a change on what is stored now. Without a version the last one wins, so a change that was overtaken is made again.
+ */
+export async function overtaking<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await change();
+    } catch (error) {
+      // A conflict that names a field is about that field.
+      const overtaken =
+        version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
+      if (!overtaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+const stale = (noun: EntityType, stored: number): AppError =>
+  new AppError(
+    'conflict',
+    `Someone changed this ${noun} meanwhile: it is at version ${stored} now. Read it again and repeat the change.`,
+  );
+
+/** Says which name is taken when a unique index refuses. */
+async function named<R>(noun: EntityType, write: () => Promise<R>): Promise<R> {
+  try {
+    return await write();
+  } catch (error) {
+    const field = takenField(error);
+    if (field === null) throw error;
+    const message = `Another ${noun} has this ${field} already. Choose another one.`;
+    throw new AppError('conflict', message, { cause: error, errors: [{ field, message }] });
+  }
+}
+
+function takenField(error: unknown): string | null {
+  for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) {
+    const index = (fault as { constraint_name?: unknown }).constraint_name;
+    const text = typeof index === 'string' ? index : (/UNIQUE constraint failed: (\S+)/.exec(fault.message)?.[1] ?? null);
+    if (text !== null) return /uri/.test(text) ? 'uri_template' : 'name';
+  }
+  return null;
+}
+
+/** Rows that have any tag of a comma list. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
+export function anyTag(
+  table: Schema['tools'] | Schema['resources'] | Schema['prompts'],
+  tags: string | undefined,
+): SQL | undefined {
+  const wanted = tags
+    ?.split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+  if (wanted === undefined || wanted.length === 0) return undefined;
+  return or(...wanted.map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
+}
+
+/** What a person wrote of a stored record: without what the store adds. */
+export function toDraft<R extends { readonly id: string; readonly version: number; readonly created_at: string }>(
+  row: R,
+): Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'> {
+  const { id: _, version: _version, created_at: _created, ...rest } = row;
+  const { updated_at: _updated, ...draft } = rest as typeof rest & { readonly updated_at?: string };
+  return draft as unknown as Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'>;
+}

@@ -1,0 +1,126 @@
+import { and, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { ServerConfigPatch } from '#core/contract/config.ts';
+import type { Db } from '#core/store/open.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { checkSettings, differs } from './rules.ts';
+import { mergeSecrets, sealAgain } from './secrets.ts';
+import { CONFIG_ROW, readSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './settings.ts';
+import { checkVersion, overtaking } from '../records.ts';
+import { guardDraft } from '../guard/guard.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import { refuseSettings } from '#core/identity/token-limits.ts';
+
+/** The id under which history knows it. */
+export { readSettings } from './settings.ts';
+export const CONFIG_ID = 'server_config';
+
+export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
+  'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
+  'config.update': async (context, { version, ...patch }) => {
+    const { app } = context;
+    return overtaking(version, async () => toConfig(app, await update(context, version, patch)));
+  },
+};
+
+type Patch = Omit<ServerConfigPatch, 'version'>;
+
+async function update(context: Context, version: number | undefined, patch: Patch): Promise<StoredSettings> {
+  const { app, actor } = context;
+  const stored = await readSettings(app);
+  checkVersion(CONFIG_ID, stored, version);
+  const after = mergePatch(app, stored, patch);
+  refuseSettings(actor, stored.settings, after);
+  await checkSettings(app, stored.settings, after);
+  await guardSettings(context, stored.settings, after);
+  return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
+}
+
+/** The part of the server configuration that a snapshot holds. */
+export const readServerConfig = async (app: App, tx?: Db): Promise<FrozenServer> =>
+  toFrozen((await readSettings(app, tx)).settings);
+
+/** Omitted is kept. What is sent as it was read changes nothing, so that a default goes on following its variable. */
+function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
+  const { oauth_clients, introspection_client_secret, dns_credentials, global_variables, ...rest } = patch;
+  if (rest.prompt_guard_enabled === true && !app.env.SVC_PROMPT_GUARD_ENABLED) {
+    const message = 'prompt_guard_enabled cannot be turned on here: SVC_PROMPT_GUARD_ENABLED turned the guard off.';
+    throw invalidField('prompt_guard_enabled', message);
+  }
+  const shown: Readonly<Record<string, unknown>> = toConfig(app, stored);
+  const sent = Object.entries(rest).filter(
+    ([field, value]) => value !== undefined && canonical(value) !== canonical(shown[field]),
+  );
+  return {
+    ...stored.settings,
+    ...(Object.fromEntries(sent) as Partial<Settings>),
+    ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }),
+    ...mergeSecrets(app.keyring, stored.settings, { oauth_clients, introspection_client_secret, dns_credentials }),
+  };
+}
+
+/** Models read the name of the server, and variables in templates. What did not change is not judged. */
+async function guardSettings(context: Context, before: Settings, after: Settings): Promise<void> {
+  const { server_name, global_variables } = after;
+  const fresh = Object.entries(global_variables).filter(([name, { value }]) => before.global_variables[name]?.value !== value);
+  const draft = {
+    ...(server_name === before.server_name ? {} : { server_name }),
+    ...(fresh.length === 0 ? {} : { global_variables: Object.fromEntries(fresh) }),
+  };
+  if (Object.keys(draft).length > 0) await guardDraft(context, CONFIG_ID, draft);
+}
+
+/** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
+async function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
+  const { app } = context;
+  const { server_config } = app.store.tables;
+  await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
+  const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
+  const before = await readSettings(app, tx);
+  checkVersion(CONFIG_ID, before, expected);
+  const fields = Object.keys(after) as (keyof Settings)[];
+  const change = Object.fromEntries(
+    fields.filter((field) => differs(field, before.settings, after)).map((field) => [field, after[field]]),
+  );
+  const stored = await tx
+    .update(server_config)
+    .set({
+      settings: { ...sealAgain(app.keyring, { ...rows[0]?.settings, ...change }) },
+      version: expected + 1,
+      updated_at: app.clock().toISOString(),
+    })
+    .where(and(eq(server_config.id, CONFIG_ROW), eq(server_config.version, expected)))
+    .returning({ id: server_config.id });
+  if (stored.length === 0)
+    throw new AppError('conflict', 'Someone changed the server configuration meanwhile. Read it again and repeat the change.');
+  const now = await readSettings(app, tx);
+  await recordHistory(tx, context, {
+    entity_type: CONFIG_ID,
+    entity_id: CONFIG_ID,
+    entity_name: now.settings.server_name,
+    action: 'update',
+    before: toRecord(before),
+    after: toRecord(now),
+  });
+  return now;
+}
+
+const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
+
+/** Every check of a write for a state that history recorded; answers the settings to be stored. */
+export async function prepareEarlierSettings(context: Context, earlier: Readonly<Record<string, unknown>>): Promise<Settings> {
+  const { app, actor } = context;
+  const { settings } = await readSettings(app);
+  const known = Object.entries(earlier).filter(([field]) => field in settings);
+  const after = { ...settings, ...(Object.fromEntries(known) as Partial<Settings>) };
+  refuseSettings(actor, settings, after);
+  await checkSettings(app, settings, after);
+  await guardSettings(context, settings, after);
+  return after;
+}
+
+/** Stores prepared settings over the expected version. */
+export const restoreSettings = writeSettings;

@@ -1,0 +1,102 @@
+import { DnsCredentials, type ServerConfigPatch } from '#core/contract/config.ts';
+import { MASK } from '#core/contract/connections.ts';
+import { REDACTED } from '#core/contract/history.ts';
+import { invalidField } from '#core/errors.ts';
+import type { Keyring } from '#core/lib/secrets.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import * as v from 'valibot';
+import type { Settings } from './settings.ts';
+
+type Secrets = Pick<Settings, 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials'>;
+type SecretsPatch = Pick<ServerConfigPatch, keyof Secrets>;
+
+/** Where a secret of the configuration belongs: the associated data of its ciphertext. */
+const placeOf = (field: string): string => `server_config/${field}`;
+const clientPlace = (client_id: string): string => placeOf(`oauth_clients/${client_id}/client_secret`);
+
+/** What a response or the history shows in the place of a secret; sent back it means "unchanged". */
+const isMask = (text: string): boolean => text === MASK || text === REDACTED;
+
+/** The secrets after a change: what is sent is sealed, what is not sent or masked is kept. */
+export function mergeSecrets(keyring: Keyring, before: Secrets, patch: SecretsPatch): Secrets {
+  const { introspection_client_secret: secret, dns_credentials: credentials, oauth_clients: clients } = patch;
+  return {
+    introspection_client_secret:
+      secret === undefined || (secret !== null && isMask(secret))
+        ? before.introspection_client_secret
+        : seal(keyring, placeOf('introspection_client_secret'), secret),
+    dns_credentials: credentials === undefined ? before.dns_credentials : mergeDns(keyring, before.dns_credentials, credentials),
+    oauth_clients: clients === undefined ? before.oauth_clients : mergeClients(keyring, before.oauth_clients, clients),
+  };
+}
+
+function mergeClients(
+  keyring: Keyring,
+  before: Secrets['oauth_clients'],
+  drafts: NonNullable<SecretsPatch['oauth_clients']>,
+): Secrets['oauth_clients'] {
+  const stored = new Map(before.map((client) => [client.client_id, client]));
+  const seen = new Set<string>();
+  return drafts.map(({ client_id, client_secret }, index) => {
+    const field = `oauth_clients.${index}`;
+    if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is in the list already.`);
+    seen.add(client_id);
+    if (client_secret !== undefined && !isMask(client_secret)) {
+      return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret) };
+    }
+    const kept = stored.get(client_id);
+    if (kept === undefined) {
+      throw invalidField(`${field}.client_secret`, `${field}.client_secret is required: no secret is stored for this client.`);
+    }
+    return kept;
+  });
+}
+
+function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials | null): Sealed | null {
+  if (sent === null) return null;
+  const entries = Object.entries(sent) as [string, string][];
+  const masked = entries.some(([, value]) => isMask(value));
+  const stored = new Map(masked ? Object.entries(openDnsCredentials(keyring, before) ?? {}) : []);
+  const merged = entries.map(([name, value]) => {
+    const kept = isMask(value) ? stored.get(name) : value;
+    const field = `dns_credentials.${name}`;
+    if (kept === undefined) throw invalidField(field, `${field} is required: no such secret is stored.`);
+    return [name, kept];
+  });
+  return seal(keyring, placeOf('dns_credentials'), canonical(Object.fromEntries(merged)));
+}
+
+/** Throws `secrets_unavailable` when no key opens them. */
+export function openDnsCredentials(keyring: Keyring, sealed: Sealed | null): DnsCredentials | null {
+  if (sealed === null) return null;
+  return v.parse(DnsCredentials, JSON.parse(keyring.open(sealed.$sealed, placeOf('dns_credentials'))));
+}
+
+/** Seals again what an older key sealed. What no key opens stays: the change may have nothing to do with it. */
+export function sealAgain<S extends Partial<Secrets>>(keyring: Keyring, settings: S): S {
+  const again = (place: string, value: Sealed): Sealed => {
+    const { $sealed } = value;
+    if (!keyring.stale($sealed) || !keyring.key_ids.includes($sealed.split('.')[1] ?? '')) return value;
+    return { $sealed: keyring.seal(keyring.open($sealed, place), place) };
+  };
+  const renewed: { -readonly [K in keyof Secrets]?: Secrets[K] } = {};
+  if (settings.introspection_client_secret) {
+    const place = placeOf('introspection_client_secret');
+    renewed.introspection_client_secret = again(place, settings.introspection_client_secret);
+  }
+  if (settings.dns_credentials) renewed.dns_credentials = again(placeOf('dns_credentials'), settings.dns_credentials);
+  if (settings.oauth_clients) {
+    renewed.oauth_clients = settings.oauth_clients.map(({ client_id, client_secret }) => ({
+      client_id,
+      client_secret: again(clientPlace(client_id), client_secret),
+    }));
+  }
+  return { ...settings, ...renewed };
+}
+
+function seal(keyring: Keyring, place: string, plain: string): Sealed;
+function seal(keyring: Keyring, place: string, plain: string | null): Sealed | null;
+function seal(keyring: Keyring, place: string, plain: string | null): Sealed | null {
+  return plain === null ? null : { $sealed: keyring.seal(plain, place) };
+}

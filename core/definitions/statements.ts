@@ -1,0 +1,198 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Db } from '#core/store/open.ts';
+import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
+import type { Statement } from '#core/lib/sql/statement.ts';
+import { AppError, type ErrorCode } from '#core/errors.ts';
+import type { BoundStatement, Description, Source } from '#core/engines/shared/source.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import { type Compiled, compileQuery, describeCompiled, type QueryDefinition } from '#snapshots/compile.ts';
+import type { ConnectionRow } from './source-pool.ts';
+
+/** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */
+const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', 'timeout', 'unavailable'];
+const DESCRIBE_TIMEOUT_MS = 5_000;
+
+export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);
+
+/** A record whose statement was described before. */
+export interface Described {
+  readonly id: string;
+  readonly connection_id: string;
+}
+
+/**
+ * Compiles a definition and asks its database to prepare every form of it. A database that is down is a warning; what it said
+ * of the same statement before is kept. @param earlier the record that is changed or copied.
+ */
+export async function prepareDefinition(
+  app: App,
+  connection: ConnectionRow,
+  definition: QueryDefinition,
+  earlier: Described | null,
+): Promise<Compiled> {
+  const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
+  if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
+  const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
+  if (!(described instanceof AppError)) return describeCompiled(compiled, definition, described);
+  const warned = { ...compiled, warnings: [...compiled.warnings, `${UNCHECKED}: ${described.detail}`] };
+  const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
+  if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
+  return describeCompiled(warned, definition, { columns: known.columns, typed: known.statement.typed });
+}
+
+const isSameStatement = (one: Compiled, other: Compiled): boolean =>
+  canonical({ ...one.statement, typed: false }) === canonical({ ...other.statement, typed: false });
+
+const UNCHECKED = 'The statement was not checked';
+
+/** Without the warning that it was not checked: now it was. */
+export function withoutUnchecked<C extends Compiled>(compiled: C): C {
+  const warnings = compiled.warnings.filter((warning) => !warning.startsWith(UNCHECKED));
+  return warnings.length === compiled.warnings.length ? compiled : { ...compiled, warnings };
+}
+
+/**
+ * @returns what the database says of every form of the statement, or why it could not be asked.
+ * Rejects with the database's own message when it refuses the statement.
+ */
+async function describeOn(
+  app: App,
+  connection: ConnectionRow,
+  { statement }: Compiled,
+  sql: string,
+): Promise<Description | AppError> {
+  const forms = variants(statement);
+  const described = await askDatabase(app, connection, forms);
+  if (described instanceof AppError) return described;
+  const [whole] = described;
+  for (const [n, form] of described.entries()) if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
+  if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
+  return { columns: whole.columns, typed: described.some((form) => !(form instanceof AppError) && form.typed) };
+}
+
+/** A database's complaint about a form of a statement, with the place in the text that its author wrote. */
+export function pointAt(error: AppError, sql: string, statement: Statement, form: Variant | undefined): AppError {
+  if (error.position === undefined || form === undefined) return error;
+  const position = sourceOffset(sql, statement, form, error.position);
+  const before = sql.slice(0, position).split('\n');
+  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  return new AppError(error.code, `${error.detail.replace(/\.$/, '')} (${place}).`, {
+    cause: error.cause,
+    errors: error.errors,
+    position,
+  });
+}
+
+/**
+ * What a database says now of many statements whole: their optional blocks kept, which name everything that their other forms
+ * do. A refusal stands in the place of its statement; the reason comes instead of everything when it could not be asked.
+ */
+export function describeWhole(
+  app: App,
+  connection: ConnectionRow,
+  compiled: readonly Compiled[],
+): Promise<(Description | AppError)[] | AppError> {
+  return askDatabase(
+    app,
+    connection,
+    compiled.map(({ statement }) => wholeVariant(statement)),
+  );
+}
+
+async function askDatabase(
+  app: App,
+  connection: ConnectionRow,
+  statements: readonly BoundStatement[],
+): Promise<(Description | AppError)[] | AppError> {
+  const ask = async (source: Source): Promise<(Description | AppError)[]> => {
+    if (source.describeAll !== undefined) return source.describeAll(statements);
+    return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));
+  };
+  try {
+    const described = await withTimeout(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
+    const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
+    return unreachable instanceof AppError ? unreachable : described;
+  } catch (error) {
+    if (!(error instanceof AppError) || !UNREACHABLE.includes(error.code)) throw error;
+    return error;
+  }
+}
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new AppError('timeout', `The database did not answer within ${timeout_ms / 1_000} seconds.`)),
+      timeout_ms,
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Keeps a newer artifact in the place of the one it was made from; one that was written meanwhile stays. */
+export async function replaceCompiled(
+  app: App,
+  tx: Db,
+  entity_id: string,
+  before: Compiled | undefined,
+  after: Compiled,
+): Promise<void> {
+  if (before === undefined) return;
+  const { compiled: table } = app.store.tables;
+  const digest = checksum(canonical(before));
+  await tx
+    .update(table)
+    .set({ key: after.key, digest: checksum(canonical(after)), artifact: after })
+    .where(and(eq(table.entity_id, entity_id), eq(table.digest, digest)));
+}
+
+/** Keeps an artifact beside its entity. */
+export async function storeCompiled(app: App, tx: Db, entity_id: string, compiled: Compiled): Promise<void> {
+  const { compiled: table } = app.store.tables;
+  const values = { key: compiled.key, digest: checksum(canonical(compiled)), artifact: compiled };
+  await tx
+    .insert(table)
+    .values({ entity_id, ...values })
+    .onConflictDoUpdate({ target: table.entity_id, set: values });
+}
+
+/** A fault that names no field belongs to this one. */
+export function atField<T>(field: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    return namingField(field)(error);
+  }
+}
+
+const namingField =
+  (field: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof AppError) || error.errors.length > 0) throw error;
+    throw new AppError(error.code, error.detail, {
+      cause: error.cause,
+      errors: [{ field, message: error.detail }],
+      ...(error.position === undefined ? {} : { position: error.position }),
+    });
+  };
+
+/** The stored artifacts of some entities, by id. */
+export async function readCompiled(app: App, ids: readonly string[]): Promise<Map<string, Compiled>> {
+  const { compiled: table } = app.store.tables;
+  if (ids.length === 0) return new Map();
+  const rows = await app.store.db
+    .select()
+    .from(table)
+    .where(inArray(table.entity_id, [...ids]));
+  return new Map(rows.map((row) => [row.entity_id, row.artifact as Compiled]));
+}

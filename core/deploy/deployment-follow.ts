@@ -1,0 +1,24 @@
+import type { App } from '#core/app.ts';
+import { repeat } from '#core/observe/chores.ts';
+import { readDeployment, snapshotEvent } from './deployment.ts';
+import { snapshotToServe } from './exposure.ts';
+
+/** Contract section 0: a deploy reaches every host without Redis. */
+const FOLLOW_MS = 2_000;
+
+/** Brings the hosts of this server to what another server deployed or stopped. @returns a function that ends it. */
+export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
+  // An embedded database has one server.
+  if (app.store.dialect === 'sqlite') return () => undefined;
+  let known: string | null = null;
+  const look = async (): Promise<void> => {
+    const { desired, active_version } = await readDeployment(app);
+    const now = `${desired}:${active_version}`;
+    if (known === now) return;
+    // The first time too: hosts may have come before, and who has it is told no more than that.
+    const { snapshot } = await snapshotToServe(app);
+    app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
+    known = now;
+  };
+  return repeat(app, every_ms, 'reading the deployment', look, false, 'deployment');
+}

@@ -1,0 +1,42 @@
+import type { App } from '#core/app.ts';
+import { asksNothing, isLoopback } from '#core/contract/config.ts';
+import { AppError } from '#core/errors.ts';
+import type { HostEvent } from './hosts.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { activeSnapshot, readDeployment, serverOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
+
+/** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
+export async function exposureOf(app: App, server: FrozenServer): Promise<string | null> {
+  if (!asksNothing(server)) return null;
+  const consequence = 'asks for no credentials (auth_type none): anyone who reaches the port can call the tools.';
+  if (!isLoopback(server.host)) return `The MCP server listens on ${server.host} and ${consequence}`;
+  const { SVC_BIND } = app.env;
+  if (isLoopback(SVC_BIND) || !(await readSettings(app)).settings.mcp_proxy) return null;
+  return `The front port listens on ${SVC_BIND} and hands calls on (mcp_proxy) to the MCP server, which ${consequence}`;
+}
+
+const ADVICE =
+  'This installation requires authentication (SVC_REQUIRE_AUTH): choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
+
+/** The warnings of a deploy of this server. Rejects where the installation requires authentication. */
+export async function checkExposure(app: App, server: FrozenServer): Promise<string[]> {
+  const said = await exposureOf(app, server);
+  if (said === null || !app.env.SVC_REQUIRE_AUTH) return said === null ? [] : [said];
+  throw new AppError('cannot_deploy', `${said} ${ADVICE}`, { errors: [{ field: 'auth_type', message: ADVICE }] });
+}
+
+/** The snapshot that hosts are to serve, null for none; `refused` says why a deployed one is held back. */
+export async function snapshotToServe(app: App): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
+  const { desired } = await readDeployment(app);
+  const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
+  // It may have been deployed before authentication was required.
+  const said = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, serverOf(snapshot));
+  return said === null ? { snapshot, refused: null } : { snapshot: null, refused: `${said} ${ADVICE} Then deploy.` };
+}
+
+/** What a host that connects now is to do. */
+export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
+  const { snapshot } = await snapshotToServe(app);
+  return snapshot === null ? { event: 'stop', data: {} } : snapshotEvent(snapshot, have);
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import type { App } from '#core/app.ts';
+import { productFile } from '#core/product.ts';
+import { contentOf, KEPT_SNAPSHOTS, readDeployment, type StoredSnapshot } from './deployment.ts';
+
+/** The project that a snapshot is, as source text. */
+export async function generatedFiles(stored: StoredSnapshot): Promise<{ path: string; content: string }[]> {
+  const { generate } = await import('#snapshots/generate/generate.ts');
+  const { version, checksum, created_at } = stored;
+  return [...generate({ version, checksum, created_at, content: contentOf(stored) })];
+}
+
+/** What the worker is told. */
+export interface GenerateJob {
+  readonly stored: StoredSnapshot;
+  /** Folder of this version, absolute. */
+  readonly target: string;
+  /** Projects of versions before this one go with their snapshots. */
+  readonly oldest: number;
+}
+
+/** A version that is superseded sooner is not written: it can still be asked for. */
+const QUIET_MS = 1_000;
+
+/**
+ * Writes the project to `SVC_GENERATED_DIR/<version>/` once no newer one came for a second, in a thread of its own: no caller
+ * waits for hundreds of files.
+ */
+export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<void> {
+  await app.sleep(QUIET_MS);
+  if ((await readDeployment(app)).active_version !== stored.version) return;
+  const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
+  const job: GenerateJob = { stored, target, oldest: stored.version - KEPT_SNAPSHOTS + 1 };
+  const worker = new Worker(productFile('core/deploy/generated-worker.ts'));
+  const fault = await new Promise<string | null>((resolve) => {
+    worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));
+    worker.addEventListener('error', ({ message }) => resolve(message));
+    worker.postMessage(job);
+  });
+  worker.terminate();
+  if (fault !== null) app.log.from('deploy').warning('generated project not written', { version: stored.version, reason: fault });
+}

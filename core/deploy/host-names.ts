@@ -1,0 +1,27 @@
+import type { App } from '#core/app.ts';
+import type { HostEvent } from './hosts.ts';
+import { domainsOf } from './certificates.ts';
+import { repeat } from '#core/observe/chores.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+
+/** The domains of the configuration: names that hosts accept in the Host header, beside those of their environment. */
+export async function namesEvent(app: App): Promise<HostEvent> {
+  const { settings } = await readSettings(app);
+  return { event: 'names', data: { names: domainsOf(settings) } };
+}
+
+/** Without Redis other servers' changes count after so long. */
+const FOLLOW_MS = 2_000;
+
+/** Tells the hosts of this server the names whenever they changed, here or on another server. @returns a function that ends it. */
+export function followNames(app: App, every_ms = FOLLOW_MS): () => void {
+  let told: string | null = null;
+  const look = async (): Promise<void> => {
+    const event = await namesEvent(app);
+    const now = JSON.stringify(event.data);
+    if (now === told) return;
+    app.hosts.publish(event);
+    told = now;
+  };
+  return repeat(app, every_ms, 'reading the domains', look, true, 'names');
+}

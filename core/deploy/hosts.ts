@@ -1,0 +1,280 @@
+import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
+import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
+import type { Sealed, Snapshot, SnapshotContent } from '#snapshots/format.ts';
+import type * as v from 'valibot';
+
+/** What the server says on a host's stream (contract section 0). A snapshot without content is the one the host has. */
+export type HostEvent =
+  | { readonly event: 'snapshot'; readonly data: (Omit<Snapshot, 'content'> & { readonly content?: SnapshotContent }) | string }
+  | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
+  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
+  | { readonly event: 'stop'; readonly data: Record<string, never> }
+  | { readonly event: 'ping'; readonly data: Record<string, never> };
+
+/** An access token as hosts check it: SHA-256 of the token, and its bcrypt hash sealed as `mcp_token/<id>/secret_hash`. */
+export interface LiveToken extends McpToken {
+  readonly digest: string;
+  readonly secret_hash: Sealed;
+}
+
+export interface Acknowledgement {
+  readonly boot_id: string;
+  readonly version: number | null;
+  readonly checksum: string | null;
+  readonly load_ms: number | null;
+  readonly url: string | null;
+  readonly error: string | null;
+  readonly request_id: string | null;
+}
+
+type HostAck = v.InferOutput<typeof HostAck>;
+
+/** A host as the servers of an installation tell each other of it. */
+export interface SharedHost extends HostState {
+  /** Name of its present connection, to whichever server. */
+  readonly connection: string;
+  readonly acks: number;
+  readonly checksum: string | null;
+  readonly load_ms: number | null;
+  readonly probe: string | null;
+  readonly probe_error: string | null;
+}
+
+/** What other servers are to hear of. */
+export interface Sharing {
+  connected(id: string, connection: string, connected_at: string): void;
+  gone(id: string, connection: string): void;
+  acknowledged(id: string, ack: Acknowledgement): void;
+  probe(request: { readonly host: string; readonly port: number; readonly request_id: string }): Promise<void>;
+  /** Reads what other servers say. */
+  refresh(): Promise<void>;
+  /** Resolves when they can read what was told so far. */
+  settled(): Promise<void>;
+}
+
+/** The hosts of the installation, what they serve, and who waits for their answers. */
+export interface HostBoard {
+  /** @returns a function that ends the connection. A second connection of one id replaces the first. */
+  connect(id: string, send: (event: HostEvent) => void): () => void;
+  acknowledge(id: string, ack: Acknowledgement): void;
+  /** To the hosts of this server. @param event one for all, or made for what a host serves: `<version>:<checksum>`, or null. */
+  publish(event: HostEvent | ((have: string | null) => HostEvent)): void;
+  /** Of every server. */
+  list(): HostState[];
+  /** ms since some host that listens was connected; 0 while one is. */
+  absent_ms(): number;
+  /** Answers when every host connected now, or the first to come, serves the checksum, or after `timeout_ms`. */
+  acknowledged(checksum: string, timeout_ms: number): Promise<HostAck[]>;
+  /** Asks every host to open an address; answers their refusals. */
+  probe(host: string, port: number, request_id: string, timeout_ms: number): Promise<string[]>;
+  /** Somebody waits for an answer. */
+  awaited(): boolean;
+  /** From now on other servers hear of these hosts. */
+  share(sharing: Sharing): void;
+  refresh(): Promise<void>;
+  settled(): Promise<void>;
+  /** What is known of the hosts of all servers now, those of this one included. */
+  learn(hosts: readonly SharedHost[]): void;
+  /** The connections of this server, by host. */
+  own(): ReadonlyMap<string, OwnHost>;
+}
+
+export interface OwnHost {
+  readonly connection: string;
+  readonly connected_at: string;
+  readonly ack: Acknowledgement | null;
+  /** How often it answered, as far as this server knows. */
+  readonly acks: number;
+}
+
+interface Connected extends OwnHost {
+  readonly send: (event: HostEvent) => void;
+  ack: Acknowledgement | null;
+  acks: number;
+}
+
+/** A host and its last answer, wherever it is connected. */
+interface Known {
+  readonly connected_at: string;
+  readonly ack: Pick<Acknowledgement, 'version' | 'checksum' | 'load_ms' | 'url' | 'error'> | null;
+}
+
+const ALONE: Sharing = {
+  connected: () => undefined,
+  gone: () => undefined,
+  acknowledged: () => undefined,
+  probe: async () => undefined,
+  refresh: async () => undefined,
+  settled: async () => undefined,
+};
+
+export function createHostBoard(clock: () => Date): HostBoard {
+  const own = new Map<string, Connected>();
+  const others = new Map<string, SharedHost>();
+  const heard = new Map<string, string>();
+  const waiters = new Set<(id: string, ack: Acknowledgement) => void>();
+  /** Hosts that left somebody waiting, with the connection of which that is true: they are not waited for again until they answer. */
+  const silent = new Map<string, string>();
+  let sharing = ALONE;
+  let last_seen = clock().getTime();
+
+  /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
+  const all = (): Map<string, Known> =>
+    new Map<string, Known>([...own, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
+  const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
+  const publish: HostBoard['publish'] = (event) => {
+    for (const { send, ack } of own.values()) {
+      const serves = ack !== null && ack.error === null && ack.version !== null;
+      send(typeof event === 'function' ? event(serves ? `${ack.version}:${ack.checksum}` : null) : event);
+    }
+  };
+  const take = (id: string, ack: Acknowledgement): void => {
+    const host = own.get(id);
+    silent.delete(id);
+    if (host !== undefined && ack.request_id === null) host.ack = ack;
+    for (const waiter of waiters) waiter(id, ack);
+  };
+
+  const isSilent = (id: string, { connected_at }: Known): boolean => silent.get(id) === connected_at;
+  /** @param unanswered ids of hosts that were there all the time. */
+  const noteSilent = (unanswered: Iterable<string>): void => {
+    const present = all();
+    for (const id of silent.keys()) if (!present.has(id)) silent.delete(id);
+    for (const id of unanswered) {
+      const host = present.get(id);
+      if (host !== undefined) silent.set(id, host.connected_at);
+    }
+  };
+
+  /** Collects acknowledgements until `done` says so or the time is over. */
+  const collect = (timeout_ms: number, done: () => boolean, hear: (id: string, ack: Acknowledgement) => void): Promise<void> => {
+    if (done()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        waiters.delete(listener);
+        resolve();
+      };
+      const listener = (id: string, ack: Acknowledgement) => {
+        hear(id, ack);
+        if (done()) finish();
+      };
+      const timer = setTimeout(finish, timeout_ms);
+      waiters.add(listener);
+    });
+  };
+
+  return {
+    connect(id, send) {
+      const connection = crypto.randomUUID();
+      const host: Connected = { send, connection, connected_at: clock().toISOString(), ack: null, acks: 0 };
+      own.set(id, host);
+      others.delete(id);
+      sharing.connected(id, connection, host.connected_at);
+      return () => {
+        if (own.get(id) === host) own.delete(id);
+        if (isNetworkHost(id)) last_seen = clock().getTime();
+        sharing.gone(id, connection);
+      };
+    },
+    acknowledge(id, ack) {
+      const host = own.get(id);
+      if (host !== undefined && ack.request_id === null) host.acks += 1;
+      take(id, ack);
+      sharing.acknowledged(id, ack);
+    },
+    publish,
+    list: () =>
+      [...all()]
+        .map(([id, { ack, connected_at }]) => ({
+          id,
+          url: ack?.url ?? null,
+          snapshot_version: ack?.version ?? null,
+          connected_at,
+          error: ack?.error ?? null,
+        }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    absent_ms: () => (networkHosts() ? 0 : clock().getTime() - last_seen),
+    async acknowledged(checksum, timeout_ms) {
+      const started = performance.now();
+      const answers = new Map<string, HostAck>();
+      for (const [id, { ack }] of all()) {
+        if (ack?.checksum === checksum && ack.error === null) {
+          answers.set(id, { id, acked_ms: 0, load_ms: ack.load_ms, error: null });
+        }
+      }
+      const before = all();
+      const waited = (id: string, host: Known) => !answers.has(id) && !isSilent(id, host);
+      const done = () => own.size + others.size > 0 && ![...all()].some(([id, host]) => waited(id, host));
+      await collect(timeout_ms, done, (id, ack) => {
+        if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
+        answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });
+      });
+      const after = [...all()];
+      // One that came meanwhile has had less time.
+      const unanswered = after.filter(([id, host]) => waited(id, host) && before.get(id)?.connected_at === host.connected_at);
+      noteSilent(unanswered.map(([id]) => id));
+      return after.map(([id]) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
+    },
+    async probe(host, port, request_id, timeout_ms) {
+      const waiting = new Set([...all()].filter(([id, host]) => !isSilent(id, host)).map(([id]) => id));
+      const refusals: string[] = [];
+      const answered = collect(
+        timeout_ms,
+        () => waiting.size === 0,
+        (id, ack) => {
+          if (ack.request_id !== request_id) return;
+          waiting.delete(id);
+          if (ack.error !== null) refusals.push(ack.error);
+        },
+      );
+      publish({ event: 'listen', data: { host, port, request_id } });
+      if (others.size > 0) await sharing.probe({ host, port, request_id });
+      await answered;
+      noteSilent(waiting);
+      return refusals;
+    },
+    awaited: () => waiters.size > 0,
+    share(next) {
+      sharing = next;
+    },
+    refresh: () => sharing.refresh(),
+    settled: () => sharing.settled(),
+    learn(hosts) {
+      const had_others = [...others.keys()].some(isNetworkHost);
+      others.clear();
+      for (const host of hosts) if (own.get(host.id)?.connection !== host.connection) others.set(host.id, host);
+      if (had_others && ![...others.keys()].some(isNetworkHost)) last_seen = clock().getTime();
+      for (const host of hosts) {
+        const news = `${host.connection}:${host.acks}:${host.probe}`;
+        if (heard.get(host.id) === news) continue;
+        heard.set(host.id, news);
+        const mine = own.get(host.id);
+        const is_told = mine?.connection === host.connection && host.acks <= mine.acks;
+        if (mine?.connection === host.connection) mine.acks = Math.max(mine.acks, host.acks);
+        if (host.acks > 0 && !is_told) take(host.id, toAck(host, null));
+        if (host.probe !== null) take(host.id, toAck({ ...host, error: host.probe_error }, host.probe));
+      }
+      for (const id of heard.keys()) if (!hosts.some((host) => host.id === id)) heard.delete(id);
+    },
+    own: () => own,
+  };
+}
+
+const toKnown = (host: SharedHost): Known => ({
+  connected_at: host.connected_at,
+  ack: host.acks === 0 ? null : toAck(host, null),
+});
+
+const toAck = (host: SharedHost, request_id: string | null): Acknowledgement => ({
+  boot_id: host.connection,
+  version: host.snapshot_version,
+  checksum: host.checksum,
+  load_ms: host.load_ms,
+  url: host.url,
+  error: host.error,
+  request_id,
+});
+
+const round = (ms: number): number => Math.round(ms * 100) / 100;

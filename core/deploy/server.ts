@@ -1,0 +1,84 @@
+import { inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import type { Handlers } from '#core/run.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
+import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
+import { activeSnapshot, contentOf, readDeployment, readSnapshot, statusOf } from './deployment.ts';
+import { snapshotToServe } from './exposure.ts';
+import { countsOf } from './publish.ts';
+import { generatedFiles } from './generated.ts';
+import { stdioCommand } from './stdio-command.ts';
+
+const PROBE_TIMEOUT_MS = 3_000;
+
+export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'generated'}`> = {
+  'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
+  'server.health': async ({ app }) => {
+    const [state, active, { refused }] = await Promise.all([
+      readDeployment(app),
+      activeSnapshot(app),
+      snapshotToServe(app),
+      app.hosts.refresh(),
+    ]);
+    const content = active === null ? null : contentOf(active);
+    const server = content?.server ?? (await readServerConfig(app));
+    return {
+      status: statusOf(app, state, refused),
+      snapshot_version: state.active_version,
+      server_name: server.server_name,
+      transport: server.transport,
+      auth_type: server.auth_type,
+      mcp_url: await mcpUrl(app, server.port),
+      hosts: app.hosts.list(),
+      counts: content === null ? { connections: 0, tools: 0, resources: 0, prompts: 0 } : countsOf(content),
+      connections: await probeConnections(app, content?.connections.map(({ id }) => id) ?? []),
+    };
+  },
+  'server.stdio': ({ app }) => stdioCommand(app.env),
+  'server.generated': async ({ app }, { snapshot }) => {
+    const version = snapshot ?? (await readDeployment(app)).active_version;
+    const stored = version === null ? null : await readSnapshot(app, version);
+    if (stored === null) {
+      throw new AppError(
+        'not_found',
+        version === null ? 'Nothing was deployed yet. Deploy first.' : `There is no snapshot ${version}.`,
+      );
+    }
+    return { snapshot_version: stored.version, language: 'typescript' as const, files: await generatedFiles(stored) };
+  },
+};
+
+/** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
+export async function mcpUrl(app: App, port: number): Promise<string> {
+  const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT } = app.env;
+  const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
+  const domain = mcp_domain ?? ui_domain;
+  const https_port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
+  const front = ssl_enabled && domain !== null ? `https://${domain}${https_port}` : SVC_PUBLIC_URL;
+  return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
+}
+
+/** Asks every deployed database whether it answers. */
+async function probeConnections(app: App, ids: string[]): Promise<{ id: string; name: string; healthy: boolean }[]> {
+  if (ids.length === 0) return [];
+  const { connections } = app.store.tables;
+  const rows = await app.store.db.select().from(connections).where(inArray(connections.id, ids)).orderBy(connections.name);
+  return Promise.all(
+    rows.map(async (row) => {
+      const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), PROBE_TIMEOUT_MS).unref());
+      const answered = app.sources.of(row).then((source) => source.test());
+      return {
+        id: row.id,
+        name: row.name,
+        healthy: await Promise.race([
+          answered.then(
+            () => true,
+            () => false,
+          ),
+          late,
+        ]),
+      };
+    }),
+  );
+}

@@ -1,0 +1,148 @@
+import { and, eq, gt, lt, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Acknowledgement, OwnHost } from './hosts.ts';
+import { repeat } from '#core/observe/chores.ts';
+import { databaseSeconds } from '#core/cluster/leases.ts';
+import { signal } from '#core/cluster/signals.ts';
+
+/** A server says so often that its hosts are there; one that said nothing for `GONE_SECONDS` has ended. */
+const SAY_MS = 2_000;
+const GONE_SECONDS = 8;
+const FORGET_SECONDS = 60;
+/** While somebody waits for answers they are looked for so often; otherwise a signal or `SAY_MS` brings them. */
+const LOOK_MS = 200;
+/** An answer may come before the server that the host is connected to has said that it is. */
+const ANSWER_TRIES = 20;
+const PROBE = 'listener_probe';
+
+/** Lets every server of a PostgreSQL database know the hosts of the others, and what they answer. @returns a function that ends it. */
+export function shareHosts(app: App): () => void {
+  // An embedded database has one server.
+  if (app.store.dialect === 'sqlite') return () => undefined;
+  const { hosts, meta } = app.store.tables;
+  const server = app.ids();
+  const now = databaseSeconds(app);
+  let telling: Promise<void> = Promise.resolve();
+  let said_at = Number.NEGATIVE_INFINITY;
+  /** The last request that was seen; undefined until it was looked for. */
+  let probed: string | null | undefined;
+
+  /** One after the other: a connection that ended must not be told after the next one. */
+  const tell = (work: () => Promise<void>): void => {
+    telling = telling
+      .then(work)
+      .then(() => signal(app, 'hosts'))
+      .catch((error: unknown) => app.log.warning('telling of hosts failed', { reason: String(error) }));
+    app.background(telling);
+  };
+  const say = (id: string, { connection, connected_at, ack, acks }: OwnHost): Promise<unknown> => {
+    const row = { server, connection, connected_at, seen_at: now, ...answerOf(ack), acks, probe: null, probe_error: null };
+    return app.store.write((tx) =>
+      tx
+        .insert(hosts)
+        .values({ id, ...row })
+        .onConflictDoUpdate({ target: hosts.id, set: row }),
+    );
+  };
+  const answer = async (id: string, ack: Acknowledgement): Promise<void> => {
+    const change =
+      ack.request_id === null
+        ? { ...answerOf(ack), acks: sql<number>`${hosts.acks} + 1` }
+        : { probe: ack.request_id, probe_error: ack.error };
+    for (let left = ANSWER_TRIES; left > 0; left--) {
+      const told = await app.store.write((tx) =>
+        tx.update(hosts).set(change).where(eq(hosts.id, id)).returning({ id: hosts.id }),
+      );
+      if (told.length > 0) return;
+      await app.sleep(100);
+    }
+  };
+
+  const read = async (): Promise<void> => {
+    const rows = await app.store.db
+      .select()
+      .from(hosts)
+      .where(gt(hosts.seen_at, sql`${now} - ${sql.raw(String(GONE_SECONDS))}`))
+      .orderBy(hosts.id);
+    app.hosts.learn(rows);
+  };
+  /** Says that the hosts of this server are there; what could not be told before is told now. */
+  const keep = async (): Promise<void> => {
+    const kept = await app.store.write(async (tx) => {
+      await tx.delete(hosts).where(lt(hosts.seen_at, sql`${now} - ${sql.raw(String(FORGET_SECONDS))}`));
+      return tx
+        .update(hosts)
+        .set({ seen_at: now })
+        .where(eq(hosts.server, server))
+        .returning({ id: hosts.id, connection: hosts.connection, acks: hosts.acks });
+    });
+    const connections = new Set(kept.map(({ connection }) => connection));
+    for (const [id, host] of app.hosts.own()) {
+      if (connections.has(host.connection)) continue;
+      const [other] = await app.store.db.select({ id: hosts.id }).from(hosts).where(eq(hosts.id, id));
+      if (other === undefined) await say(id, host);
+    }
+    for (const { id, connection } of kept) {
+      if (app.hosts.own().get(id)?.connection === connection) continue;
+      await app.store.write((tx) => tx.delete(hosts).where(and(eq(hosts.id, id), eq(hosts.connection, connection))));
+    }
+  };
+  /** Hands on what another server asks the hosts to try. */
+  const passOn = async (): Promise<void> => {
+    const [row] = await app.store.db.select().from(meta).where(eq(meta.key, PROBE));
+    const before = probed;
+    probed = row?.value ?? null;
+    if (row === undefined || before === undefined || row.value === before) return;
+    const request = JSON.parse(row.value) as { host: string; port: number; request_id: string; server: string };
+    if (request.server !== server) app.hosts.publish({ event: 'listen', data: request });
+  };
+
+  app.hosts.share({
+    connected: (id, connection, connected_at) =>
+      tell(async () => void (await say(id, { connection, connected_at, ack: null, acks: 0 }))),
+    gone: (id, connection) =>
+      tell(async () => {
+        await app.store.write((tx) => tx.delete(hosts).where(and(eq(hosts.id, id), eq(hosts.connection, connection))));
+      }),
+    acknowledged: (id, ack) => tell(() => answer(id, ack)),
+    async probe(request) {
+      const value = JSON.stringify({ ...request, server });
+      await app.store.write((tx) =>
+        tx.insert(meta).values({ key: PROBE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
+      );
+      await signal(app, 'hosts');
+    },
+    refresh: read,
+    settled: () => telling,
+  });
+  const turn = async (): Promise<void> => {
+    const due = performance.now() - said_at >= SAY_MS;
+    if (due) {
+      await keep();
+      said_at = performance.now();
+      await passOn();
+    }
+    if (due || app.hosts.awaited()) await read();
+  };
+  const woken = async (): Promise<void> => {
+    await passOn();
+    await read();
+  };
+  const ends = [
+    repeat(app, LOOK_MS, 'reading the hosts of other servers', turn, true),
+    repeat(app, SAY_MS, 'reading the hosts of other servers', woken, false, 'hosts'),
+  ];
+  return () => {
+    for (const end of ends) end();
+    // They turn to another server at once; until then nobody waits for them.
+    tell(async () => void (await app.store.write((tx) => tx.delete(hosts).where(eq(hosts.server, server)))));
+  };
+}
+
+const answerOf = (ack: Acknowledgement | null) => ({
+  url: ack?.url ?? null,
+  snapshot_version: ack?.version ?? null,
+  checksum: ack?.checksum ?? null,
+  load_ms: ack?.load_ms ?? null,
+  error: ack?.error ?? null,
+});

@@ -1,0 +1,46 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { EXPOSITION_TYPE } from '#core/lib/metrics-text.ts';
+
+/** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */
+export interface Readiness {
+  /** Any of these: it is not ready. */
+  readonly blocking: readonly string[];
+  readonly degraded: readonly string[];
+}
+
+export interface ProbeSecrets {
+  readonly service_token: string;
+  readonly metrics_token: string | null;
+}
+
+/** Whether figures and reasons may be read: with the token for them, or with that of our own programs. */
+export function mayReadFigures({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
+  const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const service = headers.get('x-service-token');
+  if (service !== null && same(service, service_token)) return true;
+  return bearer !== undefined && metrics_token !== null && same(bearer, metrics_token);
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+const same = (a: string, b: string): boolean => timingSafeEqual(sha256(a), sha256(b));
+
+const NO_STORE = { 'cache-control': 'no-store' };
+
+/** The process answers; nothing else is looked at. */
+export const answerLive = (): Response => Response.json({ status: 'live' }, { headers: NO_STORE });
+
+/** 503 says that no request should be sent here; only who may read figures learns why. */
+export function answerReady({ blocking, degraded }: Readiness, with_reasons: boolean): Response {
+  const ready = blocking.length === 0;
+  const status = ready ? (with_reasons && degraded.length > 0 ? 'degraded' : 'ready') : 'not_ready';
+  return Response.json(with_reasons ? { status, reasons: [...blocking, ...degraded] } : { status }, {
+    status: ready ? 200 : 503,
+    headers: ready ? NO_STORE : { ...NO_STORE, 'retry-after': '5' },
+  });
+}
+
+export const answerFigures = (text: string): Response =>
+  new Response(text, { headers: { ...NO_STORE, 'content-type': EXPOSITION_TYPE } });
+
+export const FIGURES_REFUSED =
+  'Figures need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

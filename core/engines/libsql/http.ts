@@ -1,0 +1,97 @@
+import { AppError } from '#core/errors.ts';
+import { boundedText } from '../shared/bounded-text.ts';
+import { badHost, guardedFetch, isHost } from '../shared/dial.ts';
+import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+
+/** How a libSQL server is asked: always the same address, whatever it answers. */
+export interface LibsqlServer {
+  readonly hostname: string;
+  /** Rejects with `database_unreachable`, with `sql_error` when the server names a fault of the statement, or as `signal` says. */
+  post(path: string, body: object, signal: AbortSignal): Promise<Response>;
+}
+
+/** What the server says of a fault, such as the text of a statement that its parser refuses. */
+const FAULT_CHARACTERS = 64 * 1024;
+/** Nothing else may stand in a header. */
+const TOKEN = /^[\x21-\x7e]+$/;
+const UNSET = 'unset.invalid';
+
+/** A token that can be sent at all. */
+export const isToken = (text: string): boolean => TOKEN.test(text);
+
+export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolicy): LibsqlServer {
+  const { password } = settings;
+  if (password !== null && !isToken(password)) {
+    throw new AppError('database_unreachable', 'The token holds characters that no token has; enter it again as the password.', {
+      reason: 'auth_failed',
+    });
+  }
+  const address = addressOf(settings);
+  const tls = tlsOf(settings);
+  const headers = {
+    'Content-Type': 'application/json',
+    ...(password === null ? {} : { Authorization: `Bearer ${password}` }),
+  };
+
+  return {
+    hostname: address.hostname,
+    async post(path, body, signal) {
+      const url = new URL(address);
+      url.pathname = path;
+      const request = { method: 'POST', headers, body: JSON.stringify(body), signal, tls };
+      const response = await guardedFetch(url, request, policy).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      });
+      if (response.ok) return response;
+      throw await refusalOf(response);
+    },
+  };
+}
+
+/** Built from parts: a host that holds more than a name must not choose port or path. */
+function addressOf({ host, port, ssl_mode }: ConnectionSettings): URL {
+  const url = new URL(`${ssl_mode === 'disable' ? 'http' : 'https'}://${UNSET}`);
+  const name = host ?? 'localhost';
+  url.hostname = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+  url.port = port === null ? '' : String(port);
+  if (isHost(name) && url.hostname !== UNSET) return url;
+  throw badHost();
+}
+
+/** The token goes with every call, so without a choice the certificate is verified like a browser does. */
+function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: ConnectionSettings) {
+  return {
+    rejectUnauthorized: ssl_mode !== 'require',
+    ...(ssl_mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+    ...(ssl_ca === null ? {} : { ca: ssl_ca }),
+    ...(ssl_cert === null ? {} : { cert: ssl_cert }),
+    ...(ssl_key === null ? {} : { key: ssl_key }),
+  };
+}
+
+/** The server's parser answers a cursor with 500 and a sentence of its own. */
+const PARSER = /^Internal Error: `(SQL (?:string|input).*)`$/s;
+
+async function refusalOf(response: Response): Promise<AppError> {
+  const { status } = response;
+  const said = PARSER.exec(await faultOf(response))?.[1];
+  if (said !== undefined) return new AppError('sql_error', said.replace('SQL string could not be parsed: ', ''));
+  const [reason, detail] =
+    status === 401 || status === 403
+      ? ['auth_failed', 'The token is wrong, has ended or does not allow this; enter another one as the password.']
+      : status === 404
+        ? ['database_missing', 'There is no libSQL database with Hrana 3 at this address; check the host.']
+        : ['failed', `The server answered with the HTTP status ${status}; check the host and the port.`];
+  return new AppError('database_unreachable', detail, { reason });
+}
+
+async function faultOf(response: Response): Promise<string> {
+  try {
+    const body: unknown = JSON.parse(await boundedText(response, FAULT_CHARACTERS));
+    if (typeof body !== 'object' || body === null || !('error' in body)) return '';
+    return typeof body.error === 'string' ? body.error : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,194 @@
+import { AppError } from '#core/errors.ts';
+import { openDeadline } from '../shared/deadline.ts';
+import { globContaining } from '#core/lib/letter-case.ts';
+import { openLibsqlServer } from './http.ts';
+import { fetchRows, toColumns } from './rows.ts';
+import { type HranaStream, openHranaStream } from './stream.ts';
+import { textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  ConnectionSettings,
+  DialPolicy,
+  QueryResult,
+  Row,
+  RunOptions,
+  Source,
+  TableFilter,
+} from '../shared/source.ts';
+import { COLUMNS_SQL, TABLES_SQL, toTable, toTableColumn } from '../sqlite/catalogue.ts';
+import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
+
+const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+/** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
+const KNOWN_TEXTS = 500;
+const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
+const WRITING: ReadonlySet<string> = new Set([
+  ...READING,
+  'insert',
+  'replace',
+  'update',
+  'delete',
+  'create',
+  'drop',
+  'alter',
+  'reindex',
+  'analyze',
+]);
+
+interface Known {
+  /** It changes nothing by itself and gives rows. */
+  readonly reads: boolean;
+}
+
+/**
+ * A libSQL server over HTTP. Every statement has a conversation of its own, at most `pool_size` at once. When we stop listening
+ * the server stops between two rows; a step that works without giving rows ends at the server's own limit.
+ *
+ * No session of it is read-only: it refuses `PRAGMA query_only`, and `BEGIN READONLY` lets writes through. What holds is its own
+ * word on the statement (sqlite3_stmt_readonly), the words a statement may begin with, and that nothing is ever committed.
+ */
+export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const known = new Map<string, Known>();
+  const goodbyes = new Set<Promise<void>>();
+  const pool = createSessionPool<'stream', { usable: false; close(): Promise<void> }>({
+    limit: settings.pool_size,
+    idle_ms: 0,
+    open: async () => ({ usable: false, close: async () => undefined }),
+  });
+
+  /** Saying goodbye takes a request of its own, for which no caller has to wait. */
+  function leave(stream: HranaStream): void {
+    const goodbye = stream.close().finally(() => goodbyes.delete(goodbye));
+    goodbyes.add(goodbye);
+  }
+
+  async function converse<Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) {
+    const deadline = openDeadline(options.timeout_ms, options.signal);
+    try {
+      return await pool.use('stream', deadline.signal, async () => {
+        const stream = openHranaStream(openLibsqlServer(settings, policy), deadline.signal);
+        try {
+          return await work(stream, deadline.signal);
+        } catch (error) {
+          deadline.signal.throwIfAborted();
+          throw error instanceof AppError ? error : failureOf(error, options.mode);
+        } finally {
+          leave(stream);
+        }
+      });
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
+  async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const { cols, is_readonly } = await stream.describe(text);
+    if (known.size >= KNOWN_TEXTS) known.clear();
+    const described = { reads: is_readonly && cols.length > 0 };
+    known.set(text, described);
+    return described;
+  }
+
+  async function read(
+    stream: HranaStream,
+    text: string,
+    values: readonly SqliteValue[],
+    options: RunOptions,
+  ): Promise<QueryResult> {
+    const { reads } = await describeOnce(stream, text);
+    if (!reads || !READING.has(firstWord(text))) {
+      throw new AppError('not_read_only', 'The statement writes or gives no rows, and this session only reads.');
+    }
+    return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
+  }
+
+  async function write(
+    stream: HranaStream,
+    text: string,
+    values: readonly SqliteValue[],
+    options: RunOptions,
+    stop: AbortSignal,
+  ): Promise<QueryResult> {
+    if (!WRITING.has(firstWord(text))) {
+      throw new AppError('sql_error', 'This kind of statement is not allowed: it may only touch the tables of its own database.');
+    }
+    await describeOnce(stream, text);
+    const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
+    stop.throwIfAborted();
+    await stream.commit();
+    return found;
+  }
+
+  function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
+    return converse(options, (stream, stop) =>
+      options.mode === 'write' ? write(stream, text, bound, options, stop) : read(stream, text, bound, options),
+    );
+  }
+
+  async function look(text: string, values: readonly SqliteValue[]): Promise<Row[]> {
+    return (await converse(OWN, (stream) => read(stream, text, values, OWN))).rows;
+  }
+
+  return {
+    query,
+    async describe(text) {
+      const { cols } = await converse(OWN, (stream) => stream.describe(text));
+      return { columns: toColumns(cols), typed: false };
+    },
+    async tables(filter) {
+      const rows = await look(TABLES_SQL, catalogueValues(filter));
+      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async columns({ schema, name }, filter) {
+      const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async test() {
+      const [row] = await look('SELECT sqlite_version() AS version', []);
+      // Some servers let nobody look; then there is nothing to warn of.
+      const files = await look(FILE_FUNCTIONS_SQL, []).catch(() => []);
+      const warnings = [
+        ...(files.length > 0 ? [FILE_FUNCTIONS_WARNING] : []),
+        ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
+      ];
+      return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings };
+    },
+    sessions: () => pool.sessions(),
+    async close() {
+      await pool.close();
+      await Promise.all(goodbyes);
+    },
+  };
+}
+
+const FILE_FUNCTIONS_SQL = "SELECT name FROM pragma_function_list WHERE name IN ('readfile', 'writefile') LIMIT 1";
+const FILE_FUNCTIONS_WARNING =
+  "SQL on this server can read and write its machine's files (readfile, writefile). Tools are refused them; other clients are not.";
+
+/** Faults of the network carry a code; everything else is an answer that could not be read. */
+function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
+  const lost = cause instanceof Error && 'code' in cause;
+  const detail = !lost
+    ? 'What answers at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
+    : mode === 'write'
+      ? 'The server closed the connection while the statement ran; call again, and check that the token allows writing.'
+      : 'The server closed the connection while the statement ran; call again.';
+  return new AppError('database_unreachable', detail, { reason: 'failed', cause });
+}
+
+/** The keyword that decides what a statement is, behind blanks and comments. */
+function firstWord(text: string): string {
+  const start = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0].length ?? 0;
+  return /^[a-z]+/i.exec(text.slice(start))?.[0].toLowerCase() ?? '';
+}
+
+function catalogueValues(filter: TableFilter): SqliteValue[] {
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
+  return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
+}

@@ -1,0 +1,65 @@
+import type { Table, TableColumn } from '#core/contract/schema.ts';
+import { textOf } from '../shared/rows.ts';
+import type { Row } from '../shared/source.ts';
+
+/** Values: schema or null for the connection's own, pattern or null (twice). */
+const FOUND_TABLES = `
+  FROM information_schema.tables
+  WHERE table_schema = coalesce(?, database()) AND (? IS NULL OR table_name LIKE ? ESCAPE '!')`;
+export const COUNT_TABLES = `SELECT count(*) AS total ${FOUND_TABLES}`;
+export const TABLES = `
+  SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment
+  ${FOUND_TABLES} ORDER BY table_name LIMIT ? OFFSET ?`;
+
+/** Values: schema or null, table, pattern or null (twice). */
+const FOUND_COLUMNS = `
+  FROM information_schema.columns AS c
+  WHERE c.table_schema = coalesce(?, database()) AND c.table_name = ? AND (? IS NULL OR c.column_name LIKE ? ESCAPE '!')`;
+/** \`exists\` tells a table without a matching column from one that is not there. */
+export const COUNT_COLUMNS = `
+  SELECT count(*) AS total, (
+    SELECT count(*) FROM information_schema.tables WHERE table_schema = coalesce(?, database()) AND table_name = ?
+  ) AS present ${FOUND_COLUMNS}`;
+export const COLUMNS = `
+  SELECT c.column_name AS name, c.column_type AS type, c.is_nullable AS nullable, c.column_default AS standard,
+    c.column_key AS place, c.column_comment AS comment, k.other_schema, k.other_table, k.other_column
+  FROM (SELECT c.* ${FOUND_COLUMNS} ORDER BY c.ordinal_position LIMIT ? OFFSET ?) AS c
+  LEFT JOIN (
+    SELECT column_name, min(referenced_table_schema) AS other_schema, min(referenced_table_name) AS other_table,
+      min(referenced_column_name) AS other_column
+    FROM information_schema.key_column_usage
+    WHERE table_schema = coalesce(?, database()) AND table_name = ? AND referenced_table_name IS NOT NULL
+    GROUP BY column_name
+  ) AS k ON k.column_name = c.column_name
+  ORDER BY c.ordinal_position`;
+
+const TABLE_TYPES: Readonly<Record<string, string>> = { 'BASE TABLE': 'table', VIEW: 'view', 'SYSTEM VIEW': 'view' };
+
+export function toTable(row: Row): Table {
+  const type = textOf(row['type']);
+  // MySQL gives every view the comment VIEW.
+  const comment = type === 'BASE TABLE' ? textOf(row['comment']) : '';
+  return {
+    schema: textOf(row['schema']),
+    name: textOf(row['name']),
+    type: TABLE_TYPES[type] ?? type.toLowerCase(),
+    comment: comment === '' ? null : comment,
+  };
+}
+
+export function toTableColumn(row: Row): TableColumn {
+  const standard = row['standard'];
+  const other = row['other_table'];
+  return {
+    name: textOf(row['name']),
+    type: textOf(row['type']),
+    nullable: row['nullable'] === 'YES',
+    // MariaDB writes the word NULL where MySQL has none.
+    default: typeof standard === 'string' && standard !== 'NULL' ? standard : null,
+    primary_key: row['place'] === 'PRI',
+    ...(typeof other === 'string'
+      ? { references: { schema: textOf(row['other_schema']), table: other, column: textOf(row['other_column']) } }
+      : {}),
+    comment: textOf(row['comment']) || null,
+  };
+}

@@ -1,0 +1,116 @@
+import type { Socket } from 'node:net';
+import type { Connection, ConnectionOptions } from 'mysql2';
+import mysql from 'mysql2';
+import { dialSocket, resolveTarget } from '../shared/dial.ts';
+import { toConnectError } from './errors.ts';
+import { LOGIN_BYTES, meterPackets, type PacketMeter } from './wire.ts';
+import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import { verifiesCertificate } from '../shared/tls.ts';
+
+/** Milliseconds for the greeting, TLS and the login together. */
+const HANDSHAKE_MS = 10_000;
+const DEFAULT_PORT = 3306;
+
+export interface MysqlLink {
+  readonly connection: Connection;
+  readonly meter: PacketMeter;
+}
+
+export interface MysqlDialer {
+  /** A logged-in connection to the checked address; rejects with `database_unreachable` or `private_network_blocked`. */
+  dial(signal: AbortSignal): Promise<MysqlLink>;
+}
+
+type Tls = Exclude<ConnectionOptions['ssl'], string | undefined>;
+
+export function createMysqlDialer(settings: ConnectionSettings, policy: DialPolicy): MysqlDialer {
+  const host = settings.host ?? 'localhost';
+  // One object for every session, so that the parsed certificates are shared.
+  const tls = tlsOf(settings);
+  /** The server was asked once and offers no TLS: private addresses are then dialled without. */
+  let plain = false;
+
+  async function dial(signal: AbortSignal): Promise<MysqlLink> {
+    const target = await resolveTarget(host, settings.port ?? DEFAULT_PORT, policy, settings.database);
+    const chosen = plain && target.private ? null : tls;
+    try {
+      return await login(settings, await dialSocket(target, signal), target.host, chosen, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const refused = error instanceof Error && 'code' in error && error.code === 'HANDSHAKE_NO_SSL_SUPPORT';
+      if (!refused || settings.ssl_mode !== null || !target.private) throw toConnectError(error);
+    }
+    plain = true;
+    return login(settings, await dialSocket(target, signal), target.host, null, signal).catch((error: unknown) => {
+      throw toConnectError(error);
+    });
+  }
+
+  return { dial };
+}
+
+function tlsOf(settings: ConnectionSettings): Tls | null {
+  const { ssl_mode, ssl_ca, ssl_cert, ssl_key } = settings;
+  if (ssl_mode === 'disable') return null;
+  const verify = verifiesCertificate(settings);
+  return {
+    rejectUnauthorized: verify,
+    verifyIdentity: verify && ssl_mode !== 'verify-ca',
+    minVersion: 'TLSv1.2',
+    ...(ssl_ca === null ? {} : { ca: ssl_ca }),
+    ...(ssl_cert === null ? {} : { cert: ssl_cert }),
+    ...(ssl_key === null ? {} : { key: ssl_key }),
+  };
+}
+
+function login(
+  settings: ConnectionSettings,
+  socket: Socket,
+  host: string,
+  tls: Tls | null,
+  signal: AbortSignal,
+): Promise<MysqlLink> {
+  const options: ConnectionOptions & { disableEval: boolean } = {
+    stream: () => socket,
+    host,
+    ...(settings.username === null ? {} : { user: settings.username }),
+    ...(settings.password === null ? {} : { password: settings.password }),
+    database: settings.database,
+    ...(tls === null ? {} : { ssl: tls }),
+    charset: 'utf8mb4',
+    connectTimeout: HANDSHAKE_MS,
+    // Row parsers made with `new Function` were a way for a hostile server to run code here (GHSA-fpw7-j2hg-69v5).
+    disableEval: true,
+    flags: ['-LOCAL_FILES', '-MULTI_STATEMENTS'],
+    multipleStatements: false,
+    supportBigNumbers: true,
+    dateStrings: true,
+    jsonStrings: true,
+    maxPreparedStatements: 200,
+    connectAttributes: { program_name: 'sluice' },
+  };
+  return new Promise((resolve, reject) => {
+    const connection = mysql.createConnection(options);
+    const meter = meterPackets(connection);
+    const settle = (how: () => void) => {
+      signal.removeEventListener('abort', abort);
+      connection.removeListener('error', fail);
+      connection.removeListener('connect', succeed);
+      // Errors after this are told to the statement that runs; without a listener they would end the program.
+      connection.on('error', () => undefined);
+      how();
+    };
+    const fail = (error: unknown) =>
+      settle(() => {
+        connection.destroy();
+        socket.destroy();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    const abort = () => fail(signal.reason);
+    const succeed = () => settle(() => resolve({ connection, meter }));
+    meter.allow(LOGIN_BYTES, LOGIN_BYTES, () => fail(new Error('The server sent more than a login takes.')));
+    signal.addEventListener('abort', abort, { once: true });
+    connection.on('error', fail);
+    connection.on('connect', succeed);
+  });
+}

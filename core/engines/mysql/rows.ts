@@ -1,0 +1,80 @@
+import { columnRule, type MysqlField, type MysqlValue, toColumn } from './values.ts';
+import { uniqueNames } from '../shared/rows.ts';
+import type { Column, Json, QueryResult, Row } from '../shared/source.ts';
+
+export interface MysqlRows {
+  begin(fields: readonly MysqlField[]): void;
+  /** False when nothing more is wanted. */
+  add(row: unknown): boolean;
+  truncate(): void;
+  result(): QueryResult;
+}
+
+/** Collects the rows of one statement up to its limits; of a procedure that gives several results, the first. */
+export function createMysqlRows(max_rows: number, max_bytes: number): MysqlRows {
+  let columns: readonly Column[] | undefined;
+  let names: readonly string[] = [];
+  let encoders: readonly (((value: MysqlValue) => Json) | undefined)[] = [];
+  let overhead = 0;
+  let results = 0;
+  let bytes = 0;
+  let surplus = 0;
+  let truncated = false;
+  let affected = 0;
+  const rows: Row[] = [];
+
+  function begin(fields: readonly MysqlField[]): void {
+    results++;
+    if (columns) return;
+    names = uniqueNames(fields.map((field) => field.name));
+    columns = fields.map((field, i) => toColumn(names[i]!, field));
+    encoders = fields.map((field) => columnRule(field).encode);
+    overhead = names.reduce((sum, name) => sum + name.length + 5, 3);
+  }
+
+  function add(row: unknown): boolean {
+    if (!Array.isArray(row)) {
+      affected += (row as { affectedRows?: number } | null)?.affectedRows ?? 0;
+      return true;
+    }
+    if (results > 1) return true;
+    // The server was told to stop one row after the limit, so the first one too many is also the last.
+    if (truncated || rows.length >= max_rows) {
+      truncated = true;
+      return surplus++ === 0 && bytes <= max_bytes;
+    }
+    const encoded = encode(row as MysqlValue[]);
+    if (bytes > max_bytes) {
+      truncated = true;
+      return false;
+    }
+    rows.push(encoded);
+    return true;
+  }
+
+  function encode(values: readonly MysqlValue[]): Row {
+    const row: Row = {};
+    bytes += overhead;
+    for (let i = 0; i < names.length; i++) {
+      const value = values[i]!;
+      const encoder = encoders[i];
+      const json = value === null || !encoder ? (value as Json) : encoder(value);
+      bytes += typeof json === 'string' ? json.length : typeof json === 'object' && json !== null ? sizeOf(value) : 8;
+      // An assignment to this name would change the object's prototype.
+      if (names[i] === '__proto__') Object.defineProperty(row, '__proto__', { value: json, enumerable: true });
+      else row[names[i]!] = json;
+    }
+    return row;
+  }
+
+  return {
+    begin,
+    add,
+    truncate: () => (truncated = true),
+    result: () => ({ columns: columns ?? [], rows, truncated, affected_rows: columns ? null : affected }),
+  };
+}
+
+function sizeOf(value: MysqlValue): number {
+  return typeof value === 'string' || Buffer.isBuffer(value) ? value.length : 32;
+}

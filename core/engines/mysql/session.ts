@@ -1,0 +1,284 @@
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Connection } from 'mysql2';
+import { AppError } from '#core/errors.ts';
+import type { MysqlDialer } from './dial.ts';
+import { toStatementError } from './errors.ts';
+import { createMysqlRows } from './rows.ts';
+import { type MysqlField, toColumn, Types } from './values.ts';
+import { uniqueNames } from '../shared/rows.ts';
+import { OWN_BYTES } from './wire.ts';
+import type { PooledSession } from '../shared/session-pool.ts';
+import type { Column, QueryResult, SessionMode } from '../shared/source.ts';
+import { STOP_GRACE } from '../shared/stop.ts';
+import { untilAborted, within } from '../shared/within.ts';
+
+/** Milliseconds for a killed statement to end before its connection is cut. */
+const KILL_MS = 2_000;
+/** Milliseconds for saying goodbye. */
+const CLOSE_MS = 1_000;
+
+/** What the server is, asked once for each source. */
+export interface MysqlServer {
+  readonly version: string;
+  readonly is_mariadb: boolean;
+  /** The server's own modes without those that change how SQL text is read, and strict in any case. */
+  readonly sql_mode: string;
+}
+
+export interface MysqlRun {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly timeout_ms: number;
+  readonly max_rows: number;
+  readonly max_bytes: number;
+}
+
+export interface MysqlSession extends PooledSession {
+  /** Runs one statement of the binary protocol; aborted, it is killed in the server and the session ends. */
+  run(request: MysqlRun, signal: AbortSignal): Promise<QueryResult>;
+  describe(text: string, stop: AbortSignal): Promise<readonly Column[]>;
+  /** One of our own statements, without result. */
+  command(text: string): Promise<void>;
+  /** Forgets everything that statements left in the session: variables, locks, temporary tables, prepared statements. */
+  reset(): Promise<void>;
+  /** The pool does not hand the session out again. */
+  retire(): void;
+  /** Cuts the connection: its state is not known. */
+  discard(): void;
+}
+
+interface Prepared {
+  readonly columns: readonly MysqlField[];
+}
+
+const READ_ONLY = 'START TRANSACTION READ ONLY';
+const BEGIN: Readonly<Record<SessionMode, string>> = { fixed: READ_ONLY, read: READ_ONLY, write: 'START TRANSACTION' };
+
+/** Columns of ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE, which a read-only transaction lets through. */
+const ADMINISTRATION = 'Table,Op,Msg_type,Msg_text';
+
+export async function openMysqlSession(
+  dialer: MysqlDialer,
+  mode: SessionMode,
+  server: (connection: Connection) => Promise<MysqlServer>,
+  signal: AbortSignal,
+): Promise<MysqlSession> {
+  const { connection, meter } = await dialer.dial(signal);
+  let usable = true;
+  let settings = '';
+  /** Who is to be told when the server sends more than anybody asked for; the driver would tell nobody. */
+  const listening = new Set<(error: AppError) => void>();
+  let flooded: AppError | undefined;
+  let ending: Promise<void> | undefined;
+  // The socket, or the TLS stream over it.
+  const { stream } = connection as unknown as { stream: Socket };
+  allowOwn();
+  const known = await untilAborted(signal, unlessFlooded(server(connection))).catch((error: unknown) => {
+    connection.destroy();
+    stream.destroy();
+    throw error;
+  });
+  let whenLost: ((error: unknown) => void) | undefined;
+  connection.on('error', (error) => {
+    usable = false;
+    whenLost?.(error);
+  });
+  connection.on('end', () => (usable = false));
+
+  function cut(): void {
+    usable = false;
+    connection.destroy();
+    // The driver only says goodbye, and would read what the server still sends.
+    stream.destroy();
+  }
+
+  function fail(error: AppError): void {
+    flooded = error;
+    for (const tell of listening) tell(error);
+    cut();
+  }
+
+  function unlessFlooded<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (flooded !== undefined) reject(flooded);
+      listening.add(reject);
+      work.then(resolve, reject).finally(() => listening.delete(reject));
+    });
+  }
+
+  /** What the server may send to anything but a statement that gives rows. */
+  function allowOwn(): void {
+    const detail = 'The server sent more than an answer may hold; check the host and the port.';
+    meter.allow(OWN_BYTES, OWN_BYTES, () => fail(new AppError('database_unreachable', detail, { reason: 'failed' })));
+  }
+
+  async function command(text: string): Promise<void> {
+    allowOwn();
+    await unlessFlooded(askMysql(connection, text));
+  }
+
+  /** Everything in one statement, sent only when something differs from what the session has. */
+  async function prepareSession(request: MysqlRun): Promise<void> {
+    const limit = mode === 'write' ? 'DEFAULT' : String(request.max_rows + 1);
+    const time = known.is_mariadb
+      ? `max_statement_time = ${request.timeout_ms / 1_000}`
+      : `max_execution_time = ${request.timeout_ms}`;
+    const access = `${known.is_mariadb ? 'tx_read_only' : 'transaction_read_only'} = ${mode === 'write' ? 0 : 1}`;
+    const wanted = `SET SESSION time_zone = '+00:00', sql_mode = '${known.sql_mode}', ${access}, ${time}, sql_select_limit = ${limit}`;
+    if (wanted === settings) return;
+    await command(wanted);
+    settings = wanted;
+  }
+
+  function prepare(text: string): Promise<Prepared> {
+    allowOwn();
+    return new Promise((resolve, reject) => {
+      const options = { sql: text, rowsAsArray: true } as unknown as string;
+      connection.prepare(options, (error, statement) => {
+        if (error) reject(toStatementError(error, text));
+        else resolve(statement as unknown as Prepared);
+      });
+    });
+  }
+
+  async function run(request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
+    await prepareSession(request);
+    await command(BEGIN[mode]);
+    const { columns } = await prepare(request.text);
+    if (mode !== 'write') checkReading(request.text, columns);
+    stop.throwIfAborted();
+    return execute(request, columns);
+  }
+
+  function execute(request: MysqlRun, prepared: readonly MysqlField[]): Promise<QueryResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+    const rows = createMysqlRows(request.max_rows, request.max_bytes);
+    const most = request.max_bytes * 4 + 1024 * 1024;
+    // A writing statement has to run to its end to be committed, so what is too much is only dropped.
+    const enough = () => {
+      if (mode === 'write') return;
+      cut();
+      settle(() => resolve(rows.result()));
+    };
+    const settle = (how: () => void) => {
+      whenLost = undefined;
+      allowOwn();
+      how();
+    };
+    meter.allow(mode === 'write' ? Number.POSITIVE_INFINITY : most, most, () => {
+      const detail = 'The statement returned a row beyond the byte limit, so it was rolled back; return less.';
+      if (mode === 'write') return fail(new AppError('too_large', detail));
+      rows.truncate();
+      enough();
+    });
+    // A lost connection is told to the statement only when it has a callback.
+    whenLost = (error) => settle(() => reject(toStatementError(error, request.text)));
+    const hasGeometry = prepared.some((column) => column.columnType === Types.GEOMETRY);
+    const options = {
+      sql: request.text,
+      values: request.values,
+      rowsAsArray: true,
+      ...(hasGeometry ? { typeCast: keepGeometry } : {}),
+    };
+    const running = connection.execute(options as never) as unknown as EventEmitter;
+    running.on('fields', (fields: readonly MysqlField[] | undefined) => fields && rows.begin(fields));
+    running.on('result', (row: unknown) => rows.add(row) || enough());
+    running.on('error', (error: unknown) => settle(() => reject(toStatementError(error, request.text))));
+    running.on('end', () => settle(() => resolve(rows.result())));
+    return promise;
+  }
+
+  /** Aborted, the work is killed in the server, and the session ends; the caller does not wait long for that. */
+  async function stoppable<Result>(stop: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    stop.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const working = unlessFlooded(work());
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const abandon = () => {
+      usable = false;
+      late = setTimeout(() => reject(stop.reason), STOP_GRACE);
+      ending = kill(working).then(() => {
+        cut();
+        reject(stop.reason);
+      });
+    };
+    stop.addEventListener('abort', abandon, { once: true });
+    working.then(
+      (result) => stop.aborted || resolve(result),
+      (error: unknown) => stop.aborted || reject(error),
+    );
+    return promise.finally(() => {
+      clearTimeout(late);
+      stop.removeEventListener('abort', abandon);
+    });
+  }
+
+  /** Ends the running statement from another connection: closing ours would leave it running in the server. */
+  async function kill(working: Promise<unknown>): Promise<void> {
+    const limit = AbortSignal.timeout(KILL_MS);
+    // If it fails, the server's own time limit remains.
+    await untilAborted(limit, sendKill(limit)).catch(() => undefined);
+    await untilAborted(limit, working).catch(() => undefined);
+  }
+
+  async function sendKill(limit: AbortSignal): Promise<void> {
+    const { connection: killer } = await dialer.dial(limit);
+    try {
+      await untilAborted(limit, askMysql(killer, `KILL QUERY ${connection.threadId}`));
+    } finally {
+      killer.destroy();
+    }
+  }
+
+  return {
+    get usable() {
+      return usable;
+    },
+    run: (request, stop) => stoppable(stop, () => run(request, stop)),
+    async describe(text, stop) {
+      const { columns } = await stoppable(stop, () => prepare(text));
+      connection.unprepare({ sql: text, rowsAsArray: true } as unknown as string);
+      const names = uniqueNames(columns.map((column) => column.name));
+      return columns.map((column, i) => toColumn(names[i]!, column));
+    },
+    command,
+    async reset() {
+      settings = '';
+      allowOwn();
+      await new Promise<void>((resolve, reject) => connection.reset((error) => (error ? reject(error) : resolve())));
+    },
+    retire: () => void (usable = false),
+    discard: cut,
+    async close() {
+      // Its place in the pool is free once the server knows that nobody waits, or does not take the message.
+      await ending;
+      if (usable) await within(CLOSE_MS, new Promise<void>((resolve) => connection.end(() => resolve()))).catch(() => undefined);
+      cut();
+    },
+  };
+}
+
+/** The rows of one of our own statements, over the text protocol. */
+export function askMysql(connection: Connection, text: string): Promise<Record<string, unknown>[]> {
+  return new Promise((resolve, reject) => {
+    connection.query(text, (error, rows) => {
+      if (error) reject(toStatementError(error, text));
+      else resolve(rows as Record<string, unknown>[]);
+    });
+  });
+}
+
+/**
+ * The server says before it runs a statement which columns its rows will have. One without any writes, changes the session or
+ * sends its rows elsewhere (INTO OUTFILE, INTO @variable), whatever comments or spelling hide it; only SHOW has none sometimes.
+ */
+function checkReading(text: string, columns: readonly MysqlField[]): void {
+  const names = columns.map((column) => column.name).join(',');
+  if (names !== ADMINISTRATION && (columns.length > 0 || /^\s*show\s/i.test(text))) return;
+  throw new AppError('not_read_only', 'The statement gives no rows of its own, and this session only reads.');
+}
+
+function keepGeometry(field: { readonly type: string; buffer(): Buffer }, next: () => unknown): unknown {
+  return field.type === 'GEOMETRY' ? field.buffer() : next();
+}

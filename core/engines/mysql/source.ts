@@ -1,0 +1,230 @@
+import type { Connection } from 'mysql2';
+import { AppError } from '#core/errors.ts';
+import { openDeadline } from '../shared/deadline.ts';
+import { COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
+import { createMysqlDialer } from './dial.ts';
+import { isReadOnlyRefusal } from './errors.ts';
+import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
+import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
+import { toMysqlValue } from './values.ts';
+import { containsPattern, textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  Column,
+  ConnectionSettings,
+  DialPolicy,
+  QueryResult,
+  Row,
+  RunOptions,
+  SessionMode,
+  Source,
+  TableFilter,
+  TestReport,
+} from '../shared/source.ts';
+import { createTrust } from '../shared/trust.ts';
+import { within } from '../shared/within.ts';
+
+const IDLE_MS = 60_000;
+/** Milliseconds that a server may take over a commit, and over tidying a session up. */
+const COMMIT_MS = 60_000;
+const CLEAN_MS = 2_000;
+const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+/** Modes that change what a text means: quotes that are names, backslashes that are letters. */
+const GRAMMAR_MODES: ReadonlySet<string> = new Set([
+  'ANSI',
+  'ANSI_QUOTES',
+  'DB2',
+  'MAXDB',
+  'MSSQL',
+  'NO_BACKSLASH_ESCAPES',
+  'ORACLE',
+  'POSTGRESQL',
+  'EMPTY_STRING_IS_NULL',
+]);
+
+/** A MySQL or MariaDB database. Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const dialer = createMysqlDialer(settings, policy);
+  let server: MysqlServer | undefined;
+  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  const fixed = new Set<MysqlSession>();
+  const pool = createSessionPool<SessionMode, MysqlSession>({
+    limit: settings.pool_size,
+    idle_ms: IDLE_MS,
+    async open(mode, signal) {
+      const ask = async (connection: Connection) => (server ??= await askServer(connection));
+      const session = await openMysqlSession(dialer, mode, ask, signal);
+      for (const other of fixed) if (!other.usable) fixed.delete(other);
+      if (mode === 'fixed') fixed.add(session);
+      return session;
+    },
+  });
+  const trust = createTrust<MysqlUntrusted>({
+    ask: askUntrusted,
+    parse: (answer) => JSON.parse(answer) as MysqlUntrusted,
+    isNamed: (text, untrusted) => namesMysqlUntrusted(text, untrusted, settings.database),
+    onChange() {
+      for (const session of fixed) session.retire();
+      fixed.clear();
+    },
+  });
+
+  const around: Readonly<
+    Record<SessionMode, (session: MysqlSession, request: MysqlRun, stop: AbortSignal) => Promise<QueryResult>>
+  > = {
+    // What names plain tables only leaves nothing but its transaction.
+    fixed: async (session, request, stop) => {
+      try {
+        return await session.run(request, stop);
+      } finally {
+        await clean(session, false);
+      }
+    },
+    read: async (session, request, stop) => {
+      try {
+        return await session.run(request, stop);
+      } finally {
+        await clean(session);
+      }
+    },
+    write: async (session, request, stop) => {
+      try {
+        const result = await session.run(request, stop);
+        stop.throwIfAborted();
+        await commit(session);
+        return result;
+      } finally {
+        await clean(session);
+      }
+    },
+  };
+
+  async function askUntrusted(): Promise<string> {
+    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, max_rows: 1_000_000 };
+    const deadline = openDeadline(OWN.timeout_ms);
+    const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
+    const { rows, truncated } = await work.finally(() => deadline.clear());
+    if (truncated) throw new AppError('internal', 'The database holds more views and functions than can be looked at.');
+    return JSON.stringify(rows);
+  }
+
+  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    const { timeout_ms, max_rows, max_bytes } = options;
+    const mode =
+      options.mode === 'fixed' && !(trust.known(statement.text) ?? (await trust.check(statement.text))) ? 'read' : options.mode;
+    const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string'));
+    const deadline = openDeadline(timeout_ms, options.signal);
+    try {
+      return await pool.use(mode, deadline.signal, (session) =>
+        around[mode](session, { text: statement.text, values, timeout_ms, max_rows, max_bytes }, deadline.signal),
+      );
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  function describe(text: string, mode: SessionMode): Promise<readonly Column[]> {
+    const deadline = openDeadline(OWN.timeout_ms);
+    const work = pool.use(mode, deadline.signal, (session) => session.describe(text, deadline.signal));
+    return work.finally(() => deadline.clear());
+  }
+
+  async function look(text: string, values: BoundStatement['values']): Promise<Row[]> {
+    const types = values.map((value) => (typeof value === 'number' ? ('integer' as const) : ('string' as const)));
+    return (await query({ text, values, types, typed: false }, OWN)).rows;
+  }
+
+  return {
+    query,
+    async describe(text) {
+      try {
+        return { columns: await describe(text, 'read'), typed: false };
+      } catch (error) {
+        // A session that only reads does not even prepare a statement that writes.
+        if (!isReadOnlyRefusal(error)) throw error;
+        return { columns: await describe(text, 'write'), typed: false };
+      }
+    },
+    async tables(filter) {
+      const found = [filter.schema ?? null, ...pattern(filter)];
+      const [count] = await look(COUNT_TABLES, found);
+      const rows = await look(TABLES, [...found, filter.limit, filter.skip]);
+      return { items: rows.map(toTable), total: Number(count?.['total'] ?? 0) };
+    },
+    async columns({ schema = null, name }, filter) {
+      const place = [schema, name] as const;
+      const found = [...place, ...pattern(filter)];
+      const [count] = await look(COUNT_COLUMNS, [...place, ...found]);
+      if (count?.['present'] === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
+      return { items: rows.map(toTableColumn), total: Number(count?.['total'] ?? 0) };
+    },
+    async test() {
+      const grants = await look('SHOW GRANTS', []);
+      const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
+      return report(server, grants, textOf(cipher?.['Value']) === '');
+    },
+    sessions: () => pool.sessions(),
+    close: () => pool.close(),
+  };
+}
+
+/** Whatever the statement did or was: nothing of it stays, or the session goes. */
+async function clean(session: MysqlSession, resets = true): Promise<void> {
+  if (!session.usable) return;
+  try {
+    await within(
+      CLEAN_MS,
+      session.command('ROLLBACK').then(() => (resets ? session.reset() : undefined)),
+    );
+  } catch {
+    session.discard();
+  }
+}
+
+async function commit(session: MysqlSession): Promise<void> {
+  try {
+    await within(COMMIT_MS, session.command('COMMIT'));
+  } catch (error) {
+    if (session.usable && error instanceof AppError && error.code === 'sql_error') throw error;
+    session.discard();
+    const detail = 'The connection was lost while the change was being committed; look whether it is there before repeating it.';
+    throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
+  }
+}
+
+async function askServer(connection: Connection): Promise<MysqlServer> {
+  const [row] = await askMysql(connection, 'SELECT version() AS version, @@sql_mode AS sql_mode');
+  const version = String(row?.['version']);
+  const modes = String(row?.['sql_mode']).split(',');
+  const kept = modes.filter((mode) => mode !== '' && !GRAMMAR_MODES.has(mode));
+  return {
+    version,
+    is_mariadb: /mariadb/i.test(version),
+    sql_mode: [...new Set([...kept, 'STRICT_TRANS_TABLES'])].join(','),
+  };
+}
+
+function pattern({ search }: TableFilter): [string | null, string | null] {
+  const text = search === undefined ? null : containsPattern(search);
+  return [text, text];
+}
+
+const DANGERS: readonly { readonly right: RegExp; readonly warning: string }[] = [
+  { right: /^GRANT (?:.*, )?ALL PRIVILEGES\b.* ON \*\.\*/, warning: 'The account has all privileges on the whole server.' },
+  { right: /^GRANT (?:.*, )?SUPER\b.* ON \*\.\*/, warning: 'The account has the SUPER privilege.' },
+  {
+    right: /^GRANT (?:.*, )?(?:FILE|ALL PRIVILEGES)\b.* ON \*\.\*/,
+    warning: 'The account has the FILE privilege: a statement can read and write files of the database server.',
+  },
+  { right: / WITH GRANT OPTION/, warning: 'The account may pass its privileges on to others.' },
+];
+
+function report(server: MysqlServer | undefined, grants: readonly Row[], plain: boolean): TestReport {
+  const lines = grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
+  const warnings = DANGERS.filter(({ right }) => lines.some((line) => right.test(line))).map(({ warning }) => warning);
+  if (plain) warnings.push('The connection is not encrypted.');
+  const name = server?.is_mariadb ? 'MariaDB' : 'MySQL';
+  return { server_version: `${name} ${(server?.version ?? '').replace(/-mariadb.*/i, '')}`, warnings };
+}

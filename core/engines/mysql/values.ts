@@ -1,0 +1,166 @@
+import mysql from 'mysql2';
+import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
+import { keepBigIntegers, textOf } from '../shared/rows.ts';
+
+/** What the server says of a column (MySQL's column definition packet). */
+export interface MysqlField {
+  readonly name: string;
+  readonly columnType: number;
+  readonly characterSet: number;
+  readonly columnLength: number;
+  readonly flags: number;
+  readonly extendedTypeName?: string;
+  readonly extendedFormat?: string;
+}
+
+/** A value as the driver gives it with big numbers and dates as text. */
+export type MysqlValue = null | number | string | Buffer | readonly number[];
+
+interface Rule {
+  readonly type: string;
+  readonly kind: ValueKind;
+  readonly encode?: (value: MysqlValue) => Json;
+}
+
+export const { Types } = mysql;
+const BINARY = 63;
+const UNSIGNED = 32;
+const ENUM = 256;
+const SET = 2048;
+
+/** `tinyint(1)` stays a number: nothing keeps other numbers out of it, and `true` is only a name for 1. */
+const RULES: Readonly<Record<number, Rule>> = {
+  [Types.TINY]: { type: 'tinyint', kind: 'integer' },
+  [Types.SHORT]: { type: 'smallint', kind: 'integer' },
+  [Types.INT24]: { type: 'mediumint', kind: 'integer' },
+  [Types.LONG]: { type: 'int', kind: 'integer' },
+  [Types.LONGLONG]: { type: 'bigint', kind: 'bigint' },
+  [Types.YEAR]: { type: 'year', kind: 'integer' },
+  [Types.FLOAT]: { type: 'float', kind: 'number', encode: encodeFloat },
+  [Types.DOUBLE]: { type: 'double', kind: 'number' },
+  [Types.DECIMAL]: { type: 'decimal', kind: 'string' },
+  [Types.NEWDECIMAL]: { type: 'decimal', kind: 'string' },
+  [Types.DATE]: { type: 'date', kind: 'string' },
+  [Types.NEWDATE]: { type: 'date', kind: 'string' },
+  [Types.DATETIME]: { type: 'datetime', kind: 'string', encode: encodeDatetime },
+  [Types.TIMESTAMP]: { type: 'timestamp', kind: 'string', encode: encodeTimestamp },
+  [Types.TIME]: { type: 'time', kind: 'string' },
+  [Types.JSON]: { type: 'json', kind: 'json', encode: encodeJson },
+  [Types.GEOMETRY]: { type: 'geometry', kind: 'bytes', encode: encodeGeometry },
+  [Types.VECTOR]: { type: 'vector', kind: 'array' },
+  [Types.NULL]: { type: 'null', kind: 'json' },
+};
+
+const JSON_RULE: Rule = { type: 'json', kind: 'json', encode: encodeJson };
+
+/** Kind and encoder of a column, both when it is described and when it is fetched. */
+export function columnRule(field: MysqlField): Rule {
+  // MariaDB's JSON is a text column; only its extended metadata tells.
+  if (field.extendedFormat === 'json') return JSON_RULE;
+  if (field.columnType === Types.BIT) return bitRule(field);
+  const rule = RULES[field.columnType];
+  if (!rule) return textRule(field);
+  return field.flags & UNSIGNED && rule.type.endsWith('int') ? { ...rule, type: `${rule.type} unsigned` } : rule;
+}
+
+export function toColumn(name: string, field: MysqlField): Column {
+  const { type, kind } = columnRule(field);
+  return { name, type, kind };
+}
+
+function textRule(field: MysqlField): Rule {
+  if (field.extendedTypeName) return { type: field.extendedTypeName, kind: 'string' };
+  if (field.flags & ENUM) return { type: 'enum', kind: 'string' };
+  if (field.flags & SET) return { type: 'set', kind: 'string' };
+  const fixed = field.columnType === Types.STRING;
+  const long = field.columnType !== Types.STRING && field.columnType !== Types.VAR_STRING && field.columnType !== Types.VARCHAR;
+  if (field.characterSet === BINARY) {
+    return { type: long ? 'blob' : fixed ? 'binary' : 'varbinary', kind: 'bytes', encode: encodeBytes };
+  }
+  return { type: long ? 'text' : fixed ? 'char' : 'varchar', kind: 'string' };
+}
+
+/** One bit is a truth value; more are a number, of up to 64 bits. */
+function bitRule({ columnLength }: MysqlField): Rule {
+  if (columnLength === 1) return { type: 'bit(1)', kind: 'boolean', encode: (value) => bitsOf(value) === 1n };
+  return { type: `bit(${columnLength})`, kind: 'bigint', encode: encodeBits };
+}
+
+function encodeBits(value: MysqlValue): Json {
+  const bits = bitsOf(value);
+  return bits <= 9007199254740991n ? Number(bits) : String(bits);
+}
+
+function bitsOf(value: MysqlValue): bigint {
+  return Buffer.isBuffer(value) ? BigInt(`0x${value.toString('hex') || '0'}`) : 0n;
+}
+
+/** The shortest number that is the same 32-bit float, so that 1.1 is not sent as 1.100000023841858. */
+function encodeFloat(value: MysqlValue): Json {
+  if (typeof value !== 'number') return null;
+  if (!Number.isFinite(value)) return null;
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return value;
+}
+
+/** `0000-00-00` is a date that no calendar has: kept as MySQL writes it. */
+function encodeDatetime(value: MysqlValue): Json {
+  const text = String(value);
+  return text.startsWith('0000-00-00') ? text : text.replace(' ', 'T');
+}
+
+/** Sessions run in UTC, so a timestamp is in UTC. */
+function encodeTimestamp(value: MysqlValue): Json {
+  const text = String(value);
+  return text.startsWith('0000-00-00') ? text : `${text.replace(' ', 'T')}Z`;
+}
+
+function encodeJson(value: MysqlValue): Json {
+  const text = String(value);
+  try {
+    return JSON.parse(text, keepBigIntegers) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function encodeBytes(value: MysqlValue): Json {
+  return Buffer.isBuffer(value) ? value.toString('base64') : value;
+}
+
+/** MySQL puts the number of the reference system in four bytes before the well-known binary. */
+function encodeGeometry(value: MysqlValue): Json {
+  return Buffer.isBuffer(value) ? value.subarray(4).toString('base64') : null;
+}
+
+/**
+ * A bound value as the binary protocol sends it. Integers go as 64-bit integers, since as doubles they would lose digits and
+ * `LIMIT` would refuse them; JSON and arrays as JSON text; moments without `T` and zone, in UTC.
+ */
+export function toMysqlValue(value: Json, type: BoundType): unknown {
+  if (value === null) return null;
+  if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (type === 'integer') return toInteger(value);
+  // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
+  if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
+  return type === 'datetime' ? toDatetime(textOf(value)) : textOf(value);
+}
+
+function toInteger(value: Json): unknown {
+  const integer = BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
+  const { LONGLONG } = mysql.TypedParameter;
+  return integer > 9223372036854775807n ? LONGLONG.unsigned(integer) : LONGLONG(integer);
+}
+
+function toDatetime(text: string): string {
+  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/i.exec(text);
+  if (!parts) return text;
+  const [, day, time, fraction = '', zone = 'Z'] = parts;
+  const moment = new Date(`${day}T${time}${zone}`);
+  if (Number.isNaN(moment.getTime())) return text;
+  return moment.toISOString().slice(0, 19).replace('T', ' ') + fraction.slice(0, 7);
+}

@@ -1,0 +1,141 @@
+import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
+import { regexContaining } from '#core/lib/letter-case.ts';
+import { textOf } from '../shared/rows.ts';
+
+/** One of our own questions to the catalogue: bound values only. */
+export interface Question {
+  readonly text: string;
+  readonly values: readonly Json[];
+  readonly types: readonly BoundType[];
+}
+
+const RELATION_KINDS = `case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
+    when 'm' then 'materialized view' when 'f' then 'foreign table' end`;
+const LISTED = `c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+    and has_schema_privilege(n.oid, 'usage')`;
+
+/**
+ * Every answer begins with the exact total, so that a page behind the end still tells it: its one row then has a null name.
+ */
+export function tablesQuestion(filter: TableFilter): Question {
+  const text = `
+with found as (
+  select n.nspname::text as schema, c.relname::text as name, ${RELATION_KINDS} as type,
+    obj_description(c.oid, 'pg_class') as comment
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ~ $2)
+), page as (select * from found order by schema, name limit $3::int8 offset $4::int8)
+select (select count(*) from found) as total, page.* from (select 1) as one left join page on true order by schema, name`;
+  return { text, values: filterValues(filter), types: ['string', 'string', 'integer', 'integer'] };
+}
+
+/** Without a schema the table is the one that the search path of the account finds, else the first by name of schema. */
+export function columnsQuestion(table: { schema?: string; name: string }, filter: TableFilter): Question {
+  const text = `
+with wanted as (
+  select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where ${LISTED} and c.relname = $1::text and ($2::text is null or n.nspname = $2)
+  order by pg_table_is_visible(c.oid) desc, n.nspname limit 1
+), found as (
+  select a.attnum, a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
+    pg_get_expr(d.adbin, d.adrelid) as "default", col_description(a.attrelid, a.attnum) as comment,
+    exists (
+      select from pg_catalog.pg_constraint k where k.conrelid = a.attrelid and k.contype = 'p' and a.attnum = any(k.conkey)
+    ) as primary_key, f.schema as other_schema, f.name as other, f.target
+  from wanted join pg_catalog.pg_attribute a on a.attrelid = wanted.oid and a.attnum > 0 and not a.attisdropped
+  left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  left join lateral (
+    select n.nspname::text as schema, o.relname::text as name, t.attname::text as target
+    from pg_catalog.pg_constraint k
+    join pg_catalog.pg_class o on o.oid = k.confrelid join pg_catalog.pg_namespace n on n.oid = o.relnamespace
+    join pg_catalog.pg_attribute t on t.attrelid = k.confrelid and t.attnum = k.confkey[array_position(k.conkey, a.attnum)]
+    where k.contype = 'f' and k.conrelid = a.attrelid and a.attnum = any(k.conkey)
+    order by cardinality(k.conkey), k.conname limit 1
+  ) f on true
+  where $3::text is null or a.attname ~ $3
+), page as (select * from found order by attnum limit $4::int8 offset $5::int8)
+select (select count(*) from found) as total, page.* from wanted left join page on true order by attnum`;
+  const [, pattern, limit, skip] = filterValues(filter);
+  return {
+    text,
+    values: [table.name, table.schema ?? null, pattern!, limit!, skip!],
+    types: ['string', 'string', 'string', 'integer', 'integer'],
+  };
+}
+
+function filterValues({ schema, search, limit, skip }: TableFilter): Json[] {
+  return [schema ?? null, search === undefined ? null : regexContaining(search), limit, skip];
+}
+
+export function toTable(row: Row): Table {
+  return {
+    schema: textOf(row['schema']),
+    name: textOf(row['name']),
+    type: textOf(row['type']),
+    comment: textOrNull(row['comment']),
+  };
+}
+
+export function toTableColumn(row: Row): TableColumn {
+  const { other, other_schema, target } = row;
+  return {
+    name: textOf(row['name']),
+    type: textOf(row['type']),
+    nullable: row['nullable'] === true,
+    default: textOrNull(row['default']),
+    primary_key: row['primary_key'] === true,
+    ...(typeof other === 'string' ? { references: { schema: textOf(other_schema), table: other, column: textOf(target) } } : {}),
+    comment: textOrNull(row['comment']),
+  };
+}
+
+function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export const VERSION_SQL = `
+select version() as version, (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as superuser`;
+
+/** Roles that reach beyond the database, and superusers, who have every right of them. */
+export const ROLES_SQL = `
+select rolname::text as name from pg_catalog.pg_roles
+where rolname in ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
+  and pg_has_role(current_user, oid, 'member') order by 1`;
+
+const ROLE_WARNINGS: Readonly<Record<string, string>> = {
+  pg_read_server_files: 'The account may read files of the database server (pg_read_server_files).',
+  pg_write_server_files: 'The account may write files of the database server (pg_write_server_files).',
+  pg_execute_server_program: 'The account may run programs on the database server (pg_execute_server_program).',
+};
+
+export function rightsWarnings(is_superuser: boolean, roles: readonly Row[]): string[] {
+  if (is_superuser) {
+    return [
+      'The account is a superuser: it may read files and run programs on the database server. Use an account with fewer rights.',
+    ];
+  }
+  return roles.flatMap(({ name }) => ROLE_WARNINGS[textOf(name)] ?? []);
+}
+
+/**
+ * One text for everything in the catalogue that a statement is prepared against: relations, columns, functions, types,
+ * operators, casts, rules and views, schemas, enum labels and the search path. A changed row is a new version with another
+ * `xmin`, a dropped one is missing from the count (PostgreSQL documentation, "System Columns").
+ */
+export const FINGERPRINT_SQL = `select md5(concat_ws(',', current_setting('search_path'), current_user, ${[
+  ['pg_class', 'oid::bigint'],
+  ['pg_attribute', 'attrelid::bigint * 4096 + attnum'],
+  ['pg_proc', 'oid::bigint'],
+  ['pg_type', 'oid::bigint'],
+  ['pg_operator', 'oid::bigint'],
+  ['pg_cast', 'oid::bigint'],
+  ['pg_rewrite', 'oid::bigint'],
+  ['pg_namespace', 'oid::bigint'],
+  ['pg_enum', 'oid::bigint'],
+]
+  .map(
+    ([table, key]) =>
+      `(select concat(count(*), ':', sum(hashint8extended(${key}, xmin::text::bigint))) from pg_catalog.${table})`,
+  )
+  .join(', ')})) as fingerprint`;

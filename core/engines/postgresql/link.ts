@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net';
+import { AppError } from '#core/errors.ts';
+import { classifyAddress } from '../shared/addresses.ts';
+import { dialSocket, resolveTarget } from '../shared/dial.ts';
+import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
+import { secureSocket } from '../shared/tls.ts';
+
+export interface Link {
+  readonly socket: Socket;
+  readonly encrypted: boolean;
+}
+
+const DEFAULT_PORT = 5432;
+const ANSWER_MS = 10_000;
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const CANCEL_CODE = 80_877_102;
+
+/** A dialled socket, encrypted as `ssl_mode` asks for (contract section 3). */
+export async function openLink(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Link> {
+  const port = settings.port ?? DEFAULT_PORT;
+  const target = await resolveTarget(settings.host ?? '', port, policy, settings.database);
+  signal.throwIfAborted();
+  const socket = await dialSocket(target, signal);
+  // Errors are followed by close; without a listener they would end the process.
+  socket.on('error', () => {});
+  if (settings.ssl_mode === 'disable') return { socket, encrypted: false };
+  try {
+    if (await offersTls(socket, signal)) return { socket: await secureSocket(socket, settings, signal), encrypted: true };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  const is_private = classifyAddress(socket.remoteAddress ?? '') === 'private';
+  if (settings.ssl_mode === null && settings.ssl_ca === null && is_private) return { socket, encrypted: false };
+  socket.destroy();
+  throw new AppError(
+    'database_unreachable',
+    'The database offers no encryption; switch TLS on there, or set ssl_mode to disable if the way to it is safe.',
+    { reason: 'tls_failed' },
+  );
+}
+
+/** Exactly one byte may answer: more would be bytes that somebody put in front of the encrypted ones (CVE-2021-23222). */
+function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const settle = (finish: () => void) => {
+      socket.removeListener('data', onData);
+      socket.removeListener('close', onClose);
+      ends.removeEventListener('abort', onAbort);
+      finish();
+    };
+    const refuse = (detail: string, reason: string) =>
+      settle(() => reject(new AppError('database_unreachable', detail, { reason })));
+    const onData = (bytes: Buffer) => {
+      const answer = bytes.toString('latin1');
+      if (answer === 'S' || answer === 'N') return settle(() => resolve(answer === 'S'));
+      refuse('What answers at this host and port does not speak the PostgreSQL protocol; check the host and the port.', 'failed');
+    };
+    const onClose = () =>
+      refuse('The server ended the connection before it said anything; check the host and the port.', 'failed');
+    const onAbort = () =>
+      signal.aborted
+        ? settle(() => reject(signal.reason))
+        : refuse('The server did not answer in time; check the host and the port.', 'timeout');
+    socket.once('data', onData);
+    socket.once('close', onClose);
+    ends.addEventListener('abort', onAbort, { once: true });
+    socket.write(SSL_REQUEST);
+  });
+}
+
+/** The cancel request of the protocol: a connection of its own, which the server closes once it has sent the signal. */
+export async function sendCancel(
+  settings: ConnectionSettings,
+  policy: DialPolicy,
+  backend: { readonly pid: number; readonly secret: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { socket } = await openLink(settings, policy, signal);
+  const request = Buffer.alloc(16);
+  request.writeUInt32BE(16, 0);
+  request.writeUInt32BE(CANCEL_CODE, 4);
+  request.writeUInt32BE(backend.pid >>> 0, 8);
+  request.writeUInt32BE(backend.secret >>> 0, 12);
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      socket.destroy();
+      resolve();
+    };
+    socket.on('error', end);
+    socket.once('close', end);
+    socket.resume();
+    signal.addEventListener('abort', end, { once: true });
+    socket.write(request);
+  });
+}

@@ -1,0 +1,99 @@
+import type { Paces } from '../shared/latency-stats.ts';
+import { arrayOf, TYPES, type TypeInfo } from './types.ts';
+import type { ParseText } from './values.ts';
+import { textOf, uniqueNames } from '../shared/rows.ts';
+import type { Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
+
+/** Columns as the server describes them. */
+export type SourceColumns = readonly { readonly name: string; readonly type: number }[];
+
+/** What one connection learns while it is used; shared by its sessions. */
+export interface Memory {
+  /** Types that are not built in, by oid. */
+  readonly types: Map<number, TypeInfo>;
+  /** A prepared statement keeps its list of columns, so what follows from it is worked out once. */
+  readonly plans: WeakMap<SourceColumns, Plan>;
+  /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
+  readonly large: Set<string>;
+  /** How quick fixed texts are. */
+  readonly paces: Paces;
+}
+
+interface Plan {
+  readonly names: readonly string[];
+  readonly columns: readonly Column[];
+  /** Columns whose text the driver cannot read, because their type is not built in. */
+  readonly late: readonly { readonly name: string; readonly parse: ParseText }[];
+}
+
+/** Rows as they came: values of types that nobody looked up yet are still text. */
+export interface Fetched {
+  readonly source: SourceColumns;
+  readonly rows: Row[];
+  readonly truncated: boolean;
+  readonly affected_rows: number | null;
+}
+
+export interface FetchOptions extends Pick<RunOptions, 'mode' | 'max_rows' | 'max_bytes'> {
+  /** Fetch in chunks that the database waits between, at the price of a round trip. */
+  readonly portal: boolean;
+}
+
+export function planOf(source: SourceColumns, memory: Memory): Plan {
+  const known = memory.plans.get(source);
+  if (known) return known;
+  const names = uniqueNames(source.map(({ name }) => name));
+  const columns = source.map(({ type }, i) => {
+    const { name, kind } = typeOf(type, memory) ?? { name: `type ${type}`, kind: 'string' as const };
+    return { name: names[i]!, type: name, kind };
+  });
+  const late = source.flatMap(({ type }, i) => {
+    const parse = TYPES.has(type) ? undefined : memory.types.get(type)?.parse;
+    return parse === undefined ? [] : [{ name: names[i]!, parse }];
+  });
+  const plan = { names, columns, late };
+  if (unknownTypes(source, memory).length === 0) memory.plans.set(source, plan);
+  return plan;
+}
+
+export function typeOf(oid: number, memory: Pick<Memory, 'types'>): TypeInfo | undefined {
+  return TYPES.get(oid) ?? memory.types.get(oid);
+}
+
+export function unknownTypes(source: SourceColumns, memory: Memory): number[] {
+  if (memory.plans.has(source)) return [];
+  return source.map(({ type }) => type).filter((oid) => !typeOf(oid, memory));
+}
+
+export function describedColumns(source: SourceColumns, memory: Memory): readonly Column[] {
+  return planOf(source, memory).columns;
+}
+
+/** The answer, once every type in it is known: the driver left values of user-defined array types as text. */
+export function toResult({ source, rows, truncated, affected_rows }: Fetched, memory: Memory): QueryResult {
+  const { columns, late } = planOf(source, memory);
+  for (const { name, parse } of late) {
+    for (const row of rows) {
+      const value = row[name];
+      if (typeof value === 'string') row[name] = parse(value);
+    }
+  }
+  return { columns, rows, truncated, affected_rows };
+}
+
+/** The values of a domain's array look like those of the type below it. */
+export const TYPES_SQL = `
+select t.oid::int8 as oid, format_type(t.oid, null) as name, coalesce(nullif(e.typbasetype, 0), e.oid)::int8 as item,
+  format_type(e.oid, null) as item_name, e.typdelim::text as delimiter
+from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
+where t.oid = any($1::oid[])`;
+
+export function learnTypes(rows: readonly Row[], memory: Memory): void {
+  for (const { oid, name, item, item_name, delimiter } of rows) {
+    const type: TypeInfo =
+      item === null
+        ? { name: textOf(name), kind: 'string', parse: undefined }
+        : arrayOf(textOf(item_name), TYPES.get(Number(item))?.parse, textOf(delimiter));
+    memory.types.set(Number(oid), type);
+  }
+}

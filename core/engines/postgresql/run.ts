@@ -1,0 +1,232 @@
+import { AppError } from '#core/errors.ts';
+import { isCode, isDriverFault, LOST, translateError } from './errors.ts';
+import { fetchRows } from './fetch.ts';
+import type { Fetched, Memory, SourceColumns } from './plan.ts';
+import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './session.ts';
+import { declaredOid } from './types.ts';
+import type { BoundStatement, RunOptions } from '../shared/source.ts';
+import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
+import { within } from '../shared/within.ts';
+
+export interface Call {
+  readonly database: string;
+  readonly memory: Memory;
+  /** Its reason is the AppError to reject with. */
+  readonly signal: StopSignal;
+}
+
+type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes'>;
+type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call) => Promise<Fetched>;
+
+const LARGE_TEXTS = 10_000;
+/** Statements that a session keeps prepared: one that has seen more texts is replaced. */
+const PREPARED_TEXTS = 500;
+/** Milliseconds after which a session that is reset between calls is opened anew. */
+const LASTING_MS = 60_000;
+/** Milliseconds on top of the limit of a statement before a commit that is not answered counts as lost. */
+const COMMIT_GRACE = 10_000;
+/** Milliseconds for forgetting the state of a session; one that takes longer is closed. */
+const CLEAN_MS = 2_000;
+
+const RECIPES: Readonly<Record<RunOptions['mode'], Recipe>> = { fixed: runFixed, read: runRead, write: runWrite };
+
+/** Runs a statement by the recipe of its mode (design.md idea 4) and leaves the session clean, or unusable. */
+export async function runStatement(
+  session: PostgresSession,
+  statement: BoundStatement,
+  limits: Limits,
+  call: Call,
+): Promise<Fetched> {
+  const began = performance.now();
+  try {
+    return await RECIPES[limits.mode](session, statement, limits, call);
+  } catch (error) {
+    if (isCode(error, '57014') && performance.now() - began > limits.timeout_ms - 100) {
+      throw new AppError('timeout', `The statement did not finish within ${limits.timeout_ms} ms and was stopped.`);
+    }
+    const translated = translateError(error, { database: call.database, text: statement.text });
+    if (translated.reason === LOST) session.retire();
+    throw translated;
+  } finally {
+    session.uses++;
+  }
+}
+
+/** One round trip: a transaction that is rolled back, a statement that stays prepared. */
+async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+  const { text } = statement;
+  const { large, paces } = call.memory;
+  const { lane } = session;
+  if (lane === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
+  const began = performance.now();
+  const fetched = await stoppable(session, call.signal, () => {
+    if (session.timeout_ms !== limits.timeout_ms) lane.setTimeout((session.timeout_ms = limits.timeout_ms));
+    return lane.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
+  });
+  paces.note(text, performance.now() - began, fetched.rows.length);
+  if (!lane.is_clean() || lane.kept() > PREPARED_TEXTS) session.retire();
+  if (session.flooded() && large.size < LARGE_TEXTS) large.add(text);
+  return fetched;
+}
+
+/** The answer to one of our own texts for a session of fixed statements. */
+export async function askLane(session: PostgresSession, text: string, { database, signal }: Call): Promise<string> {
+  const { lane } = session;
+  if (lane === null) {
+    session.retire();
+    throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
+  }
+  try {
+    return await stoppable(session, signal, () => lane.ask(text));
+  } catch (error) {
+    const translated = translateError(error, { database, text });
+    if (translated.reason === LOST) session.retire();
+    throw translated;
+  } finally {
+    session.uses++;
+    if (!lane.is_clean()) session.retire();
+  }
+}
+
+/**
+ * The full read-only recipe (runtime.md section 3): the first SELECT takes a snapshot, after which the transaction cannot be
+ * made writable; the extended protocol takes one statement; the end is always a rollback and a reset of the session.
+ */
+async function runRead(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+  try {
+    return await stoppable(session, call.signal, async () => {
+      await begin(session, 'begin read only', limits.timeout_ms);
+      return fetchRows(session, statement, { ...limits, portal: true }, call.memory);
+    });
+  } finally {
+    await leave(session, 'rollback', 'discard all');
+  }
+}
+
+async function runWrite(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+  let fetched: Fetched;
+  try {
+    fetched = await stoppable(session, call.signal, async () => {
+      await begin(session, 'begin', limits.timeout_ms);
+      return fetchRows(session, statement, { ...limits, portal: false }, call.memory);
+    });
+  } catch (error) {
+    await leave(session, 'rollback', 'discard all');
+    throw error;
+  }
+  await commit(session, limits.timeout_ms + COMMIT_GRACE);
+  await leave(session, 'discard all');
+  return fetched;
+}
+
+/** Is not stoppable: once it is sent, only the database knows what became of it. */
+async function commit(session: PostgresSession, patience_ms: number): Promise<void> {
+  const timer = setTimeout(() => session.abandon(), patience_ms);
+  try {
+    const { command } = await session.sql.unsafe('commit');
+    if (command === 'ROLLBACK')
+      throw new AppError('sql_error', 'The database rolled the statement back instead of committing it.');
+  } catch (error) {
+    if (session.usable) {
+      await leave(session, 'discard all');
+      throw error;
+    }
+    const detail = 'The connection was lost during the commit; look whether the change was made before you call again.';
+    throw new AppError('database_unreachable', detail, { reason: 'commit_unknown', cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The driver sends both at once. A transaction that did not begin as asked ends the call here. */
+async function begin(session: PostgresSession, text: string, timeout_ms: number): Promise<void> {
+  const settings = { ...(session.plain ? SESSION_SETTINGS : {}), statement_timeout: String(timeout_ms) };
+  const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
+  await Promise.all([session.sql.unsafe(text), session.sql.unsafe(`select ${calls.join(', ')}`, [], UNNAMED)]);
+}
+
+/** Forgets all state of the session. One that cannot be cleaned is not used again. */
+async function leave(session: PostgresSession, ...texts: readonly string[]): Promise<void> {
+  if (!session.usable) return;
+  // Whether it can be cleaned was asked when it was opened, and may have changed since.
+  if (session.lasting || performance.now() - session.since > LASTING_MS) session.retire();
+  try {
+    await within(CLEAN_MS, Promise.all(texts.map((text) => session.sql.unsafe(text))));
+  } catch {
+    session.retire();
+  }
+}
+
+/**
+ * Cancels in the database when the signal is aborted, and rejects with its reason: at once when the database ends the statement,
+ * else without waiting for it. The session is over in either case.
+ */
+function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: () => Promise<Result>): Promise<Result> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+      void session.stop();
+      late = setTimeout(() => reject(signal.reason), STOP_GRACE);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    const settle = (how: () => void) => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', stop);
+      if (signal.aborted) reject(signal.reason);
+      else how();
+    };
+    work().then(
+      (result) => settle(() => resolve(result)),
+      (error: unknown) => {
+        if (isDriverFault(error)) session.abandon();
+        settle(() => reject(error));
+      },
+    );
+  });
+}
+
+/** SQLSTATEs that say that a placeholder's type could not be inferred, or was inferred wrongly. */
+const NOT_INFERRED = ['42P18', '42P08', '42725', '42883', '42804'];
+
+/**
+ * Asks about statements without running them, all in one go; a refusal stands in the place of its statement. What the database
+ * cannot infer it is asked again with the declared types. The session is reset.
+ */
+export async function describeStatements(
+  session: PostgresSession,
+  statements: readonly Pick<BoundStatement, 'text' | 'types'>[],
+  { database, signal }: Call,
+): Promise<(Described | AppError)[]> {
+  const describe = async ({ text, types }: Pick<BoundStatement, 'text' | 'types'>, typed: boolean): Promise<Described> => {
+    const values = types.map((type) => (typed ? session.sql.typed(null as never, declaredOid(type)) : null));
+    const { columns } = await session.sql.unsafe(text, values as never[], NAMED).describe();
+    return { source: columns, typed };
+  };
+  const describeOne = (statement: Pick<BoundStatement, 'text' | 'types'>): Promise<Described | AppError> =>
+    describe(statement, false)
+      .catch((error: unknown) => {
+        if (statement.types.length === 0 || !isCode(error, ...NOT_INFERRED)) throw error;
+        return describe(statement, true);
+      })
+      .catch((error: unknown) => {
+        if (isDriverFault(error)) session.abandon();
+        const translated = translateError(error, { database, text: statement.text });
+        if (translated.reason === LOST) throw translated;
+        return translated;
+      });
+  try {
+    return await stoppable(session, signal, () => Promise.all(statements.map(describeOne)));
+  } catch (error) {
+    throw translateError(error, { database, text: '' });
+  } finally {
+    session.uses++;
+    await leave(session, 'discard all');
+  }
+}
+
+export interface Described {
+  readonly source: SourceColumns;
+  /** Only the declared types made the statement describable. */
+  readonly typed: boolean;
+}

@@ -1,0 +1,201 @@
+import { AppError } from '#core/errors.ts';
+import { openLightDeadline } from '../shared/deadline.ts';
+import { createDescribedMemory } from '../shared/described.ts';
+import {
+  columnsQuestion,
+  FINGERPRINT_SQL,
+  type Question,
+  rightsWarnings,
+  ROLES_SQL,
+  tablesQuestion,
+  toTable,
+  toTableColumn,
+  VERSION_SQL,
+} from './catalogue.ts';
+import { createPaces } from '../shared/latency-stats.ts';
+import { isCode, LOST } from './errors.ts';
+import { describedColumns, learnTypes, type Memory, type SourceColumns, toResult, TYPES_SQL, unknownTypes } from './plan.ts';
+import { createQuick } from './quick.ts';
+import { askLane, type Call, describeStatements, runStatement } from './run.ts';
+import { openPostgresSession, type PostgresSession } from './session.ts';
+import { namesUntrusted, type Untrusted, UNTRUSTED_SQL } from './untrusted.ts';
+import { textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  ConnectionSettings,
+  Description,
+  DialPolicy,
+  QueryResult,
+  Row,
+  RunOptions,
+  Seat,
+  SessionMode,
+  Source,
+} from '../shared/source.ts';
+import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
+import { createTimeouts } from '../shared/timeouts.ts';
+import { verifiesCertificate } from '../shared/tls.ts';
+import { createTrust } from '../shared/trust.ts';
+
+const IDLE_MS = 60_000;
+/** Milliseconds for our own questions: describe, tables, columns, test. */
+const OWN_TIMEOUT = 10_000;
+const OWN_LIMITS = { timeout_ms: OWN_TIMEOUT, max_rows: 5_001, max_bytes: 64 * 1024 * 1024 };
+/** protocol_violation, undefined_object, invalid_parameter_value: how poolers and labels refuse a setting at the login. */
+const SETTING_REFUSED = ['08P01', '42704', '22023'];
+
+/** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
+export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: new Set(), paces: createPaces() };
+  const seen = { encrypted: true, plain: false };
+  const timeouts = createTimeouts();
+  const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
+  const quick = createQuick({ database: settings.database, memory, pool, timeouts });
+  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  const fixed = new Set<PostgresSession>();
+  const trust = createTrust<Untrusted>({
+    ask: () => using('fixed', { timeout_ms: OWN_TIMEOUT }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
+    parse: (answer) => JSON.parse(answer) as Untrusted,
+    isNamed: namesUntrusted,
+    onChange() {
+      for (const session of fixed) session.retire();
+      fixed.clear();
+    },
+  });
+
+  async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
+    const start = { mode, timeout_ms: OWN_TIMEOUT, plain: seen.plain };
+    let session: PostgresSession;
+    try {
+      session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
+    } catch (error) {
+      if (seen.plain || !isSettingRefused(error)) throw error;
+      seen.plain = true;
+      return open(mode, signal);
+    }
+    seen.encrypted = session.encrypted;
+    // A pooler that forgets the settings of the login hands out sessions that nobody made read-only.
+    if (mode !== 'write' && !session.read_only) seen.plain = true;
+    for (const other of fixed) if (!other.usable) fixed.delete(other);
+    if (mode === 'fixed') fixed.add(session);
+    return session;
+  }
+
+  async function using<Result>(
+    mode: SessionMode,
+    options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
+    work: (session: PostgresSession, call: Call) => Promise<Result>,
+  ): Promise<Result> {
+    const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
+    const call: Call = { database: settings.database, memory, signal: deadline.signal };
+    let reused = false;
+    const attempt = () =>
+      pool.use(mode, deadline.signal, (session) => {
+        reused = session.uses > 0;
+        return work(session, call);
+      });
+    try {
+      return await attempt().catch((error: unknown) => {
+        // A session that died while it was idle says so only when it is used; reading may simply be done again.
+        const is_lost = error instanceof AppError && error.reason === LOST;
+        if (!is_lost || !reused || mode === 'write' || deadline.signal.aborted) throw error;
+        return attempt();
+      });
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    const mode = options.mode === 'fixed' && !(await isTrusted(statement.text)) ? 'read' : options.mode;
+    const fetched = await using(mode, options, async (session, call) => {
+      if (mode === 'fixed' && !session.read_only) {
+        session.retire();
+        return null;
+      }
+      return runStatement(session, statement, { ...options, mode }, call);
+    });
+    if (fetched === null) return query(statement, options);
+    await learn(fetched.source);
+    return toResult(fetched, memory);
+  }
+
+  /** What shares sessions names nothing that could leave something in them, or meet what another left. */
+  async function isTrusted(text: string): Promise<boolean> {
+    // What PostgreSQL's relatives run is not told by their catalogue.
+    if (seen.plain || settings.db_type !== 'postgresql') return false;
+    return trust.known(text) ?? ((await trust.check(text)) && !seen.plain);
+  }
+
+  function seatFor(statement: BoundStatement, places: number): Seat | null {
+    return !seen.plain && trust.known(statement.text) === true ? quick.seat(statement, places) : null;
+  }
+
+  /** Looks up types that are not built in, once each. */
+  async function learn(source: SourceColumns): Promise<void> {
+    const unknown = unknownTypes(source, memory);
+    if (unknown.length === 0) return;
+    learnTypes(await ask({ text: TYPES_SQL, values: [unknown], types: [{ array: 'integer' }] }), memory);
+  }
+
+  async function describeNow(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]> {
+    const answers = await using('read', { timeout_ms: OWN_TIMEOUT }, (session, call) =>
+      describeStatements(session, statements, call),
+    );
+    for (const one of answers) if (!(one instanceof AppError)) await learn(one.source);
+    return answers.map((one) =>
+      one instanceof AppError ? one : { columns: describedColumns(one.source, memory), typed: one.typed },
+    );
+  }
+
+  async function ask(question: Question): Promise<Row[]> {
+    return (await query({ ...question, typed: false }, { mode: 'read', ...OWN_LIMITS })).rows;
+  }
+
+  const described = createDescribedMemory(async () => {
+    if (settings.db_type !== 'postgresql') return null;
+    const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
+    return textOf(row?.['fingerprint']);
+  }, describeNow);
+
+  return {
+    query,
+    seat: seatFor,
+    async describe(text, types) {
+      const [described] = await describeNow([{ text, types }]);
+      if (described === undefined || described instanceof AppError)
+        throw described ?? new AppError('internal', 'No description came.');
+      return described;
+    },
+    describeAll: (statements) => described.describeAll(statements),
+    async tables(filter) {
+      const rows = await ask(tablesQuestion(filter));
+      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async columns(table, filter) {
+      const rows = await ask(columnsQuestion(table, filter));
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async test() {
+      const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
+      const roles = await ask({ text: ROLES_SQL, values: [], types: [] });
+      const warnings = [...rightsWarnings(row?.['superuser'] === true, roles), ...transportWarnings()];
+      return { server_version: textOf(row?.['version']), warnings };
+    },
+    sessions: () => pool.sessions(),
+    close: () => pool.close(),
+  };
+
+  function transportWarnings(): string[] {
+    if (!seen.encrypted) return ['The connection is not encrypted.'];
+    return verifiesCertificate(settings) || settings.ssl_mode === 'require'
+      ? []
+      : ['The certificate of the server is not verified; put its authority into ssl_ca, or set ssl_mode to verify-full.'];
+  }
+}
+
+function isSettingRefused(error: unknown): boolean {
+  return error instanceof AppError && (isCode(error, ...SETTING_REFUSED) || SETTING_REFUSED.includes(error.reason ?? ''));
+}

@@ -1,0 +1,140 @@
+import type { ScalarType } from '#core/contract/parameters.ts';
+import type { BoundType, ValueKind } from '../shared/source.ts';
+import {
+  type BoundArray,
+  parseArray,
+  parseBigint,
+  parseBoolean,
+  parseBytes,
+  parseFloat8,
+  parseInteger,
+  parseJson,
+  parseNumeric,
+  type ParseText,
+  parseTimestamp,
+  parseTimestamptz,
+  parseTimetz,
+} from './values.ts';
+
+export interface TypeInfo {
+  /** As PostgreSQL's format_type() writes it. */
+  readonly name: string;
+  readonly kind: ValueKind;
+  /** Undefined when the text is the value. */
+  readonly parse: ParseText | undefined;
+}
+
+const asString = { kind: 'string', parse: undefined } as const;
+
+/** Built-in types: oid, oid of their array, name, and how their text becomes JSON. Others are looked up in pg_type. */
+const BUILT_IN: readonly (readonly [oid: number, array: number, name: string, is?: Pick<TypeInfo, 'kind' | 'parse'>])[] = [
+  [16, 1000, 'boolean', { kind: 'boolean', parse: parseBoolean }],
+  [17, 1001, 'bytea', { kind: 'bytes', parse: parseBytes }],
+  [18, 1002, '"char"'],
+  [19, 1003, 'name'],
+  [20, 1016, 'bigint', { kind: 'bigint', parse: parseBigint }],
+  [21, 1005, 'smallint', { kind: 'integer', parse: parseInteger }],
+  [23, 1007, 'integer', { kind: 'integer', parse: parseInteger }],
+  [25, 1009, 'text'],
+  [26, 1028, 'oid', { kind: 'integer', parse: parseInteger }],
+  [114, 199, 'json', { kind: 'json', parse: parseJson }],
+  [142, 143, 'xml'],
+  [600, 1017, 'point'],
+  [650, 651, 'cidr'],
+  [700, 1021, 'real', { kind: 'number', parse: parseFloat8 }],
+  [701, 1022, 'double precision', { kind: 'number', parse: parseFloat8 }],
+  [790, 791, 'money'],
+  [829, 1040, 'macaddr'],
+  [869, 1041, 'inet'],
+  [1042, 1014, 'character'],
+  [1043, 1015, 'character varying'],
+  [1082, 1182, 'date'],
+  [1083, 1183, 'time without time zone'],
+  [1114, 1115, 'timestamp without time zone', { kind: 'string', parse: parseTimestamp }],
+  [1184, 1185, 'timestamp with time zone', { kind: 'string', parse: parseTimestamptz }],
+  [1186, 1187, 'interval'],
+  [1266, 1270, 'time with time zone', { kind: 'string', parse: parseTimetz }],
+  [1560, 1561, 'bit'],
+  [1562, 1563, 'bit varying'],
+  [1700, 1231, 'numeric', { kind: 'string', parse: parseNumeric }],
+  [2249, 2287, 'record'],
+  [2950, 2951, 'uuid'],
+  [3614, 3643, 'tsvector'],
+  [3802, 3807, 'jsonb', { kind: 'json', parse: parseJson }],
+  [3904, 3905, 'int4range'],
+  [3906, 3907, 'numrange'],
+  [3908, 3909, 'tsrange'],
+  [3910, 3911, 'tstzrange'],
+  [3912, 3913, 'daterange'],
+  [3926, 3927, 'int8range'],
+];
+
+export const TYPES: ReadonlyMap<number, TypeInfo> = new Map(
+  BUILT_IN.flatMap(([oid, array, name, is = asString]): [number, TypeInfo][] => [
+    [oid, { name, ...is }],
+    [array, arrayOf(name, is.parse)],
+  ]),
+);
+
+/** Types that the database writes with ASCII alone: numbers, times, bytes, identifiers. */
+const ASCII = new Set([16, 17, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950]);
+export const isAsciiType = (oid: number): boolean => ASCII.has(oid);
+
+export function arrayOf(name: string, parseItem: ParseText | undefined, delimiter = ','): TypeInfo {
+  return { name: `${name}[]`, kind: 'array', parse: (text) => parseArray(text, parseItem, delimiter) };
+}
+
+/** Sent with a statement whose placeholders the database cannot infer: wide types that convert to the others by themselves. */
+const DECLARED: Readonly<Record<ScalarType, readonly [oid: number, array: number]>> = {
+  string: [25, 1009],
+  integer: [20, 1016],
+  number: [1700, 1231],
+  boolean: [16, 1000],
+  date: [1082, 1182],
+  datetime: [1184, 1185],
+  uuid: [2950, 2951],
+  json: [3802, 3807],
+};
+
+export function declaredOid(type: BoundType): number {
+  return typeof type === 'string' ? DECLARED[type][0] : DECLARED[type.array][1];
+}
+
+/** Types whose text is JSON, so that an array bound to one is written as JSON. */
+export const isJsonOid = (oid: number): boolean => oid === 114 || oid === 3802;
+
+/** Text that a parser swallowed, so that large JSON and arrays count towards the byte limit of a call. */
+export interface TextCounter {
+  bytes: number;
+}
+
+interface DriverType {
+  readonly to: number;
+  readonly from: number[];
+  readonly parse: ParseText | undefined;
+  readonly serialize: (value: string | BoundArray) => string;
+}
+
+const asText = (value: string | BoundArray) => String(value);
+const asJsonText = (value: string | BoundArray) => (typeof value === 'string' ? value : value.json);
+
+/** The types option of postgres.js: every value goes and comes as text, and none of its own conversions remain. */
+export function driverTypes(counter: TextCounter): Record<string, DriverType> {
+  const entries = [...TYPES].map(([oid, { name, kind, parse }]): [string, DriverType] => {
+    const counted = (text: string) => {
+      counter.bytes += text.length;
+      return parse ? parse(text) : text;
+    };
+    const is_json = name === 'json' || name === 'jsonb';
+    return [
+      `oid_${oid}`,
+      {
+        to: oid,
+        from: [oid],
+        parse: kind === 'json' || kind === 'array' ? counted : parse,
+        serialize: is_json ? asJsonText : asText,
+      },
+    ];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,180 @@
+import type { ScalarType } from '#core/contract/parameters.ts';
+import type { BoundType, Json } from '../shared/source.ts';
+
+/** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
+export type ParseText = (text: string) => Json;
+
+export const parseBoolean: ParseText = (text) => text === 't';
+
+export const parseInteger: ParseText = (text) => Number(text);
+
+export function parseBigint(text: string): Json {
+  const number = Number(text);
+  return text.length < 16 || Number.isSafeInteger(number) ? number : text;
+}
+
+export function parseFloat8(text: string): Json {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : null;
+}
+
+/** Exact digits as a string; `NaN` and `Infinity` are no number. */
+export function parseNumeric(text: string): Json {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 48 && last <= 57 ? text : null;
+}
+
+/** `infinity` and years before Christ stay as PostgreSQL writes them. */
+export function parseTimestamp(text: string): Json {
+  const space = text.indexOf(' ');
+  return space < 0 || text.endsWith(' BC') ? text : `${text.slice(0, space)}T${text.slice(space + 1)}`;
+}
+
+export function parseTimestamptz(text: string): Json {
+  // Sessions are in UTC: nearly every value looks like this.
+  if (text.charCodeAt(10) === SPACE && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, -3)}Z`;
+  const space = text.indexOf(' ');
+  if (space < 0 || text.endsWith(' BC')) return text;
+  return `${text.slice(0, space)}T${withIsoOffset(text, space + 1)}`;
+}
+
+const SPACE = 32;
+
+export const parseTimetz: ParseText = (text) => withIsoOffset(text, 0);
+
+export function parseBytes(text: string): Json {
+  return Buffer.from(text.slice(2), 'hex').toString('base64');
+}
+
+/** A run of 16 digits or an exponent may not survive as a double; such text is read again number by number. */
+const RISKY_NUMBER = /[\d.]{16}|\d[eE]/;
+
+interface NumberSource {
+  readonly source?: string;
+}
+
+/**
+ * JSON in which every number that a double would change is a string with the database's digits. What is nested too deeply to
+ * be read stays text.
+ */
+export function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text, RISKY_NUMBER.test(text) ? exactNumber : undefined) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function exactNumber(_key: string, value: unknown, context?: NumberSource): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  return survives(value, context.source) ? value : context.source;
+}
+
+function survives(value: number, source: string): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
+  return significant(String(value)) === significant(source);
+}
+
+/** The digits that carry the value: no sign, dot, exponent, leading or trailing zeros. */
+function significant(number: string): string {
+  return number
+    .replace(/[eE].*$/, '')
+    .replace(/[-+.]/g, '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '');
+}
+
+/** An array literal, nested to any depth, with or without bounds (`[0:1]={1,2}`). */
+export function parseArray(text: string, parseItem: ParseText | undefined, delimiter = ','): Json[] {
+  let at = text.indexOf('{');
+  if (text.indexOf('"') < 0 && text.indexOf('{', at + 1) < 0) return parseFlat(text.slice(at + 1, -1), parseItem, delimiter);
+  return list();
+
+  function list(): Json[] {
+    const items: Json[] = [];
+    at++;
+    while (at < text.length && text[at] !== '}') {
+      if (text[at] === delimiter) at++;
+      items.push(text[at] === '{' ? list() : item());
+    }
+    at++;
+    return items;
+  }
+
+  function item(): Json {
+    if (text[at] === '"') return finish(quoted());
+    const begin = at;
+    while (at < text.length && text[at] !== delimiter && text[at] !== '}') at++;
+    const bare = text.slice(begin, at);
+    return bare === 'NULL' ? null : finish(bare);
+  }
+
+  function quoted(): string {
+    let value = '';
+    let begin = ++at;
+    while (at < text.length && text[at] !== '"') {
+      if (text[at] === '\\') {
+        value += text.slice(begin, at);
+        begin = ++at;
+      }
+      at++;
+    }
+    value += text.slice(begin, at++);
+    return value;
+  }
+
+  function finish(item: string): Json {
+    return parseItem ? parseItem(item) : item;
+  }
+}
+
+function parseFlat(inner: string, parseItem: ParseText | undefined, delimiter: string): Json[] {
+  if (inner === '') return [];
+  const items: Json[] = inner.split(delimiter);
+  for (const [i, item] of items.entries()) {
+    if (item === 'NULL') items[i] = null;
+    else if (parseItem) items[i] = parseItem(item as string);
+  }
+  return items;
+}
+
+/** Offsets as `Z` or `+hh:mm`; those with seconds, before 1900, stay as they are. */
+function withIsoOffset(text: string, from: number): string {
+  const sign = Math.max(text.lastIndexOf('+'), text.lastIndexOf('-'));
+  if (sign <= from) return text.slice(from);
+  const offset = text.slice(sign);
+  const iso = offset === '+00' ? 'Z' : offset.length === 3 ? `${offset}:00` : offset;
+  return text.slice(from, sign) + iso;
+}
+
+/** What postgres.js is given for an array: the literal, unless the database inferred JSON. */
+export interface BoundArray {
+  readonly json: string;
+  toString(): string;
+}
+
+/** A bound value as text for the wire. The declared type decides; PostgreSQL converts the text to the type it inferred. */
+export function toBound(value: Json, type: BoundType): string | BoundArray | null {
+  if (value === null) return null;
+  if (typeof type === 'string') return scalarText(value, type);
+  if (!Array.isArray(value)) return scalarText(value, type.array);
+  return { json: JSON.stringify(value), toString: () => arrayLiteral(value, type.array) };
+}
+
+function scalarText(value: Json, type: ScalarType): string {
+  if (type === 'json') return JSON.stringify(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function arrayLiteral(items: readonly Json[], type: ScalarType): string {
+  const parts = items.map((item) => {
+    if (item === null) return 'NULL';
+    return Array.isArray(item) && type !== 'json' ? arrayLiteral(item, type) : quote(scalarText(item, type));
+  });
+  return `{${parts.join(',')}}`;
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,207 @@
+import { lookup } from 'node:dns/promises';
+import net from 'node:net';
+import { AppError } from '#core/errors.ts';
+import type { DialPolicy } from './source.ts';
+import { canonicalAddress, classifyAddress } from './addresses.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Every address of a name; injectable, so that tests decide what a name resolves to. */
+export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+/** A checked target: what is dialled is one of `addresses`, never the name again (a name can change its mind). */
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly address: string;
+  readonly family: number;
+  readonly addresses: readonly ResolvedAddress[];
+  /** An address that only `allow_private_networks` lets through. */
+  readonly private: boolean;
+}
+
+const CONNECT_MS = 10_000;
+const NEVER_OPENED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+const systemResolve: Resolve = (host) => lookup(host, { all: true });
+
+/** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
+const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
+export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
+
+export function badHost(): AppError {
+  const detail = 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.';
+  return new AppError('database_unreachable', detail, { reason: 'dns_failed' });
+}
+
+/**
+ * Resolves a name once and checks every address it has (contract section 3). Rejects with `private_network_blocked`, or with
+ * `database_unreachable` and the reason `dns_failed`.
+ */
+export async function resolveTarget(
+  host: string,
+  port: number,
+  policy: DialPolicy,
+  database?: string,
+  resolve: Resolve = systemResolve,
+): Promise<Target> {
+  const name = host.replace(/^\[(.*)\]$/, '$1');
+  if (name.includes('/') || name.includes('\0'))
+    throw blocked('A Unix socket or path is not allowed as a host; enter a host name or an IP address.');
+  if (!isHost(name)) throw badHost();
+  const addresses = await addressesOf(name, resolve);
+  const classes = addresses.map(({ address }) => classifyAddress(address));
+  if (classes.includes('never')) {
+    throw blocked('The host leads to a link-local or metadata address, which is never allowed; enter the address of a database.');
+  }
+  if (classes.includes('private') && !policy.allow_private_networks) {
+    throw blocked(
+      'The host leads to an address that is not public; set SVC_ALLOW_PRIVATE_NETWORKS=true to allow private and local addresses.',
+    );
+  }
+  if (await isForbidden(addresses, port, policy, database, resolve)) {
+    throw blocked('The host and port belong to this installation itself, which is never allowed; enter another database.');
+  }
+  const ordered = addresses.toSorted((a, b) => a.family - b.family);
+  return { host: name, port, ...ordered[0]!, addresses: ordered, private: classes.includes('private') };
+}
+
+/** Connects to the first of the checked addresses that answers, within 10 s altogether. */
+export async function dialSocket(target: Target, signal?: AbortSignal, timeout_ms = CONNECT_MS): Promise<net.Socket> {
+  const ends = AbortSignal.any([AbortSignal.timeout(timeout_ms), ...(signal ? [signal] : [])]);
+  let failure: unknown;
+  for (const { address } of target.addresses) {
+    try {
+      return await connect(address, target.port, ends);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      failure = error;
+      if (ends.aborted) break;
+    }
+  }
+  throw unreachable(target, failure);
+}
+
+/**
+ * `fetch` through the address guard: dials the checked address, keeps the name for TLS and the Host header, follows no
+ * redirect. Rejects as `resolveTarget` does; a failed connection is `database_unreachable`.
+ */
+export async function guardedFetch(
+  url: string | URL,
+  init: Omit<BunFetchRequestInit, 'redirect'>,
+  policy: DialPolicy,
+  resolve: Resolve = systemResolve,
+): Promise<Response> {
+  const { protocol, hostname, host, port, pathname, search } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') throw blocked('Only http:// and https:// addresses are allowed.');
+  const number = Number(port || (protocol === 'https:' ? 443 : 80));
+  const target = await resolveTarget(hostname, number, policy, undefined, resolve);
+  const headers = new Headers(init.headers);
+  headers.set('Host', host);
+  // A few bytes unpack to any size before anybody can count them.
+  headers.set('Accept-Encoding', 'identity');
+  const tls = { ...init.tls, ...(net.isIP(target.host) ? {} : { serverName: target.host }) };
+  let failure: unknown;
+  for (const { address, family } of target.addresses) {
+    const dialled = `${protocol}//${family === 6 ? `[${address}]` : address}:${number}${pathname}${search}`;
+    try {
+      return await uncompressed(await fetch(dialled, { ...init, headers, tls, redirect: 'manual', decompress: false }));
+    } catch (error) {
+      if (init.signal?.aborted || error instanceof AppError) throw error;
+      failure = error;
+      if (!NEVER_OPENED.has(codeOf(error))) break;
+    }
+  }
+  throw unreachable(target, failure);
+}
+
+async function uncompressed(response: Response): Promise<Response> {
+  if ((response.headers.get('Content-Encoding') ?? 'identity') === 'identity') return response;
+  await response.body?.cancel();
+  const detail = 'The server compressed its answer although it was asked not to; switch compression off there.';
+  throw new AppError('database_unreachable', detail, { reason: 'failed' });
+}
+
+async function addressesOf(name: string, resolve: Resolve): Promise<readonly ResolvedAddress[]> {
+  const found = await resolve(name).catch((error: unknown) => {
+    throw dnsFailed(name, error);
+  });
+  if (found.length === 0) throw dnsFailed(name);
+  return found;
+}
+
+async function isForbidden(
+  addresses: readonly ResolvedAddress[],
+  port: number,
+  policy: DialPolicy,
+  database: string | undefined,
+  resolve: Resolve,
+): Promise<boolean> {
+  const reached = new Set(addresses.map(({ address }) => canonicalAddress(address)));
+  for (const entry of [...policy.forbidden, ...((await policy.forbiddenNow?.()) ?? [])]) {
+    if (entry.port !== port) continue;
+    if (entry.database !== undefined && database !== undefined && entry.database !== database) continue;
+    const own = await resolve(entry.host).catch(() => []);
+    if (own.some(({ address }) => reached.has(canonicalAddress(address)))) return true;
+  }
+  return false;
+}
+
+function connect(host: string, port: number, signal: AbortSignal): Promise<net.Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host, port });
+    const fail = (error: unknown) => {
+      signal.removeEventListener('abort', abort);
+      socket.destroy();
+      reject(error);
+    };
+    const abort = () => fail(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', abort);
+      socket.removeListener('error', fail);
+      socket.setNoDelay(true);
+      resolve(socket);
+    });
+  });
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+function unreachable(target: Target, cause: unknown): AppError {
+  const place = `${target.host}, port ${target.port}`;
+  const code = codeOf(cause);
+  const [reason, detail] =
+    code === 'ECONNREFUSED'
+      ? ['refused', `Nothing accepts connections at ${place}; check the host, the port and that the server is running.`]
+      : code === 'TimeoutError' || code === 'ETIMEDOUT'
+        ? ['timeout', `${place} did not answer in time; check the host, the port and the firewall between here and there.`]
+        : isTlsCode(code)
+          ? [
+              'tls_failed',
+              `${place} did not show a certificate that is trusted for its name; check the host name and the certificate.`,
+            ]
+          : ['failed', `The connection to ${place} failed; check the network between here and there.`];
+  return new AppError('database_unreachable', detail, { reason, cause });
+}
+
+function isTlsCode(code: string): boolean {
+  return /CERT|TLS|SSL|SIGNATURE/.test(code);
+}
+
+function dnsFailed(name: string, cause?: unknown): AppError {
+  const detail = `The name ${name} does not resolve to an address; check its spelling and the name server.`;
+  return new AppError('database_unreachable', detail, { reason: 'dns_failed', cause });
+}
+
+function blocked(detail: string): AppError {
+  return new AppError('private_network_blocked', detail, { reason: 'private_network_blocked' });
+}

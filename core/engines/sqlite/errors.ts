@@ -1,0 +1,61 @@
+import { AppError } from '#core/errors.ts';
+import type { SqliteFault, SqliteRun } from './messages.ts';
+
+/** `reason` of the error of a reader that finds the journal of an interrupted write: only a writer can undo that. */
+export const NEEDS_RECOVERY = 'needs_recovery';
+
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
+const SQLITE_READONLY_RECOVERY = 264;
+const SQLITE_READONLY_ROLLBACK = 776;
+const SQLITE_CORRUPT = 11;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_NOTADB = 26;
+
+/** @param asked the statement that met the fault and, when it ran, under which policy. */
+export function toSqliteError(
+  { message, code, refused }: SqliteFault,
+  asked: Partial<Pick<SqliteRun, 'text' | 'policy'>>,
+): AppError {
+  const cause = { message, code };
+  const primary = code === null ? null : code & 0xff;
+  const reading = asked.policy === 'read';
+  if (refused !== null) {
+    return reading
+      ? new AppError('not_read_only', `${refused} is not allowed in a statement that only reads.`, { cause })
+      : new AppError('sql_error', `${refused} is not allowed: a statement may only touch the tables of its own file.`, { cause });
+  }
+  if (code === SQLITE_READONLY_RECOVERY || code === SQLITE_READONLY_ROLLBACK) {
+    return new AppError('unavailable', 'The SQLite file waits for the end of an interrupted write; call again.', {
+      cause,
+      reason: NEEDS_RECOVERY,
+    });
+  }
+  if (primary === SQLITE_READONLY && reading) {
+    return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause });
+  }
+  if (primary === SQLITE_BUSY || primary === SQLITE_LOCKED) {
+    return new AppError('unavailable', 'Another program is writing to this SQLite file; call again.', { cause, retry_after: 1 });
+  }
+  if (primary === SQLITE_CANTOPEN) {
+    return new AppError('database_unreachable', 'The SQLite file cannot be opened; check its name and its permissions.', {
+      cause,
+      reason: 'database_missing',
+    });
+  }
+  if (primary === SQLITE_NOTADB || primary === SQLITE_CORRUPT) {
+    return new AppError('database_unreachable', 'The file is not a readable SQLite database.', { cause, reason: 'failed' });
+  }
+  const position = asked.text === undefined ? undefined : positionOf(message, asked.text);
+  return new AppError('sql_error', message, { cause, ...(position === undefined ? {} : { position }) });
+}
+
+/** SQLite names the offending word without its place: it is known when the word stands in the text once. */
+export function positionOf(message: string, text: string): number | undefined {
+  const word = /^near "(.+)": |^no such (?:table|column|function): (?:\w+\.)?(\S+)$/.exec(message);
+  const found = word?.[1] ?? word?.[2];
+  if (!found) return undefined;
+  const place = text.indexOf(found);
+  return place >= 0 && text.indexOf(found, place + 1) < 0 ? place : undefined;
+}

@@ -1,0 +1,123 @@
+import { AppError } from '#core/errors.ts';
+import { openDeadline } from '../shared/deadline.ts';
+import { createDescribedMemory } from '../shared/described.ts';
+import { globContaining } from '#core/lib/letter-case.ts';
+import { textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  ConnectionSettings,
+  Description,
+  DialPolicy,
+  QueryResult,
+  Row,
+  RunOptions,
+  Source,
+  TableFilter,
+} from '../shared/source.ts';
+import { COLUMNS_SQL, TABLES_SQL, toTable, toTableColumn } from './catalogue.ts';
+import { NEEDS_RECOVERY } from './errors.ts';
+import { resolveSqliteFile } from './file.ts';
+import { openSqliteSession, type SqliteSession } from './process.ts';
+import { type SqliteValue, toSqliteValue } from './values.ts';
+
+const IDLE_MS = 60_000;
+/** Milliseconds for our own questions: describe, tables, columns, test. */
+const OWN_TIMEOUT = 10_000;
+const OWN_LIMITS = { max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+
+/** A SQLite file, held by killable child programs: one handle that only reads for `fixed` and `read`, another for `write`. */
+export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const pool = createSessionPool<'read' | 'write', SqliteSession>({
+    limit: settings.pool_size,
+    idle_ms: IDLE_MS,
+    open: async (kind, signal) => openSqliteSession(resolveSqliteFile(settings.database, policy), kind === 'write', signal),
+  });
+
+  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    const kind = options.mode === 'write' ? 'write' : 'read';
+    const values = statement.values.map((value, i) => toSqliteValue(value, statement.types[i] ?? 'string'));
+    const { max_rows, max_bytes } = options;
+    const deadline = openDeadline(options.timeout_ms, options.signal);
+    try {
+      const found = await using(kind, deadline.signal, (session) =>
+        session.run({ text: statement.text, values, policy: kind, max_rows, max_bytes }, deadline.signal),
+      );
+      return { ...found, rows: JSON.parse(found.rows) as Row[] };
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** A write that was killed leaves its journal behind, and a handle that only reads may not roll it back. */
+  async function using<Result>(
+    kind: 'read' | 'write',
+    signal: AbortSignal,
+    work: (session: SqliteSession) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await pool.use(kind, signal, work);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.reason !== NEEDS_RECOVERY) throw error;
+      const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...OWN_LIMITS } as const;
+      await pool.use('write', signal, (session) => session.run(touch, signal));
+      return pool.use(kind, signal, work);
+    }
+  }
+
+  async function own<Result>(work: (session: SqliteSession, signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const deadline = openDeadline(OWN_TIMEOUT);
+    try {
+      return await using('read', deadline.signal, (session) => work(session, deadline.signal));
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async function look(text: string, values: readonly SqliteValue[]): Promise<Row[]> {
+    const found = await own((session, signal) => session.run({ text, values, policy: 'trusted', ...OWN_LIMITS }, signal));
+    return JSON.parse(found.rows) as Row[];
+  }
+
+  async function describeNow(statements: readonly { readonly text: string }[]): Promise<(Description | AppError)[]> {
+    const texts = statements.map(({ text }) => text);
+    const answers = await own((session, signal) => session.describe(texts, signal));
+    return answers.map((columns) => (columns instanceof AppError ? columns : { columns, typed: false }));
+  }
+
+  /** SQLite counts every change of the schema, whoever makes it (file format, section 1.3.8). */
+  const described = createDescribedMemory(async () => {
+    const [row] = await look('SELECT schema_version AS version FROM pragma_schema_version', []);
+    return textOf(row?.['version']);
+  }, describeNow);
+
+  return {
+    query,
+    async describe(text) {
+      const [columns] = await own((session, signal) => session.describe([text], signal));
+      if (!Array.isArray(columns)) throw columns;
+      return { columns, typed: false };
+    },
+    describeAll: (statements) => described.describeAll(statements),
+    async tables(filter) {
+      const rows = await look(TABLES_SQL, catalogueValues(filter));
+      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async columns({ schema, name }, filter) {
+      const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
+    },
+    async test() {
+      const [row] = await look('SELECT sqlite_version() AS version, (SELECT count(*) FROM sqlite_schema) AS objects', []);
+      return { server_version: `SQLite ${textOf(row?.['version'])}`, warnings: [] };
+    },
+    sessions: () => pool.sessions(),
+    close: () => pool.close(),
+  };
+}
+
+function catalogueValues(filter: TableFilter): SqliteValue[] {
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
+  return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
+}

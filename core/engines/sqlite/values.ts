@@ -1,0 +1,81 @@
+import { keepBigIntegers, textOf } from '../shared/rows.ts';
+import type { BoundType, Json, ValueKind } from '../shared/source.ts';
+
+/** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
+export type SqliteValue = null | bigint | number | string | Uint8Array;
+
+type Encode = (value: SqliteValue) => string;
+
+/**
+ * What a column's values become, decided by its declared type because the values themselves carry only a storage class.
+ * Text that no rule claims travels as it is; a value that is not of its column's type is never dropped.
+ */
+const RULES: readonly { readonly declared: RegExp; readonly kind: ValueKind; readonly encode: Encode }[] = [
+  { declared: /^bool/, kind: 'boolean', encode: encodeBoolean },
+  { declared: /^jsonb?$/, kind: 'json', encode: encodeJson },
+  { declared: /^(datetime|timestamp)/, kind: 'bigint', encode: encodeMoment },
+  { declared: /^(date|time)/, kind: 'bigint', encode: encodeIntegerOrText },
+  { declared: /int/, kind: 'bigint', encode: encodeIntegerOrText },
+  { declared: /char|clob|text|uuid|string/, kind: 'string', encode: encodeText },
+  { declared: /blob|binary|bytea/, kind: 'bytes', encode: encodeText },
+  { declared: /real|floa|doub|dec|num/, kind: 'number', encode: encodeAny },
+];
+
+const UNDECLARED = { kind: 'json', encode: encodeAny } as const;
+
+/** Kind and JSON encoder of a column. Expressions have no declared type: their kind is `json`, which is anything. */
+export function columnRule(declared: string | null): { readonly kind: ValueKind; readonly encode: Encode } {
+  const type = declared?.trim().toLowerCase() ?? '';
+  return RULES.find((rule) => rule.declared.test(type)) ?? UNDECLARED;
+}
+
+function encodeAny(value: SqliteValue): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return isSafe(value) ? String(value) : `"${value}"`;
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
+  return `"${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}"`;
+}
+
+function encodeBoolean(value: SqliteValue): string {
+  if (value === 1n) return 'true';
+  return value === 0n ? 'false' : encodeAny(value);
+}
+
+/** SQLite may keep a fraction in an integer column; as a string it stays within what the column's schema promises. */
+function encodeIntegerOrText(value: SqliteValue): string {
+  return typeof value === 'number' && Number.isFinite(value) ? `"${value}"` : encodeAny(value);
+}
+
+/** `datetime()` and CURRENT_TIMESTAMP put a space where ISO 8601 has a `T`. */
+function encodeMoment(value: SqliteValue): string {
+  if (typeof value !== 'string') return encodeIntegerOrText(value);
+  return JSON.stringify(value.replace(/^(\d{4}-\d\d-\d\d) (?=\d\d:\d\d)/, '$1T'));
+}
+
+function encodeText(value: SqliteValue): string {
+  return typeof value === 'bigint' || typeof value === 'number' ? `"${value}"` : encodeAny(value);
+}
+
+function encodeJson(value: SqliteValue): string {
+  if (typeof value !== 'string') return encodeAny(value);
+  try {
+    return JSON.stringify(JSON.parse(value, keepBigIntegers));
+  } catch {
+    return JSON.stringify(value);
+  }
+}
+
+function isSafe(value: bigint): boolean {
+  return value <= 9007199254740991n && value >= -9007199254740991n;
+}
+
+/** A bound value in SQLite's storage classes. Arrays and JSON go as JSON text, for `json_each`; booleans as 0 and 1. */
+export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
+  if (value === null) return null;
+  if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (type === 'integer') return BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
+  if (type === 'number') return Number(value);
+  return textOf(value);
+}

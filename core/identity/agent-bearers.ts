@@ -1,0 +1,115 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { digestOf } from './agent-random.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { noteUse } from './sessions.ts';
+
+/** Whoever came with a bearer token. */
+export interface Bearer {
+  readonly actor: Actor;
+  readonly token_prefix: string;
+}
+
+/** Stored uses are behind by no more than this. */
+const SEEN_EVERY_MS = 15_000;
+const MINUTE_MS = 60_000;
+
+const refused = () =>
+  new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has ended, or was never given out.');
+
+/**
+ * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token. Being asked is a use: it keeps what idles out alive.
+ * Throws `unauthenticated` for every token that does not count, without saying why.
+ */
+export async function authenticateBearer(app: App, token: string, ip: string | null): Promise<Bearer> {
+  if (!/^svc_(?:at_)?[A-Za-z0-9]{40}$/.test(token)) throw refused();
+  return token.startsWith('svc_at_') ? ofClient(app, token, ip) : ofToken(app, token, ip);
+}
+
+async function ofToken(app: App, token: string, ip: string | null): Promise<Bearer> {
+  const { agent_tokens: table } = app.store.tables;
+  const now = app.clock();
+  const [row] = await app.store.db
+    .select()
+    .from(table)
+    .where(eq(table.digest, digestOf(token)));
+  if (row === undefined || row.revoked || Date.parse(row.expires_at) <= now.getTime()) throw refused();
+  if (isStale(row.last_used_at, now) || row.last_ip !== ip) {
+    await noteUse(app, async (tx) => {
+      await tx.update(table).set({ last_used_at: now.toISOString(), last_ip: ip }).where(eq(table.id, row.id));
+    });
+  }
+  return {
+    actor: { type: 'agent_token', id: row.id, name: row.name, scopes: row.scopes },
+    token_prefix: row.token_prefix,
+  };
+}
+
+async function ofClient(app: App, token: string, ip: string | null): Promise<Bearer> {
+  const { agent_grants: grants, agent_families: families, agent_clients: clients } = app.store.tables;
+  const now = app.clock();
+  const [found] = await app.store.db
+    .select({ grant: grants, family: families, client: clients })
+    .from(grants)
+    .innerJoin(families, eq(families.id, grants.family_id))
+    .innerJoin(clients, eq(clients.id, families.client_row))
+    .where(eq(grants.digest, digestOf(token)));
+  if (found === undefined || found.grant.kind !== 'access') throw refused();
+  const { grant, family, client } = found;
+  const ended = grant.expires_at === null || Date.parse(grant.expires_at) <= now.getTime();
+  if (ended || !isFamilyLive(family, client, now)) throw refused();
+  if (isStale(family.last_used_at, now) || isStale(client.last_used_at, now) || client.last_ip !== ip) {
+    const last_used_at = now.toISOString();
+    await noteUse(app, async (tx) => {
+      await tx.update(families).set({ last_used_at }).where(eq(families.id, family.id));
+      await tx.update(clients).set({ last_used_at, last_ip: ip }).where(eq(clients.id, client.id));
+    });
+  }
+  return {
+    actor: { type: 'oauth_client', id: client.id, name: client.name, scopes: family.scopes },
+    token_prefix: grant.token_prefix,
+  };
+}
+
+const isStale = (last_used_at: string | null, now: Date): boolean =>
+  last_used_at === null || now.getTime() - Date.parse(last_used_at) >= SEEN_EVERY_MS;
+
+/** The idle time slides with every use of any token of the family. */
+export const isFamilyLive = (
+  family: { readonly revoked: boolean; readonly last_used_at: string },
+  client: { readonly revoked: boolean; readonly idle_timeout_minutes: number },
+  now: Date,
+): boolean =>
+  !family.revoked && !client.revoked && Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
+
+/** Counts in a window of a minute: over all servers, or while Redis is away in this one. */
+export async function countMinute(app: App, key: string, by = 1): Promise<{ count: number; retry_after: number }> {
+  const { count, resets_in_ms } = await app.kv.increment(key, MINUTE_MS, by);
+  return { count, retry_after: Math.max(1, Math.ceil(resets_in_ms / 1_000)) };
+}
+
+/** Counts calls of a token; throws `rate_limited` beyond `agent_rate_limit` a minute. */
+export async function countCalls(app: App, { actor }: Bearer, calls: number): Promise<void> {
+  if (calls === 0) return;
+  const [{ settings }, { count, retry_after }] = await Promise.all([
+    readSettings(app),
+    countMinute(app, `agent-rate:${actor.id}`, calls),
+  ]);
+  if (count <= settings.agent_rate_limit) return;
+  throw new AppError(
+    'rate_limited',
+    `This token made more than ${settings.agent_rate_limit} calls in a minute. Wait ${retry_after} seconds.`,
+    { retry_after },
+  );
+}
+
+/** Throws `forbidden` while the administrator keeps agents out. */
+export async function requireAgents(app: App): Promise<void> {
+  if ((await readSettings(app)).settings.agent_enabled) return;
+  throw new AppError(
+    'forbidden',
+    'Agents are turned off: agent_enabled of the server configuration is false, so their tokens open neither the agent endpoint nor the REST API.',
+  );
+}

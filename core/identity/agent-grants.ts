@@ -1,0 +1,162 @@
+import { and, eq, inArray, lt } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Scope } from '#core/contract/operation.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { isFamilyLive } from './agent-bearers.ts';
+import { digestOf, randomToken, shownPrefix } from './agent-random.ts';
+
+/** Contract section 12. */
+const ACCESS_MS = 3_600_000;
+/** Longer than any idle time: what was used before is dead. */
+const FORGET_MS = 25 * 3_600_000;
+
+export interface TokenRequest {
+  readonly grant_type?: string | undefined;
+  readonly refresh_token?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+  /** The client showed itself in the header Authorization. */
+  readonly basic?: boolean;
+}
+
+/** An answer of the token endpoint: RFC 6749 sections 5.1 and 5.2, with our sentence beside. */
+export interface TokenAnswer {
+  readonly status: 200 | 400 | 401;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+type ClientRow = Schema['agent_clients']['$inferSelect'];
+type FamilyRow = Schema['agent_families']['$inferSelect'];
+
+const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAnswer => ({
+  status,
+  body: { error, error_description: detail, detail },
+});
+const UNKNOWN_CLIENT = refuse('invalid_client', 'client_id and client_secret do not fit, or the client was revoked.', 401);
+const BAD_REFRESH = refuse('invalid_grant', 'The refresh token is not valid: it was used before, has ended, or was revoked.');
+const BAD_SCOPE = refuse(
+  'invalid_scope',
+  'scope names something that this client does not have; it knows read, write and deploy.',
+);
+
+/** The grants client_credentials and refresh_token. Nothing of a refused request is kept, but the end of a stolen family. */
+export async function grantTokens(app: App, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
+  const { grant_type } = request;
+  if (grant_type === undefined || grant_type === '') return refuse('invalid_request', 'grant_type is missing.');
+  if (grant_type === 'client_credentials') return byCredentials(app, request, ip);
+  if (grant_type === 'refresh_token') return byRefresh(app, request);
+  return refuse('unsupported_grant_type', 'grant_type must be client_credentials or refresh_token.');
+}
+
+async function byCredentials(app: App, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
+  if (request.client_id === undefined || request.client_secret === undefined) {
+    return refuse('invalid_client', 'Send client_id and client_secret in the form, or as HTTP Basic.', 401);
+  }
+  const client = await findClient(app, request.client_id, request.client_secret);
+  if (client === null) return UNKNOWN_CLIENT;
+  const scopes = narrow(client.scopes, request.scope);
+  if (scopes === null) return BAD_SCOPE;
+  const { agent_families, agent_clients } = app.store.tables;
+  const last_used_at = app.clock().toISOString();
+  const family: FamilyRow = { id: app.ids(), client_row: client.id, scopes, revoked: false, last_used_at };
+  return app.store.write(async (tx) => {
+    await forgetFamilies(app, tx);
+    const [live] = await tx
+      .update(agent_clients)
+      .set({ last_used_at, last_ip: ip })
+      .where(and(eq(agent_clients.id, client.id), eq(agent_clients.revoked, false)))
+      .returning({ id: agent_clients.id });
+    if (live === undefined) return UNKNOWN_CLIENT;
+    await tx.insert(agent_families).values(family);
+    return issue(app, tx, family);
+  });
+}
+
+/** The secret has 238 bits, so comparing digests tells nothing. */
+async function findClient(app: App, client_id: string, client_secret: string): Promise<ClientRow | null> {
+  const { agent_clients } = app.store.tables;
+  const [row] = await app.store.db.select().from(agent_clients).where(eq(agent_clients.client_id, client_id));
+  return row !== undefined && !row.revoked && row.secret_digest === digestOf(client_secret) ? row : null;
+}
+
+async function byRefresh(app: App, request: TokenRequest): Promise<TokenAnswer> {
+  const { refresh_token, client_id, client_secret } = request;
+  if (refresh_token === undefined || refresh_token === '') return refuse('invalid_request', 'refresh_token is missing.');
+  const { agent_grants: grants, agent_families: families, agent_clients: clients } = app.store.tables;
+  const digest = digestOf(refresh_token);
+  const now = app.clock();
+  return app.store.write(async (tx) => {
+    const [found] = await tx
+      .select({ grant: grants, family: families, client: clients })
+      .from(grants)
+      .innerJoin(families, eq(families.id, grants.family_id))
+      .innerJoin(clients, eq(clients.id, families.client_row))
+      .where(eq(grants.digest, digest));
+    if (found === undefined || found.grant.kind !== 'refresh') return BAD_REFRESH;
+    const { family, client } = found;
+    // A client that shows itself must be the one that the token was given to.
+    const shown = client_id !== undefined || client_secret !== undefined;
+    const fits =
+      client_id === client.client_id && (client_secret === undefined || digestOf(client_secret) === client.secret_digest);
+    if (shown && !fits) return UNKNOWN_CLIENT;
+    if (!isFamilyLive(family, client, now)) return BAD_REFRESH;
+    const scopes = narrow(family.scopes, request.scope);
+    if (scopes === null) return BAD_SCOPE;
+    const spent = await tx
+      .update(grants)
+      .set({ spent: true })
+      .where(and(eq(grants.digest, digest), eq(grants.spent, false)))
+      .returning({ digest: grants.digest });
+    if (spent.length === 0) {
+      // Somebody has a copy: nobody keeps the family (RFC 9700, section 4.14.2).
+      await tx.update(families).set({ revoked: true }).where(eq(families.id, family.id));
+      return BAD_REFRESH;
+    }
+    const last_used_at = now.toISOString();
+    await tx.update(families).set({ last_used_at, scopes }).where(eq(families.id, family.id));
+    return issue(app, tx, { ...family, scopes });
+  });
+}
+
+/** What is asked for within what there is; everything when nothing is asked for. Null: it asks for more. */
+function narrow(had: readonly Scope[], asked: string | undefined): Scope[] | null {
+  if (asked === undefined || asked.trim() === '') return [...had];
+  const names = asked.trim().split(/ +/);
+  return names.every((name) => had.some((scope) => scope === name)) ? had.filter((scope) => names.includes(scope)) : null;
+}
+
+async function issue(app: App, tx: Db, { id: family_id, scopes }: FamilyRow): Promise<TokenAnswer> {
+  const { agent_grants } = app.store.tables;
+  const access = randomToken('svc_at_');
+  const refresh = randomToken('svc_rt_');
+  const row = (kind: 'access' | 'refresh', token: string, expires_at: string | null) => ({
+    digest: digestOf(token),
+    family_id,
+    kind,
+    token_prefix: shownPrefix(token),
+    spent: false,
+    expires_at,
+  });
+  const ends = new Date(app.clock().getTime() + ACCESS_MS).toISOString();
+  await tx.insert(agent_grants).values([row('access', access, ends), row('refresh', refresh, null)]);
+  return {
+    status: 200,
+    body: {
+      access_token: access,
+      token_type: 'Bearer',
+      expires_in: ACCESS_MS / 1_000,
+      refresh_token: refresh,
+      scope: scopes.join(' '),
+    },
+  };
+}
+
+async function forgetFamilies(app: App, tx: Db): Promise<void> {
+  const { agent_families, agent_grants } = app.store.tables;
+  const dead = lt(agent_families.last_used_at, new Date(app.clock().getTime() - FORGET_MS).toISOString());
+  const ids = tx.select({ id: agent_families.id }).from(agent_families).where(dead);
+  await tx.delete(agent_grants).where(inArray(agent_grants.family_id, ids));
+  await tx.delete(agent_families).where(dead);
+}

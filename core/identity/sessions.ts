@@ -1,0 +1,84 @@
+import { and, eq, isNull, type SQL } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { reasonOf } from '#core/log.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import type { Actor, Context } from '#core/run.ts';
+import { signSession, verifySession } from '#core/edge/session-token.ts';
+
+/** Contract section 2: 24 h from sign-in, 8 h without a request. */
+export const SESSION_MS = 24 * 3_600_000;
+const IDLE_MS = 8 * 3_600_000;
+const SEEN_EVERY_MS = 60_000;
+
+type SessionRow = Schema['sessions']['$inferSelect'];
+
+/** @returns the token of a new session of this administrator. */
+export async function openSession({ app, ip, user_agent }: Context, tx: Db, admin_id: string): Promise<string> {
+  const id = app.ids();
+  const now = app.clock();
+  const expires = new Date(now.getTime() + SESSION_MS);
+  await tx.insert(app.store.tables.sessions).values({
+    id,
+    admin_id,
+    ip,
+    user_agent: user_agent?.slice(0, 500) ?? null,
+    created_at: now.toISOString(),
+    last_seen_at: now.toISOString(),
+    expires_at: expires.toISOString(),
+    revoked_at: null,
+  });
+  return signSession(app.env.SVC_JWT_SECRET, { sub: admin_id, sid: id }, now, expires);
+}
+
+/** The administrator behind a session token, or null when the token or its session is not valid any more. */
+export async function authenticate(app: App, token: string): Promise<Actor | null> {
+  const now = app.clock();
+  const claims = await verifySession(app.env.SVC_JWT_SECRET, token, now);
+  if (claims === null) return null;
+  const { sessions, admins } = app.store.tables;
+  const rows = await app.store.db
+    .select({ session: sessions, username: admins.username })
+    .from(sessions)
+    .innerJoin(admins, eq(admins.id, sessions.admin_id))
+    .where(and(eq(sessions.id, claims.sid), eq(sessions.admin_id, claims.sub)));
+  const found = rows[0];
+  if (found === undefined || !isLive(found.session, now)) return null;
+  if (now.getTime() - Date.parse(found.session.last_seen_at) > SEEN_EVERY_MS) {
+    await noteUse(app, async (tx) => {
+      await tx.update(sessions).set({ last_seen_at: now.toISOString() }).where(eq(sessions.id, claims.sid));
+    });
+  }
+  return { type: 'admin', id: claims.sub, name: found.username, scopes: ['read', 'write', 'deploy'], session_id: claims.sid };
+}
+
+/** Stores that a credential was used. A disk that is full keeps nobody out who is let in. */
+export async function noteUse(app: App, work: (tx: Db) => Promise<void>): Promise<void> {
+  await app.store.write(work).catch((error: unknown) => {
+    app.log.warning('the use of a credential was not stored', { reason: reasonOf(error) });
+  });
+}
+
+/** Whether the session that somebody came with still holds; asking is no use of it. */
+export async function isSessionLive(app: App, { session_id }: Actor): Promise<boolean> {
+  const { sessions } = app.store.tables;
+  const rows = await app.store.db
+    .select()
+    .from(sessions)
+    .where(eq(sessions.id, session_id ?? ''));
+  return rows[0] !== undefined && isLive(rows[0], app.clock());
+}
+
+export const isLive = (row: SessionRow, now: Date): boolean =>
+  row.revoked_at === null && Date.parse(row.expires_at) > now.getTime() && Date.parse(row.last_seen_at) + IDLE_MS > now.getTime();
+
+/** @returns how many sessions that were not revoked yet ended. */
+export async function revokeSessions(app: App, tx: Db, where: SQL | undefined): Promise<number> {
+  const { sessions } = app.store.tables;
+  const ended = await tx
+    .update(sessions)
+    .set({ revoked_at: app.clock().toISOString() })
+    .where(and(where, isNull(sessions.revoked_at)))
+    .returning({ id: sessions.id });
+  return ended.length;
+}

@@ -1,0 +1,233 @@
+import type { Parameter } from '#core/contract/parameters.ts';
+import { AppError, type FieldError, misspelt } from '#core/errors.ts';
+import type { Json } from '#core/engines/shared/source.ts';
+import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
+import { decide, type Undecided, Work } from './argument-work.ts';
+import { compilePattern, type Pattern, PatternError } from '../pattern/pattern.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The tool's input schema (JSON Schema 2020-12) with every constraint in it. */
+export function inputSchema(parameters: readonly Parameter[]): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(inOrder(parameters).map((parameter) => [parameter.name, propertySchema(parameter)])),
+    required: parameters.filter(mustBeGiven).map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
+
+/** As they are declared, but the required ones first: clients make signatures of them. */
+const inOrder = (parameters: readonly Parameter[]): Parameter[] => [
+  ...parameters.filter(mustBeGiven),
+  ...parameters.filter((parameter) => !mustBeGiven(parameter)),
+];
+
+/** How a stored tool is listed: JSON kept the properties of its input in the order of the alphabet. */
+export function listingInOrder({
+  listing,
+  parameters,
+}: {
+  readonly listing: JsonSchema;
+  readonly parameters: readonly Parameter[];
+}): JsonSchema {
+  const { inputSchema: input } = listing;
+  if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
+  const stored = new Map(Object.entries(input.properties ?? {}));
+  const ordered = inOrder(parameters).flatMap(({ name }) => (stored.has(name) ? [[name, stored.get(name)] as const] : []));
+  return { ...listing, inputSchema: { ...input, properties: Object.fromEntries([...ordered, ...stored]) } };
+}
+
+/** What is counted over a call's arguments. */
+export interface Tally {
+  undeclared: number;
+}
+
+/** Checked values by name. */
+export type ArgumentValues = Record<string, Json | undefined>;
+
+/**
+ * A check of a call's arguments, built once. What was not given and has no default is absent from the result, and so is what is
+ * not declared, which `tally` counts. Throws `invalid` with one sentence for each faulty argument; no
+ * value is repeated in it. The answer is a promise only when patterns would hold up other callers.
+ */
+export function compileArguments(
+  parameters: readonly Parameter[],
+): (args: unknown, tally?: Tally) => ArgumentValues | Promise<ArgumentValues> {
+  const checks = parameters.map((parameter) => ({
+    name: parameter.name,
+    needed: mustBeGiven(parameter),
+    fallback: parameter.default === undefined || parameter.default === null ? undefined : (parameter.default as Json),
+    check: checkValue(parameter, parameter.pattern === undefined ? undefined : compilePattern(parameter.pattern)),
+  }));
+  const known = new Set(parameters.map(({ name }) => name));
+
+  return (args, tally) => {
+    if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args))) {
+      throw new AppError('invalid', 'The arguments must be an object.');
+    }
+    const given: Readonly<Record<string, unknown>> = { ...args };
+    // Without a prototype, so that a parameter may have any name.
+    const values: ArgumentValues = Object.create(null);
+    const errors: FieldError[] = [];
+    const missing: string[] = [];
+    const undecided: UndecidedArgument[] = [];
+    const work = new Work();
+    for (const { name, needed, fallback, check } of checks) {
+      const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (value === undefined || value === null) {
+        missing.push(name);
+        if (needed) errors.push({ field: name, message: `${name} is required.` });
+        else if (fallback !== undefined) values[name] = fallback;
+        continue;
+      }
+      const found = check(value, work);
+      if (!found.ok) errors.push({ field: name, message: `${name} ${found.fault}` });
+      else values[name] = found.value;
+      if (found.ok && found.undecided) for (const one of found.undecided) undecided.push({ ...one, field: name });
+    }
+    const undeclared = Object.keys(given).filter((name) => !known.has(name));
+    if (undeclared.length > 0) errors.push(...misspelt(undeclared, missing));
+    if (errors.length > 0) throw refusal(errors);
+    if (tally !== undefined) tally.undeclared += undeclared.length;
+    return undecided.length === 0 ? values : decided(undecided, values);
+  };
+}
+
+interface UndecidedArgument extends Undecided {
+  readonly field: string;
+}
+
+async function decided(undecided: readonly UndecidedArgument[], values: ArgumentValues): Promise<ArgumentValues> {
+  const wrong = await decide(undecided);
+  if (wrong === null) return values;
+  const { field } = wrong.one;
+  throw refusal([{ field, message: `${field} ${wrong.fault}` }]);
+}
+
+const refusal = (errors: readonly FieldError[]): AppError =>
+  new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+
+/** Faults of the definition itself, each at `parameters.<index>.<field>`. */
+export function checkParameters(parameters: readonly Parameter[]): FieldError[] {
+  const seen = new Set<string>();
+  return parameters.flatMap((parameter, index) => {
+    const faults = definitionFaults(parameter);
+    if (seen.has(parameter.name)) faults.push(['name', `${parameter.name} is declared twice.`]);
+    seen.add(parameter.name);
+    return faults.map(([field, message]) => ({ field: `parameters.${index}.${field}`, message }));
+  });
+}
+
+/** A value is asked for when it is required and no default stands in for it. */
+const mustBeGiven = ({ required, default: fallback }: Parameter): boolean =>
+  required && (fallback === undefined || fallback === null);
+
+const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
+  string: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  date: { type: 'string', format: 'date' },
+  datetime: { type: 'string', format: 'date-time' },
+  uuid: { type: 'string', format: 'uuid' },
+  json: {},
+  array: { type: 'array' },
+};
+
+/** What a format asks for: some clients leave `format` out of what a model reads. */
+const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
+  date: 'YYYY-MM-DD',
+  datetime: 'YYYY-MM-DDThh:mm:ss with Z or an offset such as +02:00',
+  uuid: 'UUID',
+};
+
+function withForm(description: string, type: Parameter['type']): string {
+  const form = FORM[type];
+  if (form === undefined || description.includes(form)) return description;
+  return description === '' ? form : `${description} (${form})`;
+}
+
+function propertySchema(parameter: Parameter): JsonSchema {
+  const { type, items = 'string', default: fallback, min_length, max_length } = parameter;
+  const description = withForm(parameter.description, type === 'array' ? items : type);
+  const shared = {
+    ...(parameter.enum && { enum: parameter.enum }),
+    ...(parameter.minimum !== undefined && { minimum: parameter.minimum }),
+    ...(parameter.maximum !== undefined && { maximum: parameter.maximum }),
+    ...(parameter.pattern !== undefined && { pattern: parameter.pattern }),
+  };
+  const about = {
+    ...(description && { description }),
+    ...(fallback !== undefined && fallback !== null && { default: fallback }),
+  };
+  if (type !== 'array') {
+    const lengths = {
+      ...(min_length !== undefined && { minLength: min_length }),
+      ...(max_length !== undefined && { maxLength: max_length }),
+    };
+    return { ...TYPE_SCHEMA[type], ...about, ...shared, ...lengths };
+  }
+  const lengths = {
+    ...(min_length !== undefined && { minItems: min_length }),
+    maxItems: Math.min(max_length ?? MAX_ITEMS, MAX_ITEMS),
+  };
+  return { type: 'array', items: { ...TYPE_SCHEMA[items], ...shared }, ...about, ...lengths };
+}
+
+type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';
+
+/** Types that each constraint speaks of; of an array it speaks of the elements, but lengths are the array's own. */
+const APPLIES: Readonly<Record<Constraint, readonly Parameter['type'][]>> = {
+  enum: ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid'],
+  minimum: ['integer', 'number'],
+  maximum: ['integer', 'number'],
+  min_length: ['string'],
+  max_length: ['string'],
+  pattern: ['string'],
+};
+
+function definitionFaults(parameter: Parameter): [string, string][] {
+  const { name, type, items, minimum, maximum, min_length, max_length, pattern } = parameter;
+  const faults: [string, string][] = [];
+  if (type === 'array' && items === undefined)
+    faults.push(['items', `${name} is an array and needs items, the type of its elements.`]);
+  if (type !== 'array' && items !== undefined) faults.push(['items', `${name} is no array and cannot have items.`]);
+  for (const [constraint, types] of Object.entries(APPLIES) as [Constraint, readonly Parameter['type'][]][]) {
+    const ofArray = type === 'array' && constraint.endsWith('_length');
+    if (parameter[constraint] === undefined || ofArray || types.includes(type === 'array' ? (items ?? 'string') : type)) continue;
+    faults.push([constraint, `${constraint} does not apply to ${name}, which is of type ${type}.`]);
+  }
+  if (minimum !== undefined && maximum !== undefined && minimum > maximum)
+    faults.push(['minimum', `${name}: minimum is above maximum.`]);
+  if (min_length !== undefined && max_length !== undefined && min_length > max_length) {
+    faults.push(['min_length', `${name}: min_length is above max_length.`]);
+  }
+  const matcher = pattern === undefined ? undefined : patternOrFault(pattern);
+  if (typeof matcher === 'string') return [...faults, ['pattern', `${name}: pattern ${matcher}`]];
+  if (faults.length > 0) return faults;
+
+  const { enum: choices, ...free } = parameter;
+  const one = checkValue(type === 'array' ? { ...free, type: items ?? 'string' } : free, undefined);
+  const wrong = choices?.findIndex((choice) => !one(choice, new Work()).ok) ?? -1;
+  if (wrong >= 0) faults.push(['enum', `${name}: entry ${wrong + 1} of enum is not a valid ${type === 'array' ? items : type}.`]);
+  const fallback = defaultFault(parameter, checkValue(parameter, matcher));
+  if (fallback !== undefined) faults.push(['default', `${name}: default ${fallback}`]);
+  return faults;
+}
+
+function defaultFault({ default: fallback }: Parameter, check: ValueCheck): string | undefined {
+  if (fallback === undefined || fallback === null) return undefined;
+  const found = check(fallback, new Work());
+  if (!found.ok) return found.fault;
+  return found.undecided === undefined ? undefined : 'takes too long to check against the pattern.';
+}
+
+function patternOrFault(pattern: string): Pattern | string {
+  try {
+    return compilePattern(pattern);
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
+  }
+}

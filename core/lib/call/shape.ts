@@ -1,0 +1,230 @@
+import type { ReturnType } from '#core/contract/tools.ts';
+import type { Column, Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
+import { AppError } from '#core/errors.ts';
+import { type MediaKind, mimeTypeOf } from './media.ts';
+
+/** What a transform template made of the rows. */
+export type Transformed = { readonly kind: 'json'; readonly value: Json } | { readonly kind: 'text'; readonly text: string };
+
+/**
+ * A result as it leaves: exactly one of `structured`, `text` and `media`. `note` says in a sentence what the shape itself
+ * cannot say, such as rows left out.
+ */
+export interface Shaped {
+  readonly structured: { readonly [key: string]: Json } | null;
+  readonly text: string | null;
+  readonly media: { readonly kind: MediaKind; readonly mime_type: string; readonly data: string } | null;
+  readonly note: string | null;
+}
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** A branch for each type: clients whose dialect has one `type` in a schema know no list of them. */
+const anyOf = (...branches: readonly JsonSchema[]): JsonSchema => ({ anyOf: branches });
+const orNull = (schema: JsonSchema): JsonSchema => anyOf(schema, { type: 'null' });
+
+const ANY_JSON = anyOf(...['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })));
+const OF_KIND: Readonly<Record<ValueKind, JsonSchema>> = {
+  boolean: orNull({ type: 'boolean' }),
+  integer: orNull({ type: 'integer' }),
+  bigint: anyOf({ type: 'integer' }, { type: 'string' }, { type: 'null' }),
+  number: orNull({ type: 'number' }),
+  string: orNull({ type: 'string' }),
+  bytes: orNull({ type: 'string', contentEncoding: 'base64' }),
+  json: ANY_JSON,
+  array: orNull({ type: 'array' }),
+};
+const AFFECTED: JsonSchema = { type: 'integer', description: 'Rows changed by a statement that returns none' };
+const TRUNCATED: JsonSchema = { type: 'boolean', description: 'Rows were left out because a limit was reached' };
+
+/**
+ * The output schema of a tool (contract section 4), or null where the result is not structured or a template decides it.
+ * @param columns as the database described them; null when it could not.
+ */
+export function outputSchema(
+  return_type: ReturnType,
+  columns: readonly Column[] | null,
+  has_template: boolean,
+): JsonSchema | null {
+  if (has_template) return null;
+  const first = columns?.[0];
+  const cell = first === undefined ? ANY_JSON : OF_KIND[first.kind];
+  // A statement that returns rows never says how many it changed.
+  const changed = first === undefined ? { affected_rows: AFFECTED } : {};
+  if (return_type === 'rows') {
+    const rows = { type: 'array', items: rowSchema(columns) };
+    const row_count = { type: 'integer', minimum: 0 };
+    return object({ rows, row_count, truncated: TRUNCATED, ...changed }, ['rows', 'row_count', 'truncated']);
+  }
+  if (return_type === 'row') return object({ row: orNull(rowSchema(columns)), ...changed }, ['row']);
+  if (return_type === 'column') {
+    return object({ values: { type: 'array', items: cell }, truncated: TRUNCATED, ...changed }, ['values']);
+  }
+  if (return_type === 'value') return object({ value: cell, ...changed }, ['value']);
+  return null;
+}
+
+const object = (properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+});
+
+function rowSchema(columns: readonly Column[] | null): JsonSchema {
+  if (columns === null || columns.length === 0) return { type: 'object' };
+  const properties: Record<string, JsonSchema> = {};
+  for (const { name, kind } of columns) {
+    let free = name;
+    for (let n = 2; Object.hasOwn(properties, free); n++) free = `${name}_${n}`;
+    properties[free] = OF_KIND[kind];
+  }
+  return object(properties, Object.keys(properties));
+}
+
+const NOTHING = { structured: null, text: null, media: null, note: null };
+type Shape = (result: QueryResult) => Shaped;
+
+/**
+ * Shapes the rows of a tool by its `return_type`. A statement that changes rows and returns none has the same shape without
+ * rows, beside `affected_rows`. Rejects with `bad_request` when `image` or `audio` finds no such bytes.
+ */
+export function shape(result: QueryResult, return_type: ReturnType, transformed: Transformed | null): Shaped {
+  if (transformed === null) return SHAPES[return_type](result);
+  const note = result.truncated ? truncatedNote(result) : null;
+  if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };
+  return { ...NOTHING, structured: { result: transformed.value }, note };
+}
+
+const SHAPES: Readonly<Record<ReturnType, Shape>> = {
+  rows: (result) => structured(result, { rows: result.rows, row_count: result.rows.length, truncated: result.truncated }),
+  row: (result) => first(result, { row: result.rows[0] ?? null }),
+  column: (result) =>
+    structured(result, {
+      values: result.rows.map((row) => firstCell(row, result)),
+      ...(result.truncated ? { truncated: true } : {}),
+    }),
+  value: (result) => first(result, { value: firstCell(result.rows[0], result) }),
+  text: (result) => written(result, toText),
+  markdown: (result) => written(result, toMarkdown),
+  csv: (result) => written(result, toCsv),
+  image: (result) => media(result, 'image'),
+  audio: (result) => media(result, 'audio'),
+};
+
+/** A first row that is left out is not the same as none. */
+const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
+const FIRST_TOO_LARGE =
+  'The first row is larger than a call may return. Select less of it, or raise max_bytes of the connection.';
+
+function first(result: QueryResult, value: Record<string, Json>): Shaped {
+  if (!isFirstTooLarge(result)) return structured(result, value);
+  return { ...structured(result, { ...value, truncated: true }), note: FIRST_TOO_LARGE };
+}
+
+function structured(result: QueryResult, value: Record<string, Json>): Shaped {
+  if (result.affected_rows !== null) value['affected_rows'] = result.affected_rows;
+  return { ...NOTHING, structured: value };
+}
+
+function written(result: QueryResult, write: (result: QueryResult) => string): Shaped {
+  if (result.affected_rows !== null && result.columns.length === 0) {
+    const count = result.affected_rows;
+    return { ...NOTHING, text: `${count} ${count === 1 ? 'row' : 'rows'} changed.` };
+  }
+  return { ...NOTHING, text: write(result), note: result.truncated ? truncatedNote(result) : null };
+}
+
+function media(result: QueryResult, kind: MediaKind): Shaped {
+  const { mime_type, data } = firstBytes(result, kind);
+  if (mime_type === null || !mime_type.startsWith(`${kind}/`)) {
+    throw new AppError(
+      'bad_request',
+      `The first cell of the result is not recognised as ${kind}. Return ${kind} bytes first, or add a column mime_type.`,
+    );
+  }
+  return { ...NOTHING, media: { kind, mime_type, data } };
+}
+
+const truncatedNote = (result: QueryResult): string =>
+  `Only the first ${result.rows.length} rows are here: a row or size limit was reached. Narrow the query to see the rest.`;
+
+const firstCell = (row: Row | undefined, result: QueryResult): Json => {
+  const name = result.columns[0]?.name;
+  return row === undefined || name === undefined ? null : (row[name] ?? null);
+};
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The first cell as base64 with its type, from a column `mime_type` or from its first bytes. */
+function firstBytes(result: QueryResult, wanted: string): { mime_type: string | null; data: string } {
+  if (isFirstTooLarge(result)) throw new AppError('too_large', FIRST_TOO_LARGE);
+  const row = result.rows[0];
+  const cell = firstCell(row, result);
+  const text = typeof cell === 'string' ? cell.replace(/\s+/g, '') : '';
+  if (row === undefined || text === '') {
+    throw new AppError('bad_request', `The statement returned no ${wanted}: it gave no row, or an empty first cell.`);
+  }
+  const is_bytes = result.columns[0]?.kind === 'bytes' || BASE64.test(text);
+  const data = is_bytes ? text : Buffer.from(cellText(cell)).toString('base64');
+  const declared = row['mime_type'];
+  return { data, mime_type: typeof declared === 'string' ? declared.trim().toLowerCase() : mimeTypeOf(data) };
+}
+
+const cellText = (cell: Json | undefined): string =>
+  cell === null || cell === undefined ? '' : typeof cell === 'string' ? cell : JSON.stringify(cell);
+
+/** One column: its values, one a line. Several: a head line and rows, separated by tabs. */
+function toText({ columns, rows }: QueryResult): string {
+  const lines = rows.map((row) => columns.map(({ name }) => cellText(row[name])).join('\t'));
+  if (columns.length > 1) lines.unshift(columns.map(({ name }) => name).join('\t'));
+  return lines.join('\n');
+}
+
+/** One cell stands as it is (it may hold Markdown); everything else becomes a table. */
+function toMarkdown(result: QueryResult): string {
+  const { columns, rows } = result;
+  if (columns.length === 1 && rows.length === 1) return cellText(firstCell(rows[0], result));
+  return [
+    tableLine(columns.map(({ name }) => tableCell(name))),
+    tableLine(columns.map(() => '---')),
+    ...rows.map((row) => tableLine(columns.map(({ name }) => tableCell(cellText(row[name]))))),
+  ].join('\n');
+}
+
+const tableLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const tableCell = (text: string): string =>
+  text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('|', '\\|')
+    .replace(/\r\n|\r|\n/g, '<br>');
+
+/** RFC 4180 with a header line; null is an empty field, an empty text a quoted one. */
+export function toCsv({ columns, rows }: QueryResult): string {
+  const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvField(row[name])))];
+  return lines.map((line) => `${line.join(',')}\r\n`).join('');
+}
+
+function csvField(cell: Json | undefined): string {
+  if (cell === null || cell === undefined) return '';
+  const text = cellText(cell);
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Types whose body is text though they are not `text/*`. */
+const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;
+const JSON_TYPE = /^(?:application\/json\b|[^;]*\+json\b)/;
+
+/** The body of a resource, decided by its `mime_type` (contract section 5): text, or bytes in base64. */
+export function shapeResource(
+  result: QueryResult,
+  mime_type: string,
+  transformed: Transformed | null,
+): { readonly text: string } | { readonly blob: string } {
+  const type = mime_type.toLowerCase();
+  if (transformed?.kind === 'text') return { text: transformed.text };
+  if (transformed?.kind === 'json') return { text: JSON.stringify(transformed.value) };
+  if (JSON_TYPE.test(type)) return { text: JSON.stringify(result.rows) };
+  if (/^text\/csv\b/.test(type)) return { text: toCsv(result) };
+  if (TEXTUAL.test(type)) return { text: result.rows.map((row) => cellText(firstCell(row, result))).join('\n') };
+  return { blob: firstBytes(result, 'content').data };
+}

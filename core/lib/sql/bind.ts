@@ -1,0 +1,234 @@
+import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
+import { leafOffsets } from './parse.ts';
+import type { Dialect, SqlNode, Statement } from './statement.ts';
+
+export type BoundValues = Readonly<Record<string, Json | undefined>>;
+
+/** One text of a statement that the database must accept; its values are all null. */
+export interface Variant extends BoundStatement {
+  /** Where each leaf of the nodes begins in the text, in order; -1 for the leaves of a dropped block. */
+  readonly pieces: readonly number[];
+}
+
+/** Which blocks are kept and how many placeholders each expanded array has: all that the text depends on. */
+interface Shape {
+  readonly text: string;
+  readonly types: readonly BoundType[];
+  /** Name of the value of each placeholder, and which element of it (-1: the whole value). */
+  readonly names: readonly string[];
+  readonly elements: readonly number[];
+  readonly pieces: readonly number[];
+}
+
+interface Plan {
+  readonly blocks: readonly (readonly string[])[];
+  /** Names whose arrays become as many placeholders as they have elements. */
+  readonly arrays: readonly string[];
+  readonly shapes: Map<string, Shape>;
+  whole: Variant | null;
+}
+
+/** Texts kept of one statement; the least recently made goes first. */
+const MAX_SHAPES = 64;
+const MAX_VARIANTS = 20;
+/** Up to so many blocks every combination is made, for checks that must miss none. */
+const MAX_EXHAUSTIVE = 8;
+/** Characters of all combinations together; beyond them a check of each would take seconds. */
+const MAX_EXHAUSTIVE_TEXT = 1_000_000;
+/** Length of an array that is null: `IN (NULL)` is unknown for every row, as it is on PostgreSQL. */
+const NULL_ARRAY = -1;
+
+const plans = new WeakMap<Statement, Plan>();
+
+/**
+ * The statement with its values. A name that is `undefined` was not given: it drops the optional blocks that need it and is
+ * NULL elsewhere. The text depends on the kept blocks and the lengths of arrays only, never on a value.
+ */
+export function bind(statement: Statement, values: BoundValues): BoundStatement {
+  const plan = planOf(statement);
+  const shape = shapeOf(statement, plan, values);
+  const { names, elements } = shape;
+  const bound: Json[] = Array.from({ length: names.length });
+  for (let i = 0; i < names.length; i++) {
+    const value = own(values, names[i]!) ?? null;
+    const element = elements[i]!;
+    if (element < 0 || !Array.isArray(value)) bound[i] = value;
+    else bound[i] = value[Math.min(element, value.length - 1)] ?? null;
+  }
+  return { text: shape.text, values: bound, types: shape.types, typed: statement.typed };
+}
+
+/**
+ * The texts to prepare when a statement is saved: all blocks kept, none kept, each alone, at most 20 different ones; arrays
+ * have one element.
+ */
+export function variants(statement: Statement): Variant[] {
+  const { blocks } = planOf(statement);
+  const choices = [() => true, () => false, ...blocks.map((_, chosen) => (index: number) => index === chosen)];
+  return distinct(statement, choices).slice(0, MAX_VARIANTS);
+}
+
+/** The first of the `variants`: all blocks kept. Always the same object for a statement. */
+export function wholeVariant(statement: Statement): Variant {
+  const plan = planOf(statement);
+  return (plan.whole ??= toVariant(statement, () => true));
+}
+
+/** Every text that can arise from the blocks, or the `variants` alone when those are too many or too long (`complete` is false). */
+export function everyVariant(statement: Statement): { variants: Variant[]; complete: boolean } {
+  const { blocks } = planOf(statement);
+  const size = leaves(statement.nodes).reduce((sum, node) => sum + (typeof node === 'string' ? node.length : 10), 0);
+  if (blocks.length > MAX_EXHAUSTIVE || size * 2 ** blocks.length > MAX_EXHAUSTIVE_TEXT)
+    return { variants: variants(statement), complete: false };
+  // Counted down, so that the text with all blocks comes first.
+  const choices = Array.from({ length: 2 ** blocks.length }, (_, i) => {
+    const mask = 2 ** blocks.length - 1 - i;
+    return (index: number) => (mask & (1 << index)) !== 0;
+  });
+  return { variants: distinct(statement, choices), complete: true };
+}
+
+/**
+ * Offset in the SQL query, from which the statement was parsed, of an offset in a variant's text: a database's complaint
+ * points at what the person wrote.
+ */
+export function sourceOffset(sql: string, statement: Statement, variant: Variant, offset: number): number {
+  let leaf = 0;
+  for (const [i, start] of variant.pieces.entries()) if (start >= 0 && start <= offset) leaf = i;
+  const from = leafOffsets(sql, statement)[leaf] ?? 0;
+  const node = leaves(statement.nodes)[leaf];
+  if (typeof node !== 'string') return from;
+  return from + Math.min(Math.max(offset - (variant.pieces[leaf] ?? 0), 0), node.length);
+}
+
+function leaves(nodes: readonly SqlNode[]): Exclude<SqlNode, { block: unknown }>[] {
+  return nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? leaves(node.block) : [node]));
+}
+
+function own(values: BoundValues, name: string): Json | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+function planOf(statement: Statement): Plan {
+  const known = plans.get(statement);
+  if (known) return known;
+  const blocks = statement.nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? [node.names] : []));
+  const arrays = leaves(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
+  const plan: Plan = {
+    blocks,
+    arrays: statement.dialect === 'postgresql' ? [] : [...new Set(arrays)],
+    shapes: new Map(),
+    whole: null,
+  };
+  plans.set(statement, plan);
+  return plan;
+}
+
+function shapeOf(statement: Statement, { blocks, arrays, shapes }: Plan, values: BoundValues): Shape {
+  let key = '';
+  for (const names of blocks) key += names.every((name) => own(values, name) !== undefined) ? '1' : '0';
+  for (const name of arrays) key += `,${paddedLength(own(values, name))}`;
+  const known = shapes.get(key);
+  if (known) return known;
+  const kept = key.slice(0, blocks.length);
+  const lengths = new Map(arrays.map((name) => [name, paddedLength(own(values, name))]));
+  const shape = compose(statement, (index) => kept[index] === '1', lengths);
+  const oldest = shapes.keys().next();
+  if (shapes.size >= MAX_SHAPES && !oldest.done) shapes.delete(oldest.value);
+  shapes.set(key, shape);
+  return shape;
+}
+
+/** The next power of two, so that lists of many lengths share few texts; the last element is repeated. */
+function paddedLength(value: Json | undefined): number {
+  if (value === null || value === undefined) return NULL_ARRAY;
+  if (!Array.isArray(value)) return 1;
+  return value.length < 2 ? value.length : 2 ** Math.ceil(Math.log2(value.length));
+}
+
+function distinct(statement: Statement, choices: readonly ((index: number) => boolean)[]): Variant[] {
+  const found = new Map<string, Variant>();
+  for (const keep of choices) {
+    const variant = toVariant(statement, keep);
+    if (!found.has(variant.text)) found.set(variant.text, variant);
+  }
+  return [...found.values()];
+}
+
+function toVariant(statement: Statement, keep: (index: number) => boolean): Variant {
+  const lengths = new Map(planOf(statement).arrays.map((name) => [name, 1]));
+  const { text, types, names, pieces } = compose(statement, keep, lengths);
+  return { text, types, values: names.map(() => null), typed: statement.typed, pieces };
+}
+
+const NO_ROW: Readonly<Record<Dialect, string>> = {
+  postgresql: '',
+  mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
+  sqlite: '(SELECT NULL WHERE FALSE)',
+};
+
+function compose(statement: Statement, keep: (index: number) => boolean, lengths: ReadonlyMap<string, number>): Shape {
+  const { dialect } = statement;
+  const names: string[] = [];
+  const elements: number[] = [];
+  const types: BoundType[] = [];
+  const pieces: number[] = [];
+  const numbers = new Map<string, number>();
+  let text = '';
+  let blocks = 0;
+
+  const placeholder = (name: string, element: number, type: BoundType): string => {
+    const key = `${element} ${name}`;
+    const known = numbers.get(key);
+    if (known !== undefined && dialect !== 'mysql') return PLACEHOLDER[dialect](known);
+    names.push(name);
+    elements.push(element);
+    types.push(type);
+    numbers.set(key, names.length);
+    // SQLite numbers these itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
+    if (element >= 0 && dialect === 'sqlite') return '?';
+    return PLACEHOLDER[dialect](names.length);
+  };
+
+  const list = (name: string, negated: boolean, type: BoundType): string => {
+    if (dialect === 'postgresql') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
+    const length = lengths.get(name) ?? 1;
+    const item = typeof type === 'object' ? type.array : type;
+    const operator = negated ? 'NOT IN' : 'IN';
+    if (length === NULL_ARRAY) return `${operator} (NULL)`;
+    if (length === 0) return `${operator} ${NO_ROW[dialect]}`;
+    return `${operator} (${Array.from({ length }, (_, i) => placeholder(name, i, item)).join(', ')})`;
+  };
+
+  const add = (nodes: readonly SqlNode[], dropped: boolean): void => {
+    for (const node of nodes) {
+      if (typeof node === 'object' && 'block' in node) {
+        const kept = keep(blocks++);
+        // A space on both sides, kept or not: no token may grow together across the edge of a block.
+        text += ' ';
+        add(node.block, !kept);
+        text += ' ';
+      } else if (dropped) {
+        pieces.push(-1);
+      } else if (typeof node === 'string') {
+        pieces.push(text.length);
+        text += node;
+      } else {
+        // "limit:n" must not become the name limit$1.
+        if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
+        pieces.push(text.length);
+        const type = statement.types[node.name] ?? 'string';
+        text += node.in ? list(node.name, node.in === 'not_in', type) : placeholder(node.name, -1, type);
+      }
+    }
+  };
+
+  add(statement.nodes, false);
+  return { text, names, elements, types, pieces };
+}
+
+const PLACEHOLDER: Readonly<Record<Dialect, (number: number) => string>> = {
+  postgresql: (number) => `$${number}`,
+  mysql: () => '?',
+  sqlite: (number) => `?${number}`,
+};

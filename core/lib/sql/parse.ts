@@ -1,0 +1,248 @@
+import type { Parameter } from '#core/contract/parameters.ts';
+import { AppError } from '#core/errors.ts';
+import type { BoundType } from '#core/engines/shared/source.ts';
+import type { Dialect, SqlNode, Statement } from './statement.ts';
+import { broken, isName, tokenize, type Token } from './tokenize.ts';
+
+export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'>;
+
+interface Parsed {
+  readonly statement: Statement;
+  /** Where each leaf of the nodes (text or name, blocks entered) begins in the SQL query, in order. */
+  readonly offsets: readonly number[];
+}
+
+/** Brackets within brackets; what parses deeper than this overflows somebody's stack. */
+const MAX_DEPTH = 200;
+
+/**
+ * Parses one statement with `:name` parameters and `[[ … ]]` optional blocks (contract section 4).
+ * Throws `invalid` (field `sql_query`, with a position) when it is not one statement or a name is not declared.
+ */
+export function parseSql(sql: string, dialect: Dialect, parameters: readonly DeclaredParameter[]): Statement {
+  return parse(sql, dialect, new Map(parameters.map((parameter) => [parameter.name, boundType(parameter)]))).statement;
+}
+
+/** Where the leaves of a statement's nodes begin in the SQL query that it was parsed from. */
+export function leafOffsets(sql: string, { dialect, types }: Statement): readonly number[] {
+  return parse(sql, dialect, new Map(Object.entries(types))).offsets;
+}
+
+/** Every parameter name in the SQL query, in order of first appearance. */
+export function parameterNames(sql: string, dialect: Dialect): string[] {
+  const parameters = tokenize(sql, dialect).filter(({ kind }) => kind === 'parameter');
+  return [...new Set(parameters.map(({ start, end }) => sql.slice(start + 1, end)))];
+}
+
+/** Names that are declared but do not appear in the statement, for a warning. */
+export function unusedParameters(statement: Statement, parameters: readonly { readonly name: string }[]): string[] {
+  return parameters.map(({ name }) => name).filter((name) => !statement.names.includes(name));
+}
+
+function parse(sql: string, dialect: Dialect, declared: ReadonlyMap<string, BoundType>): Parsed {
+  const tokens = oneStatement(tokenize(sql, dialect));
+  refuseForeignForms(sql, dialect, tokens);
+  refuseUndeclared(sql, tokens, declared);
+  const blocks = findBlocks(sql, dialect, tokens);
+  return build(sql, dialect, tokens, blocks, declared);
+}
+
+function boundType({ type, items }: DeclaredParameter): BoundType {
+  return type === 'array' ? { array: items ?? 'string' } : type;
+}
+
+const isTrivia = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
+
+/** The tokens before the closing semicolon, if there is one. */
+function oneStatement(tokens: readonly Token[]): readonly Token[] {
+  const end = tokens.findIndex(({ kind }) => kind === 'separator');
+  const own = end < 0 ? tokens : tokens.slice(0, end);
+  if (own.every(isTrivia)) throw broken('The SQL query holds no statement.', 0);
+  const next = end < 0 ? undefined : tokens.slice(end + 1).find((token) => !isTrivia(token));
+  if (next) throw broken('The SQL query must hold exactly one statement; delete what follows the first semicolon.', next.start);
+  return own;
+}
+
+function refuseForeignForms(sql: string, dialect: Dialect, tokens: readonly Token[]): void {
+  const significant = tokens.filter((token) => !isTrivia(token));
+  for (const [i, { kind, start, end }] of significant.entries()) {
+    if (kind === 'placeholder') throw rawPlaceholder(start);
+    if (kind === 'executable') {
+      throw broken('Comments that MySQL executes (with an exclamation mark) are not allowed; write their content as SQL.', start);
+    }
+    // To PostgreSQL the question mark is an operator, which needs a value behind it.
+    if (dialect !== 'postgresql' || kind !== 'operator' || sql.slice(start, end) !== '?') continue;
+    const next = significant[i + 1];
+    if (!next || /^[),]$/.test(sql.slice(next.start, next.end))) throw rawPlaceholder(start);
+  }
+}
+
+const rawPlaceholder = (position: number): AppError =>
+  broken('Placeholders such as ? and $1 are not allowed; write each parameter as :name.', position);
+
+function refuseUndeclared(sql: string, tokens: readonly Token[], declared: ReadonlyMap<string, BoundType>): void {
+  const missing = tokens.filter(({ kind, start, end }) => kind === 'parameter' && !declared.has(sql.slice(start + 1, end)));
+  const [first] = missing;
+  if (!first) return;
+  const names = [...new Set(missing.map(({ start, end }) => sql.slice(start, end)))];
+  const listed = names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} more` : '');
+  throw broken(
+    names.length === 1
+      ? `The SQL query uses ${listed}, which is not declared in parameters.`
+      : `The SQL query uses ${listed}, which are not declared in parameters.`,
+    first.start,
+  );
+}
+
+interface Block {
+  /** Index of the first bracket of `[[`. */
+  readonly from: number;
+  /** Index of the first bracket of `]]`. */
+  readonly to: number;
+}
+
+interface Open {
+  readonly kind: '(' | '[' | '[[';
+  readonly index: number;
+  named: boolean;
+}
+
+/** The optional blocks by the index of their opening token. Brackets must be balanced, inside and outside of blocks. */
+function findBlocks(sql: string, dialect: Dialect, tokens: readonly Token[]): Map<number, Block> {
+  const blocks = new Map<number, Block>();
+  const stack: Open[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const { kind, start } = tokens[i]!;
+    if (kind === 'parameter') for (const open of stack) open.named = true;
+    if (kind !== 'punctuation') continue;
+    const char = sql[start]!;
+    const top = stack.at(-1);
+    if (char === '(' || char === '[') {
+      const opens = char === '[' && isBracket(sql, tokens[i + 1], '[') && top?.kind !== '[' && !isSubscript(sql, tokens, i);
+      stack.push({ kind: opens ? '[[' : char, index: i, named: false });
+      if (stack.length > MAX_DEPTH) throw broken(`The SQL query nests brackets deeper than ${MAX_DEPTH} levels.`, start);
+      if (opens) i++;
+    } else if (char === ')' || char === ']') {
+      const closes =
+        top?.kind === '[[' ? char === ']' && isBracket(sql, tokens[i + 1], ']') : top?.kind === (char === ')' ? '(' : '[');
+      if (!closes || !top) throw broken(`The SQL query closes a bracket that is not open.`, start);
+      stack.pop();
+      if (top.kind !== '[[') continue;
+      if (top.named) blocks.set(top.index, { from: top.index, to: i });
+      else if (dialect === 'sqlite')
+        throw broken('An optional block needs a :parameter; write names in double quotes.', tokens[top.index]!.start);
+      i++;
+    }
+  }
+  const left = stack.at(-1);
+  if (left) throw broken('The SQL query does not close a bracket.', tokens[left.index]!.start);
+  refuseNested(tokens, blocks);
+  return blocks;
+}
+
+function refuseNested(tokens: readonly Token[], blocks: ReadonlyMap<number, Block>): void {
+  let end = -1;
+  for (const { from, to } of [...blocks.values()].sort((a, b) => a.from - b.from)) {
+    if (from < end)
+      throw broken('Optional blocks cannot stand inside each other; write them one after the other.', tokens[from]!.start);
+    end = to;
+  }
+}
+
+function isBracket(sql: string, token: Token | undefined, char: string): boolean {
+  return token?.kind === 'punctuation' && sql[token.start] === char;
+}
+
+/** True when what stands before makes the brackets a subscript or an array. */
+function isSubscript(sql: string, tokens: readonly Token[], index: number): boolean {
+  if (isName(sql, tokens[index - 1])) return true;
+  for (let i = index - 1; i >= 0; i--) {
+    const token = tokens[i]!;
+    if (!isTrivia(token)) return token.kind === 'word' && sql.slice(token.start, token.end).toLowerCase() === 'array';
+  }
+  return false;
+}
+
+function build(
+  sql: string,
+  dialect: Dialect,
+  tokens: readonly Token[],
+  blocks: ReadonlyMap<number, Block>,
+  declared: ReadonlyMap<string, BoundType>,
+): Parsed {
+  const names = new Set<string>();
+  const offsets: number[] = [];
+  const end = tokens.at(-1)!.end;
+
+  const between = (fromToken: number, toToken: number, from: number, to: number): { nodes: SqlNode[]; used: Set<string> } => {
+    const nodes: SqlNode[] = [];
+    const used = new Set<string>();
+    let cursor = from;
+    const text = (until: number): void => {
+      if (until <= cursor) return;
+      offsets.push(cursor);
+      nodes.push(sql.slice(cursor, until));
+    };
+    for (let i = fromToken; i < toToken; i++) {
+      const token = tokens[i]!;
+      const block = blocks.get(i);
+      if (block) {
+        text(token.start);
+        const inner = between(i + 2, block.to, tokens[i + 1]!.end, tokens[block.to]!.start);
+        nodes.push({ block: inner.nodes, names: [...inner.used] });
+        for (const name of inner.used) used.add(name);
+        i = block.to + 1;
+        cursor = tokens[i]!.end;
+      } else if (token.kind === 'parameter') {
+        const name = sql.slice(token.start + 1, token.end);
+        const list = typeof declared.get(name) === 'object' ? inList(sql, tokens, i) : undefined;
+        text(list?.start ?? token.start);
+        offsets.push(list?.start ?? token.start);
+        nodes.push(list ? { name, in: list.in } : { name });
+        names.add(name);
+        used.add(name);
+        if (list) i = list.last;
+        cursor = list?.end ?? token.end;
+      }
+    }
+    text(to);
+    return { nodes, used };
+  };
+
+  const { nodes } = between(0, tokens.length, 0, end);
+  const types: Record<string, BoundType> = Object.create(null);
+  for (const name of names) types[name] = declared.get(name)!;
+  return { statement: { dialect, nodes, names: [...names], types: { ...types }, typed: false }, offsets };
+}
+
+interface InList {
+  readonly in: 'in' | 'not_in';
+  readonly start: number;
+  readonly end: number;
+  /** Index of the closing bracket. */
+  readonly last: number;
+}
+
+/** The `IN (:name)` or `NOT IN (:name)` around the parameter at an index, when it stands alone in the list. */
+function inList(sql: string, tokens: readonly Token[], index: number): InList | undefined {
+  const step = (from: number, by: 1 | -1): number => {
+    let i = from + by;
+    while (tokens[i] && isTrivia(tokens[i]!)) i += by;
+    return i;
+  };
+  const is = (i: number, text: string): boolean => {
+    const token = tokens[i];
+    return token !== undefined && sql.slice(token.start, token.end).toLowerCase() === text;
+  };
+  const [before, after] = [step(index, -1), step(index, 1)];
+  const word = step(before, -1);
+  if (!is(before, '(') || !is(after, ')') || !is(word, 'in')) return undefined;
+  const not = step(word, -1);
+  const negated = is(not, 'not');
+  return {
+    in: negated ? 'not_in' : 'in',
+    start: tokens[negated ? not : word]!.start,
+    end: tokens[after]!.end,
+    last: after,
+  };
+}

@@ -1,0 +1,61 @@
+import type { DbType } from '#core/contract/connections.ts';
+import type { BoundType } from '#core/engines/shared/source.ts';
+
+/** The grammar of a statement; every database type belongs to one. */
+export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+
+/**
+ * A piece of a parsed statement. Text is sent as it stands; `name` is a bound value; with `in` the node replaces the whole
+ * `IN (:name)` or `NOT IN (:name)` of an array parameter; a `block` is kept only when every name in it was given.
+ */
+export type SqlNode =
+  | string
+  | { readonly name: string; readonly in?: 'in' | 'not_in' }
+  | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
+
+/** A statement as JSON, ready to be bound: what a snapshot keeps. */
+export interface Statement {
+  readonly dialect: Dialect;
+  readonly nodes: readonly SqlNode[];
+  /** Every parameter name in order of first appearance. */
+  readonly names: readonly string[];
+  /** Declared type of each name that appears. */
+  readonly types: Readonly<Record<string, BoundType>>;
+  /** The database needs the declared types to infer placeholders (PostgreSQL only). */
+  readonly typed: boolean;
+}
+
+export interface Classification {
+  /** First keyword in lower case: select, with, insert, explain … */
+  readonly command: string;
+  /** The statement claims to read only; the session enforces it. */
+  readonly read_only: boolean;
+  /** Only built-ins of the closed list: may run in a `fixed` session. */
+  readonly fixed: boolean;
+  /** The whole statement is one parameter. */
+  readonly passthrough: boolean;
+  /** Set when no tool may hold such a statement, reading or writing: a sentence for its author. */
+  readonly forbidden?: string | null;
+  /** Why it is not read-only, in a sentence. */
+  readonly reason: string | null;
+}
+
+export const DIALECT_OF: Readonly<Record<DbType, Dialect | null>> = {
+  postgresql: 'postgresql',
+  cockroachdb: 'postgresql',
+  greenplum: 'postgresql',
+  supabase: 'postgresql',
+  timescaledb: 'postgresql',
+  redshift: 'postgresql',
+  mysql: 'mysql',
+  mariadb: 'mysql',
+  sqlite: 'sqlite',
+  libsql: 'sqlite',
+  clickhouse: null,
+  mssql: null,
+  duckdb: null,
+  bigquery: null,
+  snowflake: null,
+  oracle: null,
+  cassandra: null,
+};

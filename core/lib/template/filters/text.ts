@@ -1,0 +1,164 @@
+import { type Budget, fault } from '../budget.ts';
+import { onText, type Operation, whole, word } from '../operation.ts';
+import { isNone, isTruthy } from '../values.ts';
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' };
+const escape = onText([], (text) => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character));
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
+
+export const TEXT_FILTERS: Readonly<Record<string, Operation>> = {
+  string: onText([], (text) => text),
+  safe: onText([], (text) => text),
+  upper: onText([], (text) => text.toUpperCase()),
+  lower: onText([], (text) => text.toLowerCase()),
+  capitalize: onText([], capitalized),
+  title: onText([], (text) => text.replace(/[^-\s({[<]+/g, capitalized)),
+  trim: onText(['chars'], (text, [chars]) => strip(text, chars, true, true)),
+  replace: onText(['old', 'new', 'count'], (text, [old, replacement, count], budget) =>
+    replace(budget, text, word(old, '', 'old'), word(replacement, '', 'new'), whole(count, -1, 'count', -1, 1_000_000)),
+  ),
+  truncate: onText(['length', 'killwords', 'end', 'leeway'], truncate),
+  wordcount: onText([], wordCount),
+  wordwrap: onText(['width', 'break_long_words', 'wrapstring'], wordWrap),
+  indent: onText(['width', 'first', 'blank'], indent),
+  center: onText(['width'], center),
+  striptags: onText([], (text) => withoutTags(text).replace(/\s+/g, ' ').trim()),
+  nl2br: onText([], (text) => text.replace(/\r\n|\n/g, '<br>\n')),
+  urlencode: onText([], (text) => urlEncode(text, 'path')),
+  escape,
+  e: escape,
+  forceescape: escape,
+};
+
+/** Percent-encodes all but letters, digits and `_.-~`; a path keeps its `/`, in a query a space is `+`. */
+export function urlEncode(text: string, part: 'path' | 'query'): string {
+  const encoded = encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return part === 'path' ? encoded.replaceAll('%2F', '/') : encoded.replaceAll('%20', '+');
+}
+
+export function strip(text: string, chars: unknown, start: boolean, end: boolean): string {
+  if (isNone(chars)) return start && end ? text.trim() : start ? text.trimStart() : text.trimEnd();
+  const dropped = new Set(word(chars, '', 'chars').slice(0, 100));
+  let from = 0;
+  let to = text.length;
+  if (start) while (from < to && dropped.has(text.charAt(from))) from++;
+  if (end) while (to > from && dropped.has(text.charAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+/** Counts what it will make before it is made; `count` below 0 replaces all. */
+export function replace(budget: Budget, text: string, old: string, replacement: string, count: number): string {
+  const most = count < 0 ? Number.POSITIVE_INFINITY : count;
+  if (old === '') {
+    const places = Math.min(text.length + 1, most);
+    budget.items(places);
+    budget.text(text.length + places * replacement.length);
+    let made = '';
+    for (let index = 0; index <= text.length; index++) made += (index < places ? replacement : '') + text.charAt(index);
+    return made;
+  }
+  let found = occurrences(budget, text, old, most);
+  budget.text(text.length + found * (replacement.length - old.length));
+  if (found === 0) return text;
+  let made = '';
+  let from = 0;
+  for (; found > 0; found--) {
+    const at = text.indexOf(old, from);
+    made += text.slice(from, at) + replacement;
+    from = at + old.length;
+  }
+  return made + text.slice(from);
+}
+
+function occurrences(budget: Budget, text: string, wanted: string, most: number): number {
+  budget.search(text.length, wanted.length);
+  let found = 0;
+  for (let at = text.indexOf(wanted); at >= 0 && found < most; at = text.indexOf(wanted, at + wanted.length)) found++;
+  budget.step(found);
+  return found;
+}
+
+/** Splits at a separator that is not empty; the parts are counted first. */
+export function splitAt(budget: Budget, text: string, separator: string): string[] {
+  budget.items(1 + occurrences(budget, text, separator, Number.POSITIVE_INFINITY));
+  return text.split(separator);
+}
+
+function truncate(text: string, [length, killwords, end, leeway]: readonly unknown[], budget: Budget): string {
+  const most = whole(length, 255, 'length', 0, 1_000_000);
+  const mark = word(end, '...', 'end');
+  if (text.length <= most + whole(leeway, 5, 'leeway', 0, 1_000_000)) return text;
+  if (mark.length > most) throw fault(`"length" must be at least ${mark.length}, the length of "end".`);
+  budget.text(mark.length);
+  const kept = text.slice(0, most - mark.length);
+  const space = kept.lastIndexOf(' ');
+  return (isTruthy(killwords) || space < 0 ? kept : kept.slice(0, space)) + mark;
+}
+
+function wordCount(text: string): number {
+  const words = /[\p{L}\p{N}\p{M}_]+/gu;
+  let count = 0;
+  while (words.test(text)) count++;
+  return count;
+}
+
+function wordWrap(text: string, [width, break_long_words, wrapstring]: readonly unknown[], budget: Budget): string {
+  const most = whole(width, 79, 'width', 1, 10_000);
+  const longest = isNone(break_long_words) || isTruthy(break_long_words) ? most : text.length;
+  const lines: string[] = [];
+  const add = (line: string) => budget.items(lines.push(line) > budget.limits.items ? lines.length : 1);
+  for (const line of splitAt(budget, text, '\n')) {
+    let made = '';
+    for (let rest of line.split(' ')) {
+      if (made !== '' && made.length + 1 + rest.length > most) {
+        add(made);
+        made = '';
+      }
+      while (rest.length > longest) {
+        add(rest.slice(0, most));
+        rest = rest.slice(most);
+      }
+      made = made === '' ? rest : `${made} ${rest}`;
+    }
+    add(made);
+  }
+  const between = word(wrapstring, '\n', 'wrapstring');
+  budget.text(text.length + lines.length * between.length);
+  return lines.join(between);
+}
+
+function indent(text: string, [width, first, blank]: readonly unknown[], budget: Budget): string {
+  const margin =
+    typeof width === 'string' && !/^\d+$/.test(width.slice(0, 10)) ? width : ' '.repeat(whole(width, 4, 'width', 0, 1_000));
+  const lines = splitAt(budget, text, '\n');
+  budget.text(text.length + lines.length * margin.length);
+  return lines
+    .map((line, index) => ((index === 0 ? isTruthy(first) : line !== '' || isTruthy(blank)) ? margin + line : line))
+    .join('\n');
+}
+
+function center(text: string, [width]: readonly unknown[], budget: Budget): string {
+  const most = whole(width, 80, 'width', 0, 10_000);
+  const space = most - text.length;
+  if (space <= 0) return text;
+  budget.text(most);
+  const left = Math.floor(space / 2) + (space & most & 1);
+  return ' '.repeat(left) + text + ' '.repeat(space - left);
+}
+
+/** Linear, unlike the usual pattern: a `<` that is never closed ends the search. */
+function withoutTags(text: string): string {
+  let made = '';
+  let from = 0;
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', from)) {
+    const comment = text.startsWith('<!--', at);
+    const end = text.indexOf(comment ? '-->' : '>', at);
+    if (end < 0) break;
+    made += text.slice(from, at);
+    from = end + (comment ? 3 : 1);
+  }
+  return made + text.slice(from);
+}

@@ -1,0 +1,49 @@
+import type { Json } from '#core/engines/shared/source.ts';
+import type { Transformed } from '../call/shape.ts';
+import { type Limits, TEMPLATE_LIMITS } from './budget.ts';
+import { renderTemplate, type Template } from './evaluate.ts';
+
+/** What a transform template sees. */
+export interface TransformInput {
+  readonly rows: readonly Readonly<Record<string, Json>>[];
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly vars: Readonly<Record<string, unknown>>;
+}
+
+/** The output of the template as JSON when it is JSON, else as text. Throws as `renderTemplate` does. */
+export function applyTransform(
+  template: Template,
+  { rows, params, vars }: TransformInput,
+  limits: Limits = TEMPLATE_LIMITS,
+): Transformed {
+  return toTransformed(renderTemplate(template, { rows, params, vars }, limits));
+}
+
+const MAX_JSON_DEPTH = 64;
+
+function toTransformed(text: string): Transformed {
+  const kept: Transformed = { kind: 'text', text };
+  if (!/^\s*[-[{"\dtfn]/.test(text)) return kept;
+  try {
+    const value = parseExactly(text);
+    return isDeeper(value, MAX_JSON_DEPTH) ? kept : { kind: 'json', value };
+  } catch {
+    return kept;
+  }
+}
+
+/** Integers that a number cannot hold become texts, as in rows (contract section 4). */
+function parseExactly(text: string): Json {
+  if (!/\d{16}/.test(text)) return JSON.parse(text) as Json;
+  return JSON.parse(text, (_: string, value: Json, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined && /^-?\d+$/.test(context.source) && !Number.isSafeInteger(value)
+      ? context.source
+      : value,
+  ) as Json;
+}
+
+/** A parser reads what a serializer then cannot write. */
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}

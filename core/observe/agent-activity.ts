@@ -1,0 +1,120 @@
+import { desc, lt, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
+import type { Handlers } from '#core/run.ts';
+
+const KEPT = 10_000;
+/** The table is cut after so many entries. */
+const CUT_EVERY = 500;
+
+const PERIOD_MS = { '1h': 3_600_000, '6h': 6 * 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
+
+export const agentActivityHandlers: Pick<Handlers, `agent_activity.${'list' | 'stats'}`> = {
+  'agent_activity.list': async ({ app }, { skip, limit, tool_name, token_prefix, success }) => {
+    if (tool_name === undefined && token_prefix === undefined && success === undefined) return readPage(app, skip, limit);
+    const fits = (entry: AgentActivity): boolean =>
+      (tool_name === undefined || entry.tool_name === tool_name) &&
+      (token_prefix === undefined || entry.token_prefix === token_prefix) &&
+      (success === undefined || entry.success === success);
+    const found = (await readAll(app)).filter(fits);
+    return { items: found.slice(skip, skip + limit), total: found.length };
+  },
+  'agent_activity.stats': async ({ app }, { period }) => {
+    const since = new Date(app.clock().getTime() - PERIOD_MS[period]).toISOString();
+    const kept = await readAll(app);
+    const counted = kept.filter(({ timestamp }) => timestamp > since);
+    const { calls, errors, avg_ms } = tally(counted);
+    return {
+      period,
+      calls,
+      errors,
+      error_rate: calls === 0 ? 0 : Math.round((errors / calls) * 10_000) / 10_000,
+      avg_ms,
+      tokens: busiest(
+        counted,
+        ({ token_prefix, token_name }) => `${token_prefix} ${token_name}`,
+        (first, sums) => ({
+          token_prefix: first.token_prefix,
+          token_name: first.token_name,
+          calls: sums.calls,
+          errors: sums.errors,
+          // The newest comes first.
+          last_called_at: first.timestamp,
+        }),
+      ),
+      tools: busiest(
+        counted,
+        ({ tool_name }) => tool_name,
+        ({ tool_name }, sums) => ({ tool_name, ...sums }),
+      ),
+      countries: busiest(
+        counted,
+        ({ country }) => country ?? '',
+        ({ country }, sums) => ({
+          country,
+          calls: sums.calls,
+          errors: sums.errors,
+        }),
+      ),
+      complete: kept.length < KEPT || counted.length < kept.length,
+    };
+  },
+};
+
+type Sums = { readonly calls: number; readonly errors: number; readonly avg_ms: number };
+
+function tally(entries: readonly AgentActivity[]): Sums {
+  const spent = entries.reduce((sum, { duration_ms }) => sum + duration_ms, 0);
+  return {
+    calls: entries.length,
+    errors: entries.filter(({ success }) => !success).length,
+    avg_ms: entries.length === 0 ? 0 : Math.round((spent / entries.length) * 10) / 10,
+  };
+}
+
+function busiest<T>(
+  entries: readonly AgentActivity[],
+  keyOf: (entry: AgentActivity) => string,
+  show: (newest: AgentActivity, sums: Sums) => T,
+): T[] {
+  return [...Map.groupBy(entries, keyOf).values()]
+    .toSorted((a, b) => b.length - a.length)
+    .flatMap((group) => (group[0] === undefined ? [] : [show(group[0], tally(group))]));
+}
+
+/** Adds a call to the activity. A store that fails is logged and fails no call. */
+export async function recordActivity(app: App, entry: AgentActivity): Promise<void> {
+  const { agent_activity: table } = app.store.tables;
+  try {
+    const { count } = await app.kv.increment('agent-activity-cut', 24 * 3_600_000);
+    await app.store.write(async (tx) => {
+      await tx.insert(table).values({ id: app.ids(), entry });
+      if (count % CUT_EVERY !== 0) return;
+      const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+      if (oldest !== undefined) await tx.delete(table).where(lt(table.id, oldest.id));
+    });
+  } catch (error) {
+    app.log.warning('activity was not stored', { reason: error instanceof Error ? error.name : 'unknown' });
+  }
+}
+
+/** Newest first, no more than are kept. */
+async function readPage(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
+  const { agent_activity: table } = app.store.tables;
+  const [rows, totals] = await Promise.all([
+    app.store.db
+      .select()
+      .from(table)
+      .orderBy(desc(table.id))
+      .limit(Math.max(0, Math.min(limit, KEPT - skip)))
+      .offset(skip),
+    app.store.db.select({ total: sql<number | string>`count(*)` }).from(table),
+  ]);
+  return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, Number(totals[0]?.total ?? 0)) };
+}
+
+async function readAll(app: App): Promise<AgentActivity[]> {
+  const { agent_activity: table } = app.store.tables;
+  const rows = await app.store.db.select().from(table).orderBy(desc(table.id)).limit(KEPT);
+  return rows.map(({ entry }) => entry);
+}

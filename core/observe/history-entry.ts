@@ -1,0 +1,58 @@
+import type { App } from '#core/app.ts';
+import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
+import { AppError } from '#core/errors.ts';
+import { isSealed, secretsIn } from '#core/lib/places.ts';
+import { fingerprintOf } from '#core/lib/secrets.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { HistoryRow } from './history.ts';
+
+/** An entry as a response shows it: what changed, and no secret. */
+export function toEntry(app: App, row: HistoryRow): HistoryEntry {
+  const { before, after, ...entry } = row;
+  return {
+    ...(entry as Omit<HistoryEntry, 'changes' | 'snapshot' | 'secrets_unavailable'>),
+    changes: changesBetween(before, after),
+    snapshot: redact(after ?? before) as Record<string, unknown> | null,
+    ...(secretsOpen(app, row) ? {} : { secrets_unavailable: true as const }),
+  };
+}
+
+/** Throws `secrets_unavailable` when no key opens a secret of the state before the entry. */
+export function openSecrets({ keyring }: App, { entity_type, entity_id, before }: HistoryRow): void {
+  const place = entity_type === 'server_config' ? entity_type : `${entity_type}/${entity_id}`;
+  for (const secret of secretsIn(before, place)) keyring.open(secret.sealed, secret.place);
+}
+
+function secretsOpen(app: App, row: HistoryRow): boolean {
+  try {
+    openSecrets(app, row);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'secrets_unavailable') return false;
+    throw error;
+  }
+}
+
+/** Fields that every write sets. */
+const UNTOLD = ['id', 'version', 'created_at', 'updated_at'];
+
+function changesBetween(before: Record<string, unknown> | null, after: Record<string, unknown> | null): HistoryEntry['changes'] {
+  const names = Object.keys({ ...before, ...after }).filter((name) => !UNTOLD.includes(name));
+  const differing = names.filter((name) => comparable(before?.[name]) !== comparable(after?.[name]));
+  return Object.fromEntries(
+    differing.map((name) => [name, { old: redact(before?.[name] ?? null), new: redact(after?.[name] ?? null) }]),
+  );
+}
+
+/** Sealing a secret again is no change of it. */
+const comparable = (value: unknown): string =>
+  canonical(replaceSealed(value ?? null, (sealed) => ({ $secret: fingerprintOf(sealed) })));
+
+const redact = (value: unknown): unknown => replaceSealed(value, () => REDACTED);
+
+function replaceSealed(value: unknown, replacement: (sealed: string) => unknown): unknown {
+  if (isSealed(value)) return replacement(value.$sealed);
+  if (Array.isArray(value)) return value.map((item) => replaceSealed(item, replacement));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, replaceSealed(item, replacement)]));
+}

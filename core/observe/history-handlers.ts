@@ -1,0 +1,53 @@
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { EntityType } from '#core/contract/history.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { contains } from '#core/definitions/records.ts';
+import { toEntry } from './history-entry.ts';
+import { rollback } from './rollback.ts';
+
+export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${string}`>> = {
+  'history.list': (context, { skip, limit, entity_type, entity_id, action, actor, search }) => {
+    const { history } = context.app.store.tables;
+    const where = and(
+      entity_type === undefined ? undefined : eq(history.entity_type, entity_type),
+      entity_id === undefined ? undefined : eq(history.entity_id, entity_id),
+      action === undefined ? undefined : eq(history.action, action),
+      actor === undefined ? undefined : madeBy(context, actor),
+      search === undefined ? undefined : contains(history.entity_name, search),
+    );
+    return page(context, where, skip, limit);
+  },
+  'history.entity': async (context, { entity_type, entity_id, skip, limit }) => {
+    const { history } = context.app.store.tables;
+    const known = EntityType.options.find((type) => type === entity_type);
+    const found =
+      known === undefined
+        ? { items: [], total: 0 }
+        : await page(context, and(eq(history.entity_type, known), eq(history.entity_id, entity_id)), skip, limit);
+    // The server configuration exists without ever having been changed.
+    if (found.total === 0 && known !== 'server_config') throw new AppError('not_found', 'There is no history of this record.');
+    return found;
+  },
+  'history.rollback': rollback,
+};
+
+async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
+  const { db, tables } = app.store;
+  const { history } = tables;
+  const [rows, totals] = await Promise.all([
+    // Ids grow with time.
+    db.select().from(history).where(where).orderBy(desc(history.id)).limit(limit).offset(skip),
+    db
+      .select({ total: sql<unknown>`count(*)` })
+      .from(history)
+      .where(where),
+  ]);
+  return { items: rows.map((row) => toEntry(app, row)), total: Number(totals[0]?.total ?? 0) };
+}
+
+/** JSON is stored as text in both dialects. */
+function madeBy({ app }: Context, name: string): SQL {
+  const { actor } = app.store.tables.history;
+  return app.store.dialect === 'sqlite' ? sql`${actor} ->> 'name' = ${name}` : sql`${actor}::jsonb ->> 'name' = ${name}`;
+}

@@ -1,0 +1,179 @@
+import { and, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
+import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
+import type { Handlers } from '#core/run.ts';
+import { HOUR_MS, MINUTE_MS, type SeriesRow, startOf, sum } from './usage-series.ts';
+
+const MINUTES: Readonly<Record<Period, number>> = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 };
+/** Hosts report every 5 s; a report older than this is of a host that is gone. */
+const REPORT_MS = 15_000;
+
+export const monitoringHandlers: Pick<
+  Handlers,
+  Extract<keyof Handlers, `metrics.${string}` | `queue.${string}` | `logs.${string}`>
+> = {
+  'metrics.stats': async ({ app }, { period }) => {
+    const by_kind = { tool: new Map(), resource: new Map(), prompt: new Map() } as const;
+    for (const row of await readPeriod(app, period)) {
+      if (row.kind === 'all') continue;
+      const names: Map<string, SeriesRow> = by_kind[row.kind];
+      const earlier = names.get(row.name);
+      names.set(row.name, earlier === undefined ? row : sum(earlier, row));
+    }
+    return { tools: toStats(by_kind.tool), resources: toStats(by_kind.resource), prompts: toStats(by_kind.prompt) };
+  },
+  'metrics.timeseries': async ({ app }, { period, tool, kind, interval_seconds }) => {
+    const { usage_series } = app.store.tables;
+    const step = interval_seconds * 1_000;
+    const count = Math.ceil((MINUTES[period] * MINUTE_MS) / step);
+    const first = Math.floor(app.clock().getTime() / step) * step - (count - 1) * step;
+    const name = tool === undefined ? '' : await nameOf(app, kind, tool);
+    const rows = await app.store.db
+      .select()
+      .from(usage_series)
+      .where(
+        and(
+          eq(usage_series.seconds, 60),
+          gte(usage_series.start, new Date(first).toISOString()),
+          eq(usage_series.kind, tool === undefined ? 'all' : kind),
+          eq(usage_series.name, name),
+        ),
+      );
+    const by_start = new Map<string, SeriesRow>();
+    for (const row of rows) {
+      const start = startOf(Date.parse(row.start), step);
+      const earlier = by_start.get(start);
+      by_start.set(start, earlier === undefined ? row : sum(earlier, row));
+    }
+    const points = Array.from({ length: count }, (_, index) => {
+      const timestamp = new Date(first + index * step).toISOString();
+      return { timestamp, ...toPoint(by_start.get(timestamp)) };
+    });
+    return { period, interval_seconds, points };
+  },
+  'queue.metrics': async ({ app }) => {
+    const { host_reports } = app.store.tables;
+    const recent = new Date(app.clock().getTime() - REPORT_MS).toISOString();
+    const reports = await app.store.db.select().from(host_reports).where(gte(host_reports.reported_at, recent));
+    const merged = new Map<string, Merged>();
+    for (const gauge of reports.flatMap(({ queues }) => queues)) {
+      const queue = merged.get(gauge.id) ?? { ...EMPTY_QUEUE, histogram: {} };
+      queue.name = gauge.name;
+      for (const field of ADDED) queue[field] += gauge[field];
+      queue.waits += gauge.waits.count;
+      queue.waited_ms += gauge.waits.total_ms;
+      mergeInto(queue.histogram, gauge.waits.histogram);
+      merged.set(gauge.id, queue);
+    }
+    return { connections: Object.fromEntries([...merged].map(([id, queue]) => [id, toQueue(queue)])) };
+  },
+  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, success, since, until }) => {
+    const { request_logs } = app.store.tables;
+    const where = and(
+      kind === undefined ? undefined : eq(request_logs.kind, kind),
+      name === undefined ? undefined : eq(request_logs.name, name),
+      connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
+      success === undefined ? undefined : eq(request_logs.success, success),
+      since === undefined ? undefined : gte(request_logs.timestamp, since),
+      until === undefined ? undefined : lt(request_logs.timestamp, until),
+    );
+    const [items, totals] = await Promise.all([
+      app.store.db
+        .select()
+        .from(request_logs)
+        .where(where)
+        .orderBy(desc(request_logs.timestamp), desc(request_logs.id))
+        .limit(limit)
+        .offset(skip),
+      app.store.db
+        .select({ total: sql<number | string>`count(*)` })
+        .from(request_logs)
+        .where(where),
+    ]);
+    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total: Number(totals[0]?.total ?? 0) };
+  },
+};
+
+/** The running minute is the last one of a period. */
+const firstMinute = (app: App, period: Period): number =>
+  Math.floor(app.clock().getTime() / MINUTE_MS) * MINUTE_MS - (MINUTES[period] - 1) * MINUTE_MS;
+
+/** The series of a period: its whole hours as hours, its edges as minutes. */
+async function readPeriod(app: App, period: Period): Promise<SeriesRow[]> {
+  const { usage_series } = app.store.tables;
+  const first = firstMinute(app, period);
+  const hours_from = startOf(first + HOUR_MS - 1, HOUR_MS);
+  const hours_to = startOf(app.clock().getTime(), HOUR_MS);
+  const minutes = and(eq(usage_series.seconds, 60), ne(usage_series.kind, 'all'));
+  return app.store.db
+    .select()
+    .from(usage_series)
+    .where(
+      or(
+        and(minutes, gte(usage_series.start, startOf(first, MINUTE_MS)), lt(usage_series.start, hours_from)),
+        and(eq(usage_series.seconds, 3_600), gte(usage_series.start, hours_from), lt(usage_series.start, hours_to)),
+        and(minutes, gte(usage_series.start, hours_to)),
+      ),
+    )
+    .orderBy(usage_series.start);
+}
+
+function toStats(names: ReadonlyMap<string, SeriesRow>): Record<string, UsageStats> {
+  const entries = [...names].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    entries.map(([name, { entity_id, calls, errors, duration_ms, rows, bytes, last_called_at, histogram }]) => [
+      name,
+      {
+        id: entity_id,
+        calls,
+        errors,
+        error_rate: round(errors / calls),
+        avg_ms: round(duration_ms / calls),
+        p50_ms: quantile(histogram, 0.5),
+        p95_ms: quantile(histogram, 0.95),
+        p99_ms: quantile(histogram, 0.99),
+        rows,
+        bytes,
+        last_called_at,
+      },
+    ]),
+  );
+}
+
+function toPoint(row: SeriesRow | undefined) {
+  if (row === undefined) return { calls: 0, errors: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0 };
+  const { calls, errors, duration_ms, histogram } = row;
+  const [p50_ms, p95_ms, p99_ms] = [quantile(histogram, 0.5), quantile(histogram, 0.95), quantile(histogram, 0.99)];
+  return { calls, errors, avg_ms: round(duration_ms / calls), p50_ms, p95_ms, p99_ms };
+}
+
+/** An id may stand for a name; a name that nothing has gives a series of zeros. */
+async function nameOf(app: App, kind: UsageKind, name_or_id: string): Promise<string> {
+  const { tools, resources, prompts } = app.store.tables;
+  const table = { tool: tools, resource: resources, prompt: prompts }[kind];
+  const rows = await app.store.db.select({ name: table.name }).from(table).where(eq(table.id, name_or_id));
+  return rows[0]?.name ?? name_or_id;
+}
+
+const ADDED = ['limit', 'active', 'waiting', 'completed', 'rejected', 'timed_out'] as const;
+const EMPTY_QUEUE = {
+  name: '',
+  limit: 0,
+  active: 0,
+  waiting: 0,
+  completed: 0,
+  rejected: 0,
+  timed_out: 0,
+  waits: 0,
+  waited_ms: 0,
+};
+type Merged = typeof EMPTY_QUEUE & { histogram: Histogram };
+
+const toQueue = ({ waits, waited_ms, histogram, ...queue }: Merged): QueueMetrics => ({
+  ...queue,
+  avg_wait_ms: waits === 0 ? 0 : round(waited_ms / waits),
+  p95_wait_ms: quantile(histogram, 0.95),
+});
+
+const round = (value: number): number => Math.round(value * 1_000) / 1_000;

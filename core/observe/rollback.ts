@@ -1,0 +1,200 @@
+import { and, eq, isNull } from 'drizzle-orm';
+import type { Output } from '#core/contract/index.ts';
+import type { Db } from '#core/store/open.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
+import { recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { checkVersion } from '#core/definitions/records.ts';
+import type { HistoryRow } from './history.ts';
+import { openSecrets, toEntry } from './history-entry.ts';
+import { type Prepared, type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
+import type { ConnectionRow } from '#core/definitions/source-pool.ts';
+import { storeCompiled } from '#core/definitions/statements.ts';
+
+/** Records that are checked at once; the statements among them are described together. */
+const AT_ONCE = 64;
+
+interface RollbackInput {
+  readonly history_id: string;
+  readonly dry_run: boolean;
+  /** The version that the record must have now. */
+  readonly version?: number | undefined;
+}
+
+/** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
+interface Step {
+  readonly kind: Undoable;
+  readonly id: string;
+  readonly name: string;
+  readonly earlier: Stored | null;
+  readonly now: Stored | null;
+}
+
+/** Restores the state before an entry, through every check that a write passes (contract section 10). */
+export async function rollback(
+  context: Context,
+  { history_id, dry_run, version }: RollbackInput,
+): Promise<Output<'history.rollback'>> {
+  const target = await readEntry(context, history_id);
+  refuseOthers(target);
+  const steps = await fewAtATime(await undoneWith(context, target), AT_ONCE, (entry) => toStep(context, entry));
+  const main = steps.find(({ id }) => id === target.entity_id);
+  if (main !== undefined && main.now !== null) checkVersion(main.kind.entity_type, main.now, version);
+  if (steps.every(({ earlier, now }) => earlier === null && now === null)) {
+    throw new AppError('conflict', `This ${target.entity_type} is gone already: there is nothing to undo.`);
+  }
+  return asBatch(context, 'rollback', async (batch) => {
+    const prepared = await prepareSteps(batch, steps);
+    const answer = await writeAll(batch, dry_run, async (inside, tx) => {
+      await applySteps(inside, tx, steps, prepared);
+      const { history } = inside.app.store.tables;
+      const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
+      // Of an import whose record was deleted since, another one stands for all.
+      const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
+      if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
+      const gone = main === undefined || main.earlier === null;
+      return { entry: toEntry(inside.app, written), entity: gone ? null : await main.kind.read(inside, main.id) };
+    });
+    if (!dry_run) for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);
+    return answer;
+  });
+}
+
+async function readEntry({ app }: Context, id: string): Promise<HistoryRow> {
+  const { history } = app.store.tables;
+  const rows = await app.store.db.select().from(history).where(eq(history.id, id));
+  if (rows[0] === undefined) throw new AppError('not_found', 'There is no history entry with this id.');
+  return rows[0];
+}
+
+function refuseOthers({ action, entity_type }: HistoryRow): void {
+  if (action === 'deploy') {
+    throw new AppError('invalid', 'A deploy is not rolled back through the history. Activate an earlier snapshot instead.');
+  }
+  if (action === 'blocked') throw new AppError('invalid', 'This entry says that a change was refused: there is nothing to undo.');
+  if (!UNDOABLE.some((kind) => kind.entity_type === entity_type)) {
+    throw new AppError('invalid', `A change of this kind (${entity_type}) cannot be rolled back.`);
+  }
+}
+
+/** Entries that go with this one: all of an import; of a connection's deletion, what it owned. */
+async function undoneWith({ app }: Context, target: HistoryRow): Promise<HistoryRow[]> {
+  const { history } = app.store.tables;
+  if (target.batch_id === null) return [target];
+  const batch = eq(history.batch_id, target.batch_id);
+  if (target.action === 'import') {
+    return app.store.db
+      .select()
+      .from(history)
+      .where(and(batch, eq(history.action, 'import')));
+  }
+  if (target.entity_type !== 'connection' || target.after !== null) return [target];
+  const deleted = await app.store.db
+    .select()
+    .from(history)
+    .where(and(batch, isNull(history.after)));
+  return deleted.filter(({ id, before }) => id === target.id || before?.['connection_id'] === target.entity_id);
+}
+
+async function toStep(context: Context, entry: HistoryRow): Promise<Step> {
+  const kind = UNDOABLE.find(({ entity_type }) => entity_type === entry.entity_type);
+  if (kind === undefined) throw new AppError('internal', `There is no noun for ${entry.entity_type}.`);
+  openSecrets(context.app, entry);
+  return {
+    kind,
+    id: entry.entity_id,
+    name: entry.entity_name,
+    earlier: entry.before as Stored | null,
+    now: await stored(context, kind, entry.entity_id),
+  };
+}
+
+const stored = (context: Context, kind: Undoable, id: string): Promise<Stored | null> =>
+  kind.noun.get(context, id).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return null;
+    throw error;
+  });
+
+/** Checks every state that comes back, connections first: the others are checked against them. */
+async function prepareSteps(context: BatchContext, steps: readonly Step[]): Promise<Map<string, Prepared>> {
+  const prepared = new Map<string, Prepared>();
+  const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
+    if (earlier === null) return;
+    const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
+      if (error instanceof AppError) await recordBlocked(context, operationOf(kind), { id, name }, error);
+      throw steps.length === 1 ? parentConflict(error) : named(parentConflict(error), kind, name);
+    });
+    prepared.set(id, checked);
+    if (kind.entity_type !== 'connection') return;
+    const version = (now ?? earlier).version + 1;
+    context.change.connections.set(id, { ...earlier, ...checked.values, version } as unknown as ConnectionRow);
+  };
+  const connections = steps.filter(({ kind }) => kind.entity_type === 'connection');
+  await fewAtATime(connections, AT_ONCE, prepare);
+  const others = steps.filter((step) => !connections.includes(step));
+  await fewAtATime(others, AT_ONCE, prepare);
+  return prepared;
+}
+
+const operationOf = ({ entity_type }: Undoable): string =>
+  entity_type === 'server_config' ? 'config.rollback' : `${entity_type}s.rollback`;
+
+/** A parent that is gone is no fault of the request: it is a conflict with what happened since. */
+function parentConflict(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.errors[0]?.field !== 'connection_id') return error;
+  return new AppError('conflict', 'The connection that this belonged to is gone: roll back its deletion first.', {
+    cause: error,
+  });
+}
+
+function named(error: unknown, { entity_type }: Undoable, name: string): unknown {
+  if (!(error instanceof AppError)) return error;
+  return new AppError(error.code, `The ${entity_type} ${name} cannot be restored: ${error.detail}`, {
+    cause: error,
+    errors: error.errors,
+  });
+}
+
+/** What goes leaves room for what comes back; connections come before and go after what they own. */
+async function applySteps(
+  inside: Context,
+  tx: Db,
+  steps: readonly Step[],
+  prepared: ReadonlyMap<string, Prepared>,
+): Promise<void> {
+  const leaving = steps.filter(({ earlier, now }) => earlier === null && now !== null);
+  const returning = UNDOABLE.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
+  const owns = ({ kind }: Step): boolean => kind.entity_type === 'connection';
+  const turn = createSlices();
+  for (const step of leaving.filter((candidate) => !owns(candidate))) {
+    await remove(inside, tx, step);
+    await turn();
+  }
+  for (const { kind, id, earlier, now } of returning) {
+    const checked = prepared.get(id);
+    if (earlier === null || checked === undefined) continue;
+    const owner = checked.values['connection_id'];
+    if (typeof owner === 'string') await checkOwner(inside, owner);
+    await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
+    if (checked.compiled !== null) await storeCompiled(inside.app, tx, id, checked.compiled);
+    await turn();
+  }
+  for (const step of leaving.filter(owns)) await remove(inside, tx, step);
+}
+
+async function remove(inside: Context, tx: Db, { kind, id, now }: Step): Promise<void> {
+  const current = await stored(inside, kind, id);
+  if (current === null) throw new AppError('conflict', `This ${kind.entity_type} is gone already.`);
+  checkVersion(kind.entity_type, current, now?.version);
+  await kind.remove(inside, tx, id);
+}
+
+async function checkOwner({ app }: Context, id: string): Promise<void> {
+  const { connections } = app.store.tables;
+  const rows = await app.store.db.select({ id: connections.id }).from(connections).where(eq(connections.id, id));
+  if (rows.length === 0) {
+    throw new AppError('conflict', 'The connection that this belonged to is gone: roll back its deletion first.');
+  }
+}

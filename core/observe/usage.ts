@@ -1,0 +1,105 @@
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { CallGroup, Calls, UsageBatch } from '#core/contract/monitoring.ts';
+import { rowsOf } from '#core/store/columns.ts';
+import type { Db } from '#core/store/open.ts';
+import { addToSeries } from './usage-series.ts';
+
+/** A host's clock may be ahead by so much; what is later counts as now. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+
+/**
+ * Stores what a host did, in one transaction: every call, its part of the series, the host's queues.
+ * @returns false when this batch of this boot was stored before.
+ */
+export async function storeUsage(app: App, host_id: string, batch: UsageBatch): Promise<boolean> {
+  const { groups } = batch;
+  const calls = { ...batch.calls, timestamp: notAhead(batch.calls.timestamp, app.clock().getTime()) };
+  return app.store.write(async (tx) => {
+    if (!(await claim(app, tx, host_id, batch))) return false;
+    if (calls.timestamp.length > 0) {
+      await insertLogs(app, tx, groups, calls);
+      await addToSeries(app, tx, groups, calls);
+    }
+    await noteTokenUses(app, tx, batch.token_uses);
+    return true;
+  });
+}
+
+const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>
+  times.some((ms) => ms > now + CLOCK_SKEW_MS) ? times.map((ms) => (ms > now + CLOCK_SKEW_MS ? now : ms)) : times;
+
+/** Sequences of one boot grow: a batch that is not newer than the stored one was stored. */
+async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues }: UsageBatch): Promise<boolean> {
+  const { host_reports } = app.store.tables;
+  const report = { seq, reported_at: app.clock().toISOString(), ...(queues === undefined ? {} : { queues }) };
+  const stored = await tx
+    .insert(host_reports)
+    .values({ boot_id, host_id, queues: [], ...report })
+    .onConflictDoUpdate({ target: host_reports.boot_id, set: report, setWhere: lt(host_reports.seq, seq) })
+    .returning({ boot_id: host_reports.boot_id });
+  return stored.length > 0;
+}
+
+async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<void> {
+  const { request_logs } = app.store.tables;
+  const { dialect } = app.store;
+  const { outcomes, places } = toOutcomes(groups, calls);
+  const text = (name: Texts) => ({ type: 'text', cells: outcomes.map((outcome) => outcome[name]) }) as const;
+  const done = rowsOf(
+    dialect,
+    'done',
+    {
+      timestamp: { type: 'time', cells: calls.timestamp },
+      duration_ms: { type: 'thousandths', cells: calls.duration_ms },
+      wait_ms: { type: 'thousandths', cells: calls.wait_ms },
+      rows: { type: 'integer', cells: calls.rows },
+    },
+    {
+      places,
+      columns: {
+        kind: text('kind'),
+        name: text('name'),
+        connection_id: text('connection_id'),
+        client: text('client'),
+        token_prefix: text('token_prefix'),
+        error: text('error'),
+        snapshot_version: { type: 'integer', cells: outcomes.map(({ snapshot_version: version }) => version ?? NO_VERSION) },
+      },
+    },
+  );
+  // The database numbers the rows in the order of the calls.
+  const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION})`;
+  await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
+}
+
+type Texts = 'kind' | 'name' | 'connection_id' | 'client' | 'token_prefix' | 'error';
+/** Versions count from 1, and columns hold no null. */
+const NO_VERSION = 0;
+
+/** Groups with the errors in them: there are few, and every call is one of them. */
+function toOutcomes(groups: readonly CallGroup[], { group, error }: Calls) {
+  const outcomes: (CallGroup & { error: string | null })[] = groups.map((one) => ({ ...one, error: null }));
+  const failed = new Map<string, number>();
+  const places = group.map((place, n) => {
+    const code = error[n] ?? null;
+    const called = groups[place];
+    if (code === null || called === undefined) return place;
+    const key = `${place} ${code}`;
+    const known = failed.get(key) ?? outcomes.push({ ...called, error: code }) - 1;
+    failed.set(key, known);
+    return known;
+  });
+  return { outcomes, places };
+}
+
+async function noteTokenUses(app: App, tx: Db, uses: UsageBatch['token_uses']): Promise<void> {
+  const { mcp_tokens } = app.store.tables;
+  for (const { id, last_used_at } of uses) {
+    await tx
+      .update(mcp_tokens)
+      .set({ last_used_at })
+      .where(and(eq(mcp_tokens.id, id), or(isNull(mcp_tokens.last_used_at), lt(mcp_tokens.last_used_at, last_used_at))));
+  }
+}

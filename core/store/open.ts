@@ -1,0 +1,219 @@
+import { createClient } from '@libsql/client';
+import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
+import type { Sql } from 'postgres';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
+import type { Env } from '#core/env.ts';
+import { AppError } from '#core/errors.ts';
+import { productFile } from '#core/product.ts';
+import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
+import { keepPrivate } from './private-file.ts';
+import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
+
+export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
+
+/** The metadata database. Reads go to `db`, every write through `write`. */
+export interface Store {
+  readonly dialect: 'sqlite' | 'postgresql';
+  readonly tables: Schema;
+  readonly db: Db;
+  /** One transaction; embedded, writers take turns in this process. Nothing is left of it when `work` throws. */
+  write<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  /** One consistent view over several reads. */
+  read<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  /** Deploys of every server of one database take turns; this process keeps its own order before it asks. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** What was asked has been answered by then; only lost connections are waited for. */
+const CLOSE_SECONDS = 2;
+/** Keys of advisory locks: two numbers of ours. */
+const MIGRATION_LOCK = '7318349394477056';
+const DEPLOY_LOCK = '7318349394477057';
+
+/** Where the metadata database is: what the environment says, or a file in the data folder. */
+export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
+  env.SVC_DATABASE_URL ?? `file:${env.SVC_DATA_DIR}/sluice.sqlite`;
+
+/** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. */
+export function openStore(url: string): Promise<Store> {
+  return /^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url);
+}
+
+async function openEmbeddedStore(url: string): Promise<Store> {
+  const [file = ''] = url.slice('file:'.length).split('?');
+  keepPrivate(file);
+  const client = createClient({ url, intMode: 'number', timeout: BUSY_TIMEOUT_MS });
+  await client.execute('pragma journal_mode = wal');
+  await client.execute('pragma foreign_keys = on');
+  const lock = createLock();
+  const db = drizzleLibsql(client);
+  const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
+    lock(() => db.transaction((tx) => work(tx as unknown as Db), { behavior: 'immediate' }));
+  await lock(async () => {
+    const tx = await client.transaction('write');
+    try {
+      await migrate('sqlite', async (text) => (await tx.execute(text)).rows);
+      await tx.commit();
+    } finally {
+      tx.close();
+    }
+  });
+  return {
+    dialect: 'sqlite',
+    tables: sqliteSchema,
+    db: db as unknown as Db,
+    write: (work) => translate(() => transaction(work)),
+    exclusive: (work) => work(),
+    // Writers of this process wait their turn, so what is read belongs together; no lock is taken in the file.
+    read: (work) => lock(() => work(db as unknown as Db)),
+    close: async () => {
+      await lock(async () => client.close());
+    },
+  };
+}
+
+async function openPostgresStore(url: string): Promise<Store> {
+  const patient = openPostgresClient(url, true);
+  try {
+    await patient.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+      await migrate('pg', async (text) => await tx.unsafe(text));
+    });
+  } finally {
+    await patient.end({ timeout: 1 });
+  }
+  const sql = openPostgresClient(url);
+  const db = drizzlePg(answering(sql));
+  return {
+    dialect: 'postgresql',
+    tables: pgSchema,
+    db: db as unknown as Db,
+    write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
+    read: (work) =>
+      translate(() =>
+        db.transaction((tx) => work(tx as unknown as Db), { isolationLevel: 'repeatable read', accessMode: 'read only' }),
+      ),
+    exclusive: (work) => translate(() => inTurn(sql, work)),
+    close: () => sql.end({ timeout: CLOSE_SECONDS }),
+  };
+}
+
+/** How often a server that waits for its turn asks again; no statement waits in the database. */
+const TURN_MS = 50;
+const TURN_END_MS = 1_000;
+
+/** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */
+async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
+  const begun = Promise.withResolvers<{ readonly working: Promise<T> }>();
+  let lost = false;
+  // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
+  const stayAway = () => (lost ? new Promise<never>(() => undefined) : undefined);
+  const turn = sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`;
+    for (;;) {
+      const [row] = await tx`select pg_try_advisory_xact_lock(${DEPLOY_LOCK}) as mine`;
+      if (row?.['mine'] === true) break;
+      await Bun.sleep(TURN_MS);
+      await stayAway();
+    }
+    const working = work();
+    begun.resolve({ working });
+    await working.catch(() => undefined);
+    await stayAway();
+  });
+  const ended = turn.catch((error: unknown) => {
+    lost = true;
+    begun.reject(toAnswer(error));
+  });
+  const { working } = await begun.promise;
+  await working.catch(() => undefined);
+  // The next one finds the lock free; a database that is away holds nobody up.
+  await Promise.race([ended, Bun.sleep(TURN_END_MS)]);
+  return working;
+}
+
+const MIGRATIONS = productFile('core/store/migrations');
+
+/** Runs what the journal holds and the table `migrations` does not. */
+async function migrate(dialect: 'sqlite' | 'pg', run: (text: string) => Promise<Record<string, unknown>[]>): Promise<void> {
+  await run('create table if not exists migrations (created_at bigint primary key, hash text not null)');
+  const done = new Set((await run('select created_at from migrations')).map((row) => Number(row['created_at'])));
+  for (const migration of readMigrationFiles({ migrationsFolder: `${MIGRATIONS}/${dialect}` })) {
+    if (done.has(migration.folderMillis)) continue;
+    for (const statement of migration.sql) await run(statement);
+    await run(`insert into migrations (created_at, hash) values (${migration.folderMillis}, '${migration.hash}')`);
+  }
+}
+
+/** A unique index that refuses a row is a conflict, whichever database says so; the index name tells which. */
+async function translate<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (isBusy(error)) {
+      throw new AppError('unavailable', 'Another program is writing to the metadata database. Try again in a moment.', {
+        cause: error,
+        retry_after: 1,
+      });
+    }
+    if (causes(error).some(({ code }) => DISK_FULL.test(String(code)))) {
+      throw new AppError(
+        'unavailable',
+        'The disk of the metadata database is full, so nothing was changed. Make room there and try again.',
+        {
+          cause: error,
+        },
+      );
+    }
+    const cause = uniqueViolation(error);
+    if (cause === null) throw error;
+    throw new AppError('conflict', 'Another record has this name already. Choose another one.', { cause: error, reason: cause });
+  }
+}
+
+/** SQLite's codes, and PostgreSQL's class of a full disk. */
+const DISK_FULL = /^(SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|SHMSIZE)|53100)/;
+
+const isBusy = (error: unknown): boolean => causes(error).some(({ code }) => String(code).startsWith('SQLITE_BUSY'));
+
+/** An error and what it was caused by. */
+function causes(error: unknown): (Error & { code?: unknown; constraint_name?: unknown })[] {
+  const chain: Error[] = [];
+  for (let fault: unknown = error; fault instanceof Error && chain.length < 10; fault = fault.cause) chain.push(fault);
+  return chain;
+}
+
+/** @returns the index or `table.column` that refused, or null for any other fault. */
+function uniqueViolation(error: unknown): string | null {
+  for (const { code, constraint_name, message } of causes(error)) {
+    if (code === '23505') return String(constraint_name);
+    const failed = /UNIQUE constraint failed: (\S+)/.exec(message);
+    if (failed) return failed[1] ?? '';
+  }
+  return null;
+}
+
+/** Runs work in the order it was asked for, one at a time. */
+export interface Lock {
+  <T>(work: () => Promise<T>): Promise<T>;
+  /** Some work runs or waits. */
+  busy(): boolean;
+}
+
+export function createLock(): Lock {
+  let tail: Promise<unknown> = Promise.resolve();
+  let held = 0;
+  const lock = async <T>(work: () => Promise<T>): Promise<T> => {
+    held += 1;
+    const result = tail.then(work, work);
+    tail = result.catch(() => undefined);
+    return result.finally(() => {
+      held -= 1;
+    });
+  };
+  return Object.assign(lock, { busy: () => held > 0 });
+}

@@ -1,0 +1,318 @@
+import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
+import type { ConnectionDraft } from '#core/contract/connections.ts';
+import type { Parameter } from '#core/contract/parameters.ts';
+import type { Scope } from '#core/contract/operation.ts';
+import type { PromptArgument, PromptMessage } from '#core/contract/prompts.ts';
+import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/tools.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import { type Kit, pgKit, sqliteKit } from './kit.ts';
+import { clusterTables } from './schema-cluster.ts';
+import { tlsTables } from './schema-tls.ts';
+import { usageTables } from './schema-usage.ts';
+
+/** The tables of one dialect. */
+function define(k: Kit) {
+  const common = () => ({
+    id: k.text().primaryKey(),
+    name: k.text().notNull(),
+    version: k.int().notNull(),
+    created_at: k.text().notNull(),
+    updated_at: k.text().notNull(),
+  });
+  const meta = k.table('meta', { key: k.text().primaryKey(), value: k.text().notNull() });
+  /** `slot` is always 1: a second first administrator cannot be inserted. */
+  const admins = k.table(
+    'admins',
+    {
+      id: k.text().primaryKey(),
+      slot: k.int().notNull(),
+      username: k.text().notNull(),
+      password_hash: k.text().notNull(),
+      totp_secret: k.json<Sealed>(),
+      totp_enabled: k.bool().notNull(),
+      totp_last_step: k.int(),
+      created_at: k.text().notNull(),
+      updated_at: k.text().notNull(),
+    },
+    (t) => [k.unique('admins_slot').on(t.slot), k.unique('admins_username').on(t.username)],
+  );
+  const sessions = k.table(
+    'sessions',
+    {
+      id: k.text().primaryKey(),
+      admin_id: k.text().notNull(),
+      ip: k.text(),
+      user_agent: k.text(),
+      created_at: k.text().notNull(),
+      last_seen_at: k.text().notNull(),
+      expires_at: k.text().notNull(),
+      revoked_at: k.text(),
+    },
+    (t) => [k.index('sessions_admin').on(t.admin_id)],
+  );
+  /** Sign-ins that wait for the second factor; `id` is the SHA-256 of the pending token. */
+  const pending_logins = k.table(
+    'pending_logins',
+    {
+      id: k.text().primaryKey(),
+      admin_id: k.text().notNull(),
+      /** Codes that were tried. */
+      attempts: k.int().notNull(),
+      expires_at: k.text().notNull(),
+    },
+    (t) => [k.index('pending_logins_admin').on(t.admin_id)],
+  );
+  /** Recovery codes that were not used yet, hashed. */
+  const recovery_codes = k.table(
+    'recovery_codes',
+    { code_hash: k.text().primaryKey(), admin_id: k.text().notNull(), created_at: k.text().notNull() },
+    (t) => [k.index('recovery_codes_admin').on(t.admin_id)],
+  );
+  const connections = k.table(
+    'connections',
+    {
+      ...common(),
+      db_type: k.text().$type<ConnectionDraft['db_type']>().notNull(),
+      host: k.text(),
+      port: k.int(),
+      database: k.text().notNull(),
+      username: k.text(),
+      password: k.json<Sealed>(),
+      ssl_mode: k.text().$type<ConnectionDraft['ssl_mode'] & string>(),
+      ssl_ca: k.text(),
+      ssl_cert: k.text(),
+      ssl_key: k.json<Sealed>(),
+      extra_params: k.json<Record<string, unknown>>().notNull(),
+      enabled: k.bool().notNull(),
+      read_only: k.bool().notNull(),
+      pool_size: k.int().notNull(),
+      max_concurrency: k.int(),
+      queue_limit: k.int().notNull(),
+      queue_timeout_ms: k.int().notNull(),
+      query_timeout_ms: k.int().notNull(),
+      max_rows: k.int().notNull(),
+      max_bytes: k.int().notNull(),
+    },
+    (t) => [k.unique('connections_name').on(t.name)],
+  );
+  const tools = k.table(
+    'tools',
+    {
+      ...common(),
+      connection_id: k.text().notNull(),
+      title: k.text(),
+      description: k.text().notNull(),
+      sql_query: k.text().notNull(),
+      parameters: k.json<Parameter[]>().notNull(),
+      tags: k.json<string[]>().notNull(),
+      return_type: k.text().$type<ToolReturnType>().notNull(),
+      transform_template: k.text(),
+      enabled: k.bool().notNull(),
+      read_only: k.bool().notNull(),
+      annotations: k.json<Annotations>().notNull(),
+      timeout_ms: k.int(),
+      max_rows: k.int(),
+      cache_ttl_seconds: k.int().notNull(),
+      rate_limit_per_minute: k.int(),
+    },
+    (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],
+  );
+  const resources = k.table(
+    'resources',
+    {
+      ...common(),
+      connection_id: k.text().notNull(),
+      title: k.text(),
+      description: k.text().notNull(),
+      uri_template: k.text().notNull(),
+      sql_query: k.text().notNull(),
+      parameters: k.json<Parameter[]>().notNull(),
+      tags: k.json<string[]>().notNull(),
+      mime_type: k.text().notNull(),
+      transform_template: k.text(),
+      enabled: k.bool().notNull(),
+    },
+    (t) => [
+      k.unique('resources_name').on(t.name),
+      k.unique('resources_uri').on(t.uri_template),
+      k.index('resources_connection').on(t.connection_id),
+    ],
+  );
+  const prompts = k.table(
+    'prompts',
+    {
+      ...common(),
+      connection_id: k.text(),
+      title: k.text(),
+      description: k.text().notNull(),
+      template: k.text(),
+      messages: k.json<PromptMessage[]>(),
+      arguments: k.json<PromptArgument[]>().notNull(),
+      tags: k.json<string[]>().notNull(),
+      enabled: k.bool().notNull(),
+    },
+    (t) => [k.unique('prompts_name').on(t.name), k.index('prompts_connection').on(t.connection_id)],
+  );
+  /** What was derived from one entity alone when it was saved; `key` is the hash of what it was derived from. */
+  const compiled = k.table('compiled', {
+    entity_id: k.text().primaryKey(),
+    key: k.text().notNull(),
+    /** Hash of the artifact: tells without reading it whether it is the one read before. */
+    digest: k.text().notNull(),
+    artifact: k.json<unknown>().notNull(),
+  });
+  const server_config = k.table('server_config', {
+    id: k.int().primaryKey(),
+    settings: k.json<Record<string, unknown>>().notNull(),
+    version: k.int().notNull(),
+    updated_at: k.text().notNull(),
+  });
+  const snapshots = k.table('snapshots', {
+    version: k.int().primaryKey(),
+    checksum: k.text().notNull(),
+    content: k.long().notNull(),
+    counts: k.json<{ connections: number; tools: number; resources: number; prompts: number }>().notNull(),
+    note: k.text(),
+    actor: k.json<unknown>().notNull(),
+    created_at: k.text().notNull(),
+  });
+  /** One row: what should run. */
+  const deployment = k.table('deployment', {
+    id: k.int().primaryKey(),
+    desired: k.text().$type<'running' | 'stopped'>().notNull(),
+    active_version: k.int(),
+    last_error: k.text(),
+    deployed_at: k.text(),
+  });
+  const history = k.table(
+    'history',
+    {
+      id: k.text().primaryKey(),
+      entity_type: k.text().notNull(),
+      entity_id: k.text().notNull(),
+      entity_name: k.text().notNull(),
+      action: k.text().notNull(),
+      actor: k.json<{ type: string; id: string | null; name: string }>().notNull(),
+      ip: k.text(),
+      /** The row before and after, secrets as ciphertext: rollback needs them, no response shows them. */
+      before: k.json<Record<string, unknown>>(),
+      after: k.json<Record<string, unknown>>(),
+      version_before: k.int(),
+      version_after: k.int(),
+      batch_id: k.text(),
+      created_at: k.text().notNull(),
+    },
+    (t) => [
+      k.index('history_entity').on(t.entity_type, t.entity_id, t.id),
+      k.index('history_batch').on(t.batch_id),
+      k.index('history_action').on(t.action, t.id),
+    ],
+  );
+  /** Access tokens of the deployed server: SHA-256 for look-up, a sealed bcrypt hash for verification. */
+  const mcp_tokens = k.table(
+    'mcp_tokens',
+    {
+      id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      token_prefix: k.text().notNull(),
+      digest: k.text().notNull(),
+      secret_hash: k.json<Sealed>().notNull(),
+      idle_timeout_minutes: k.int(),
+      last_used_at: k.text(),
+      revoked: k.bool().notNull(),
+      revoked_at: k.text(),
+      created_at: k.text().notNull(),
+    },
+    (t) => [k.unique('mcp_tokens_digest').on(t.digest)],
+  );
+  /** Temporary tokens of the agent endpoint, found by their SHA-256. */
+  const agent_tokens = k.table(
+    'agent_tokens',
+    {
+      id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      token_prefix: k.text().notNull(),
+      digest: k.text().notNull(),
+      scopes: k.json<Scope[]>().notNull(),
+      expires_at: k.text().notNull(),
+      revoked: k.bool().notNull(),
+      last_used_at: k.text(),
+      last_ip: k.text(),
+      created_at: k.text().notNull(),
+    },
+    (t) => [k.unique('agent_tokens_digest').on(t.digest)],
+  );
+  /** OAuth clients of the agent endpoint; the secret is 40 random characters, so its SHA-256 is enough. */
+  const agent_clients = k.table(
+    'agent_clients',
+    {
+      id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      client_id: k.text().notNull(),
+      secret_digest: k.text().notNull(),
+      scopes: k.json<Scope[]>().notNull(),
+      idle_timeout_minutes: k.int().notNull(),
+      revoked: k.bool().notNull(),
+      last_used_at: k.text(),
+      last_ip: k.text(),
+      created_at: k.text().notNull(),
+    },
+    (t) => [k.unique('agent_clients_client_id').on(t.client_id)],
+  );
+  /** What grew out of one use of a client's secret: its tokens live and end together. */
+  const agent_families = k.table(
+    'agent_families',
+    {
+      id: k.text().primaryKey(),
+      client_row: k.text().notNull(),
+      scopes: k.json<Scope[]>().notNull(),
+      revoked: k.bool().notNull(),
+      last_used_at: k.text().notNull(),
+    },
+    (t) => [k.index('agent_families_client').on(t.client_row), k.index('agent_families_used').on(t.last_used_at)],
+  );
+  /** Access and refresh tokens by their SHA-256; a refresh token is spent by its first use. */
+  const agent_grants = k.table(
+    'agent_grants',
+    {
+      digest: k.text().primaryKey(),
+      family_id: k.text().notNull(),
+      kind: k.text().$type<'access' | 'refresh'>().notNull(),
+      token_prefix: k.text().notNull(),
+      spent: k.bool().notNull(),
+      expires_at: k.text(),
+    },
+    (t) => [k.index('agent_grants_family').on(t.family_id)],
+  );
+  /** Calls of agents, where the key-value store is the memory of one process. */
+  const agent_activity = k.table('agent_activity', { id: k.text().primaryKey(), entry: k.json<AgentActivity>().notNull() });
+  return {
+    meta,
+    admins,
+    sessions,
+    pending_logins,
+    recovery_codes,
+    connections,
+    tools,
+    resources,
+    prompts,
+    compiled,
+    server_config,
+    snapshots,
+    deployment,
+    history,
+    ...usageTables(k),
+    ...tlsTables(k),
+    ...clusterTables(k),
+    mcp_tokens,
+    agent_tokens,
+    agent_clients,
+    agent_families,
+    agent_grants,
+    agent_activity,
+  };
+}
+
+export type Schema = ReturnType<typeof define>;
+export const sqliteSchema = define(sqliteKit);
+export const pgSchema = define(pgKit);

@@ -1,0 +1,130 @@
+import type { App } from '#core/app.ts';
+import type { RawInput } from '#core/contract/index.ts';
+import { run, systemCall } from '#core/run.ts';
+import { newestVersion } from '#core/deploy/deployment.ts';
+import { createShop, SHOP_FILE } from './sample-shop.ts';
+
+/**
+ * An empty dev installation gets a sample shop in SQLite, four tools, two resources and a prompt on it. The host listens on loopback
+ * only. Answers whether there is one that was never deployed.
+ */
+export async function createDemo(app: App): Promise<boolean> {
+  const { connections } = app.store.tables;
+  const existing = await app.store.db.select({ name: connections.name }).from(connections).limit(2);
+  // A demo whose first deploy was refused is deployed at the next start.
+  if (existing.length > 0)
+    return existing.length === 1 && existing[0]?.name === 'demo' && (await newestVersion(app, app.store.db)) === 0;
+  createShop(app.env.SVC_SQLITE_DIR);
+  const call = systemCall('demo');
+  await run(app, 'config.update', { host: '127.0.0.1' }, call);
+  const { id } = await run(app, 'connections.create', { name: 'demo', db_type: 'sqlite', database: SHOP_FILE }, call);
+  for (const tool of TOOLS) await run(app, 'tools.create', { ...tool, connection_id: id }, call);
+  for (const resource of RESOURCES) await run(app, 'resources.create', { ...resource, connection_id: id }, call);
+  await run(app, 'prompts.create', { ...PROMPT, connection_id: id }, call);
+  return true;
+}
+
+const TOOLS: readonly Omit<RawInput<'tools.create'>, 'connection_id'>[] = [
+  {
+    name: 'search_products',
+    title: 'Search products',
+    description: 'Find products by a part of their name, optionally in some categories and below a price. Prices are in euros.',
+    sql_query: `select id, name, category, price, in_stock from products
+where name like '%' || :text || '%'
+  [[ and category in (:categories) ]]
+  [[ and price <= :max_price ]]
+order by name limit :limit`,
+    parameters: [
+      { name: 'text', type: 'string', description: 'Part of the name; empty for all', required: false, default: '' },
+      { name: 'categories', type: 'array', items: 'string', description: 'Only these categories', required: false },
+      { name: 'max_price', type: 'number', description: 'Highest price', required: false, minimum: 0 },
+      { name: 'limit', type: 'integer', description: 'Most rows', required: false, default: 20, minimum: 1, maximum: 100 },
+    ],
+    tags: ['shop'],
+  },
+  {
+    name: 'get_customer',
+    title: 'Read a customer',
+    description: 'One customer by e-mail address, with the number of orders and what they spent in euros.',
+    sql_query: `select c.id, c.name, c.email, c.country, count(o.id) as orders, coalesce(sum(o.total), 0) as spent
+from customers c left join orders o on o.customer_id = c.id
+where c.email = :email group by c.id`,
+    parameters: [{ name: 'email', type: 'string', description: 'E-mail address, such as ada@example.com', max_length: 200 }],
+    return_type: 'row',
+    tags: ['shop'],
+  },
+  {
+    name: 'list_orders',
+    title: 'List orders',
+    description: 'Orders between two days, the newest first, optionally of one status (open, shipped, cancelled).',
+    sql_query: `select o.id, o.ordered_on, o.status, o.total, c.name as customer
+from orders o join customers c on c.id = o.customer_id
+where o.ordered_on between :from and :to [[ and o.status = :status ]]
+order by o.ordered_on desc, o.id desc limit 100`,
+    parameters: [
+      { name: 'from', type: 'date', description: 'First day' },
+      { name: 'to', type: 'date', description: 'Last day' },
+      {
+        name: 'status',
+        type: 'string',
+        description: 'Only this status',
+        required: false,
+        enum: ['open', 'shipped', 'cancelled'],
+      },
+    ],
+    tags: ['shop'],
+  },
+  {
+    name: 'sales_by_category',
+    title: 'Sales by category',
+    description: 'Number of pieces sold and turnover in euros of every product category.',
+    sql_query: `select p.category, sum(i.quantity) as pieces, round(sum(i.quantity * i.price), 2) as turnover
+from order_items i join products p on p.id = i.product_id join orders o on o.id = i.order_id
+where o.status <> 'cancelled' group by p.category order by turnover desc`,
+    tags: ['shop', 'report'],
+  },
+];
+
+const RESOURCES: readonly Omit<RawInput<'resources.create'>, 'connection_id'>[] = [
+  {
+    name: 'categories',
+    title: 'Product categories',
+    description: 'Every category of the shop with the number of its products.',
+    uri_template: 'shop://categories',
+    sql_query: 'select category, count(*) as products from products group by category order by category',
+    tags: ['shop'],
+  },
+  {
+    name: 'order',
+    title: 'One order',
+    description: 'An order with its customer and items, as text.',
+    uri_template: 'shop://orders/{id}',
+    sql_query: `select o.id, o.ordered_on, o.status, o.total, c.name as customer, p.name as product, i.quantity, i.price
+from orders o join customers c on c.id = o.customer_id
+join order_items i on i.order_id = o.id join products p on p.id = i.product_id
+where o.id = :id`,
+    parameters: [{ name: 'id', type: 'integer', description: 'Number of the order' }],
+    mime_type: 'text/markdown',
+    transform_template: `{% if rows %}# Order {{ rows[0].id }} of {{ rows[0].ordered_on }}
+
+{{ rows[0].customer }}, {{ rows[0].status }}, {{ rows[0].total }} euros
+
+{% for row in rows %}- {{ row.quantity }} x {{ row.product }} at {{ row.price }}
+{% endfor %}{% else %}There is no such order.{% endif %}`,
+    tags: ['shop'],
+  },
+];
+
+const PROMPT: Omit<RawInput<'prompts.create'>, 'connection_id'> = {
+  name: 'sales_report',
+  title: 'Sales report',
+  description: 'A short report on the sales of a period, for some audience.',
+  template: `Write a short report on our sales from {{ from }} to {{ to }}{% if audience %} for {{ audience }}{% endif %}.
+Use the tools list_orders and sales_by_category, and name the figures that the report rests on.`,
+  arguments: [
+    { name: 'from', description: 'First day, such as 2026-01-01' },
+    { name: 'to', description: 'Last day' },
+    { name: 'audience', description: 'Who will read it', required: false, enum: ['the team', 'the management', 'our customers'] },
+  ],
+  tags: ['shop'],
+};

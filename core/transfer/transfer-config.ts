@@ -1,0 +1,89 @@
+import * as v from 'valibot';
+import { ServerConfigPatch } from '#core/contract/config.ts';
+import { AppError } from '#core/errors.ts';
+import { toInvalid } from '#core/issues.ts';
+import type { Context } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
+import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+
+const { version: _version, ...entries } = ServerConfigPatch.entries;
+const Settings = v.strictObject(entries);
+type Settings = v.InferOutput<typeof Settings>;
+
+/** The configuration as `config.update` takes it, without secrets. */
+export async function exportServerConfig(context: Context): Promise<Values> {
+  const shown = await configHandlers['config.get'](context, {});
+  const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
+  const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
+  // What the environment turned off here must not be off where this is imported.
+  const { prompt_guard_enabled } = (await readSettings(context.app)).settings;
+  return {
+    ...Object.fromEntries(kept),
+    prompt_guard_enabled,
+    oauth_clients: oauth_clients.map(({ client_id }) => ({ client_id })),
+  };
+}
+
+/** Throws `invalid` with every fault of the settings that were sent. */
+export function readServerConfig(sent: Values): Settings {
+  const result = v.safeParse(Settings, sent, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, Object.keys(entries));
+  return result.output;
+}
+
+export interface ImportedConfig {
+  /** False: nothing differed. */
+  readonly changed: boolean;
+  readonly warnings: readonly string[];
+  /** Fields without which the settings will hardly work. */
+  readonly needs_secrets: readonly string[];
+}
+
+/**
+ * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, and the guard
+ * where the environment turned it off.
+ */
+export async function importServerConfig(inside: Context, sent: Settings): Promise<ImportedConfig> {
+  const stored = new Set((await readSettings(inside.app)).settings.oauth_clients.map(({ client_id }) => client_id));
+  const complete = sent.oauth_clients?.filter(
+    ({ client_id, client_secret }) => client_secret !== undefined || stored.has(client_id),
+  );
+  const left_out = sent.oauth_clients?.filter((client) => complete?.includes(client) === false) ?? [];
+  const guard_is_off = sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
+  const patch = {
+    ...sent,
+    ...(complete === undefined ? {} : { oauth_clients: complete }),
+    ...(guard_is_off ? { prompt_guard_enabled: undefined } : {}),
+  };
+  const now = await exportServerConfig(inside);
+  const same = Object.entries(patch).every(([name, value]) => value === undefined || canonical(value) === canonical(now[name]));
+  const { warnings } = same ? { warnings: [] } : await configHandlers['config.update'](inside, patch);
+  return {
+    changed: !same,
+    warnings: [
+      ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out: add it with its secret.`),
+      ...warnings,
+      ...(guard_is_off ? ['prompt_guard_enabled was left out: SVC_PROMPT_GUARD_ENABLED turned the guard off here.'] : []),
+    ],
+    needs_secrets: [
+      ...missingSecrets((await readSettings(inside.app)).settings),
+      ...left_out.map(({ client_id }) => `oauth_clients.${client_id}`),
+    ],
+  };
+}
+
+function missingSecrets(settings: StoredSettings): string[] {
+  const { introspection_client_id, introspection_client_secret, dns_provider, dns_credentials } = settings;
+  return [
+    ...(introspection_client_id !== null && introspection_client_secret === null ? ['introspection_client_secret'] : []),
+    ...(dns_provider !== null && dns_credentials === null ? ['dns_credentials'] : []),
+  ];
+}
+
+/** What a check says of the settings, as fields of `server_config`. */
+export function configFaults(error: unknown): { field: string | null; message: string }[] {
+  if (!(error instanceof AppError)) throw error;
+  return error.errors.length === 0 ? [{ field: null, message: error.detail }] : [...error.errors];
+}

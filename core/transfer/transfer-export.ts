@@ -1,0 +1,56 @@
+import { type Export, FORMAT } from '#core/contract/transfer.ts';
+import type { Context } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import { toDraft } from '#core/definitions/records.ts';
+import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
+import { isSealed } from '#core/definitions/source-pool.ts';
+import { exportServerConfig } from './transfer-config.ts';
+
+/** Every record of the four nouns as it is stored, in one view. */
+export type StoredRecords = ReadonlyMap<Kind, readonly Stored[]>;
+
+export async function readRecords({ app }: Context): Promise<StoredRecords> {
+  return app.store.read(async (tx) => {
+    const records = new Map<Kind, readonly Stored[]>();
+    for (const kind of KINDS) {
+      // Which table it is decides the type of its rows; here they are all alike.
+      const table = app.store.tables[kind.plural] as typeof app.store.tables.tools;
+      records.set(kind, await tx.select().from(table));
+    }
+    return records;
+  });
+}
+
+export async function exportAll(context: Context): Promise<Export> {
+  const records = await readRecords(context);
+  const names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
+  const lists = KINDS.map((kind) => {
+    const items = (records.get(kind) ?? []).toSorted((a, b) => compare(a.name, b.name));
+    return [kind.plural, items.map((row) => toItem(row, names))] as const;
+  });
+  const content = {
+    ...Object.fromEntries(lists),
+    exported_at: context.app.clock().toISOString(),
+    format: FORMAT,
+    server_config: await exportServerConfig(context),
+  };
+  return JSON.parse(canonical(content)) as Export;
+}
+
+/** A record as an export holds it: no id, no secret, its connection by name. */
+export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values {
+  const { connection_id, password: _, ssl_key: _ssl_key, extra_params, ...rest } = toDraft(row);
+  return {
+    ...rest,
+    ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),
+    ...(extra_params === undefined ? {} : { extra_params: withoutSecrets(extra_params as Values) }),
+  };
+}
+
+const withoutSecrets = (extra_params: Values): Values =>
+  Object.fromEntries(
+    Object.entries(extra_params).map(([key, value]) => [key, isSealed(value) || isSecretEntry(key) ? null : value]),
+  );
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

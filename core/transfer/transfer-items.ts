@@ -1,0 +1,128 @@
+import * as v from 'valibot';
+import { type Import, type ImportFault, MOST_FAULTS } from '#core/contract/transfer.ts';
+import { textBetween } from '#core/contract/fields.ts';
+import { AppError } from '#core/errors.ts';
+import { toInvalid } from '#core/issues.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
+import { isSealed } from '#core/definitions/source-pool.ts';
+import { type StoredRecords, toItem } from './transfer-export.ts';
+
+/** One record of an import that is to be written. */
+export interface Item {
+  readonly kind: Kind;
+  readonly index: number;
+  readonly name: string;
+  readonly id: string;
+  /** As a draft, but for `connection_id`. */
+  readonly draft: Values;
+  /** The name of its connection; undefined for a connection. */
+  readonly connection: string | null | undefined;
+  /** What has this name now. */
+  readonly stored: Stored | null;
+}
+
+export interface Sorted {
+  readonly writes: readonly Item[];
+  readonly skipped: readonly Kind[];
+  readonly faults: readonly ImportFault[];
+  /** Names of all connections of the import, the faulty ones too. */
+  readonly connections: ReadonlySet<string>;
+}
+
+/** Reads every record by itself until too many are at fault, and says which are to be written. @param newId gives the id of a new record. */
+export async function sortItems(input: Import, records: StoredRecords, newId: () => string): Promise<Sorted> {
+  const turn = createSlices();
+  const faults: ImportFault[] = [];
+  const writes: Item[] = [];
+  const skipped: Kind[] = [];
+  const connection_names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
+  for (const kind of KINDS) {
+    const existing = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
+    const schema = schemaOf(kind);
+    const seen = new Set<string>();
+    for (const [index, sent] of input[kind.plural].entries()) {
+      if (faults.length >= MOST_FAULTS) break;
+      await turn();
+      const read = readItem(kind, schema, sent, index);
+      if ('faults' in read) {
+        faults.push(...read.faults);
+        continue;
+      }
+      const { name, connection, ...draft } = read.values as Values & { name: string; connection?: string | null };
+      if (seen.has(name)) faults.push({ ...placeOf(kind, index, name), field: 'name', message: 'This name is there twice.' });
+      seen.add(name);
+      const stored = existing.get(name) ?? null;
+      if (stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as Values, stored, connection_names))) {
+        skipped.push(kind);
+        continue;
+      }
+      const kept = kind.entity_type === 'connection' ? withKeptSecrets(draft, sent as Values, stored) : draft;
+      writes.push({ kind, index, name, id: stored?.id ?? newId(), draft: { ...kept, name }, connection, stored });
+    }
+  }
+  const connections = new Set(input.connections.flatMap((sent) => nameOf(sent) ?? []));
+  return { writes, skipped, faults, connections };
+}
+
+/** A draft of the noun with the name of its connection in the place of the id. */
+function schemaOf({ draft }: Kind) {
+  const { connection_id, ...entries } = draft.entries;
+  if (connection_id === undefined) return v.strictObject(entries);
+  const Connection = textBetween(1, 255);
+  const connection = connection_id.type === 'optional' ? v.optional(v.nullable(Connection), null) : Connection;
+  return v.strictObject({ ...entries, connection });
+}
+
+function readItem(
+  kind: Kind,
+  schema: ReturnType<typeof schemaOf>,
+  sent: unknown,
+  index: number,
+): { readonly values: Values } | { readonly faults: ImportFault[] } {
+  const result = v.safeParse(schema, sent, { abortPipeEarly: true });
+  if (result.success) return { values: result.output };
+  const { errors } = toInvalid(result.issues, Object.keys(schema.entries));
+  const place = placeOf(kind, index, nameOf(sent));
+  return { faults: errors.map(({ field, message }) => ({ ...place, field: field === '' ? null : field, message })) };
+}
+
+/** Says of what somebody sent what its name is. */
+function nameOf(sent: unknown): string | null {
+  const name = typeof sent === 'object' && sent !== null ? (sent as { name?: unknown }).name : null;
+  return typeof name === 'string' ? name.slice(0, 255) : null;
+}
+
+const placeOf = (kind: Kind, index: number, name: string | null) => ({ entity_type: kind.entity_type, index, name });
+
+/** Whether the record stands there already as the import has it; a secret that was sent is always written. */
+function isEqual(values: Values, sent: Values, stored: Stored, names: ReadonlyMap<string, string>): boolean {
+  if (Object.hasOwn(sent, 'password') || Object.hasOwn(sent, 'ssl_key')) return false;
+  const { password: _, ssl_key: _ssl_key, ...rest } = values;
+  return canonical(rest) === canonical(toItem(stored, names));
+}
+
+/** An overwritten connection keeps the secrets that the import does not hold. */
+function withKeptSecrets(draft: Values, sent: Values, stored: Stored | null): Values {
+  if (stored === null) return draft;
+  const sealed = Object.entries(stored['extra_params'] as Values).filter(([, value]) => isSealed(value));
+  const kept = Object.hasOwn(sent, 'extra_params')
+    ? sealed.filter(([key]) => isSecretEntry(key) && (draft['extra_params'] as Values)[key] === null)
+    : sealed;
+  return {
+    ...draft,
+    extra_params: { ...(draft['extra_params'] as Values), ...Object.fromEntries(kept) },
+    password: Object.hasOwn(sent, 'password') ? draft['password'] : stored['password'],
+    ssl_key: Object.hasOwn(sent, 'ssl_key') ? draft['ssl_key'] : stored['ssl_key'],
+  };
+}
+
+/** What a check says of one record, as the report has it. */
+export function toFaults(error: unknown, { kind, index, name }: Item): ImportFault[] {
+  if (!(error instanceof AppError)) throw error;
+  const place = placeOf(kind, index, name);
+  if (error.errors.length === 0) return [{ ...place, field: null, message: error.detail }];
+  return error.errors.map(({ field, message }) => ({ ...place, field: field.replace(/^connection_id$/, 'connection'), message }));
+}

@@ -1,0 +1,246 @@
+import { inArray } from 'drizzle-orm';
+import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
+import { AppError, type ErrorCode } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
+import { recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import { KINDS, type Kind, type Prepared, type Values } from '#core/definitions/kinds.ts';
+import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
+import { storeCompiled } from '#core/definitions/statements.ts';
+import { configFaults, type ImportedConfig, importServerConfig, readServerConfig } from './transfer-config.ts';
+import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
+import { type Item, sortItems, toFaults } from './transfer-items.ts';
+
+/** Records that are checked at once; the statements among them are described together. */
+const AT_ONCE = 64;
+/** Faults that the sentence of a refusal names; the others are in its list. */
+const TOLD = 10;
+
+export const transferHandlers: Pick<Handlers, Extract<keyof Handlers, `transfer.${string}`>> = {
+  'transfer.export': exportAll,
+  'transfer.import': (context, input) => asBatch(context, 'import', (batch) => importAll(batch, input)),
+};
+
+/** An item that passed every check. */
+interface Checked extends Item {
+  readonly prepared: Prepared;
+}
+
+/** What the report says at last, gathered on the way. */
+interface Progress {
+  config: ImportedConfig | null;
+  readonly faults: ImportFault[];
+  /** Codes of the faults: when all are the same, the refusal has it too. */
+  readonly codes: Set<ErrorCode>;
+  readonly refusals: { readonly item: Item | null; readonly error: AppError }[];
+}
+
+async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
+  const settings = input.include_server_config ? (input.server_config ?? null) : null;
+  if (settings !== null && context.actor?.type !== 'admin' && context.actor?.type !== 'system') {
+    throw new AppError('admin_only', 'Only a signed-in administrator may import the server configuration; a token may not.');
+  }
+  const records = await readRecords(context);
+  const sorted = await sortItems(input, records, context.app.ids);
+  const progress: Progress = { config: null, faults: [...sorted.faults], codes: new Set(), refusals: [] };
+  if (progress.faults.length > 0) progress.codes.add('invalid');
+  const patch = settings === null ? null : await attempt(progress, null, async () => readServerConfig(settings));
+
+  const checked = await checkItems(context, sorted.writes, records, sorted.connections, progress);
+  if (progress.faults.length === 0) {
+    await writeAll(context, input.dry_run, async (inside) => {
+      await checkOwners(inside, checked);
+      // In PostgreSQL nothing more can be said after the first refusal.
+      const turn = createSlices();
+      for (const item of checked) {
+        if ((await attempt(progress, item, () => write(inside, item))) === null) throw STOPPED;
+        await turn();
+      }
+      if (patch === null) return;
+      progress.config = await attempt(progress, null, () => importServerConfig(inside, patch));
+      if (progress.config === null) throw STOPPED;
+    }).catch((error: unknown) => {
+      if (error !== STOPPED) throw error;
+    });
+  }
+  const report = toReport(input, sorted.skipped, checked, progress);
+  if (report.errors.length === 0 || input.dry_run) return report;
+  for (const { item, error } of progress.refusals) {
+    const stored = item?.stored ?? null;
+    const named = { name: item?.name, ...(stored === null ? {} : { id: stored.id }) };
+    await recordBlocked(context, `${item?.kind.plural ?? 'config'}.import`, named, error);
+  }
+  throw refusal(report, progress.codes);
+}
+
+/** Ends the transaction of an import that has faults; the report says which. */
+const STOPPED = new Error('the import has faults');
+
+/** Connections first: what belongs to them is checked against what they become. */
+async function checkItems(
+  context: BatchContext,
+  writes: readonly Item[],
+  records: StoredRecords,
+  sent_connections: ReadonlySet<string>,
+  progress: Progress,
+): Promise<Checked[]> {
+  const [connection_kind] = KINDS;
+  const ids = new Map(
+    (connection_kind === undefined ? [] : (records.get(connection_kind) ?? [])).map(({ id, name }) => [name, id]),
+  );
+  const check = async (item: Item, draft: Values): Promise<Checked[]> => {
+    if (progress.faults.length >= MOST_FAULTS) return [];
+    const prepared = await attempt(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
+    return prepared === null ? [] : [{ ...item, prepared }];
+  };
+  const connections = await fewAtATime(writes.filter(isConnection), AT_ONCE, async (item) => {
+    const checked = await check(item, item.draft);
+    for (const { id, name, stored, prepared } of checked) {
+      const planned = { ...stored, ...prepared.values, id, version: (stored?.version ?? 0) + 1 };
+      context.change.connections.set(id, planned as unknown as ConnectionRow);
+      ids.set(name, id);
+    }
+    return checked;
+  });
+  const others = writes.filter((item) => !isConnection(item));
+  const owned = await fewAtATime(others, AT_ONCE, async (item) => {
+    if (item.connection === null || item.connection === undefined) return check(item, { ...item.draft, connection_id: null });
+    const connection_id = ids.get(item.connection);
+    if (connection_id !== undefined) return check(item, { ...item.draft, connection_id });
+    // A connection that is at fault itself is said once.
+    if (!sent_connections.has(item.connection)) {
+      const message = 'connection names no connection of this file or of this installation.';
+      fail(progress, new AppError('invalid', message, { errors: [{ field: 'connection', message }] }), item);
+    }
+    return [];
+  });
+  return [...connections.flat(), ...owned.flat()];
+}
+
+const isConnection = ({ kind }: Item): boolean => kind.entity_type === 'connection';
+
+function fail(progress: Progress, error: unknown, item: Item | null): void {
+  const place = { entity_type: 'server_config' as const, index: null, name: null };
+  progress.faults.push(...(item === null ? configFaults(error).map((fault) => ({ ...place, ...fault })) : toFaults(error, item)));
+  if (!(error instanceof AppError)) return;
+  progress.codes.add(error.code);
+  progress.refusals.push({ item, error });
+}
+
+/** Notes a refusal of an item, or of the settings, and answers null. */
+async function attempt<T>(progress: Progress, item: Item | null, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    fail(progress, error, item);
+    return null;
+  }
+}
+
+async function write(inside: Context, { kind, id, stored, prepared }: Checked): Promise<true> {
+  const { db } = inside.app.store;
+  if (stored === null) await kind.noun.insert(inside, db, prepared.values, id);
+  else await kind.noun.update(inside, db, id, stored.version, prepared.values);
+  if (prepared.compiled !== null) await storeCompiled(inside.app, db, id, prepared.compiled);
+  return true;
+}
+
+/** A connection that was deleted since the checks must not leave records without one. */
+async function checkOwners({ app, change }: Context, checked: readonly Checked[]): Promise<void> {
+  const { connections } = app.store.tables;
+  const owners = new Set(
+    checked.flatMap(({ prepared }) => (prepared.values['connection_id'] as string | null | undefined) ?? []),
+  );
+  const stored = [...owners].filter((id) => change?.connections.get(id) === undefined);
+  if (stored.length === 0) return;
+  const rows = await app.store.db.select({ id: connections.id }).from(connections).where(inArray(connections.id, stored));
+  if (rows.length < stored.length) {
+    throw new AppError('conflict', 'A connection was deleted meanwhile: repeat the import.', { reason: 'conflict' });
+  }
+}
+
+function toReport(
+  { dry_run, server_config }: Import,
+  skipped: readonly Kind[],
+  checked: readonly Checked[],
+  { faults, config }: Progress,
+): ImportReport {
+  const written = faults.length > 0 ? [] : checked;
+  const left_alone = server_config !== undefined && faults.length === 0 && config?.changed !== true;
+  return {
+    dry_run,
+    created: count(written.filter(({ stored }) => stored === null).map(({ kind }) => kind)),
+    updated: {
+      ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),
+      server_config: config?.changed === true ? 1 : 0,
+    },
+    skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
+    errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
+    errors_truncated: faults.length >= MOST_FAULTS,
+    warnings: [
+      ...checked.flatMap(({ kind, name, prepared }) =>
+        (prepared.compiled?.warnings ?? []).map((message) => ({ entity_type: kind.entity_type, name, message })),
+      ),
+      ...(config?.warnings ?? []).map((message) => ({ entity_type: 'server_config' as const, name: null, message })),
+    ],
+    needs_secrets: [
+      ...checked.filter(isConnection).flatMap(missingSecrets),
+      ...(config === null || config.needs_secrets.length === 0 ? [] : [{ connection: null, fields: [...config.needs_secrets] }]),
+    ],
+  };
+}
+
+/** Faults in the order of the nouns and of their lists; what an import can hold is far below the factor. */
+const place = ({ entity_type, index }: ImportFault): number =>
+  KINDS.findIndex((kind) => kind.entity_type === entity_type) * 1e9 + (index ?? 0);
+
+const count = (kinds: readonly Kind[]): ImportCounts => {
+  const counts = { connections: 0, tools: 0, resources: 0, prompts: 0, server_config: 0 };
+  for (const { plural } of kinds) counts[plural]++;
+  return counts;
+};
+
+/** Secrets that a connection lacks although it looks as if it had them where it came from. */
+function missingSecrets({ name, prepared }: Checked): ImportReport['needs_secrets'] {
+  const row = prepared.values as unknown as ConnectionRow;
+  const signs_in = row.host !== null && (row.username !== null || row.db_type === 'libsql');
+  const fields = [
+    ...(signs_in && row.password === null ? ['password'] : []),
+    ...(row.ssl_cert !== null && row.ssl_key === null ? ['ssl_key'] : []),
+    ...Object.entries(row.extra_params)
+      .filter(([key, value]) => isSecretEntry(key) && !isSealed(value))
+      .map(([key]) => `extra_params.${key}`),
+  ];
+  return fields.length === 0 ? [] : [{ connection: name, fields }];
+}
+
+function refusal({ errors: faults, errors_truncated }: ImportReport, codes: ReadonlySet<ErrorCode>): AppError {
+  const told = faults.slice(0, TOLD).map(({ entity_type, name, index, message }) => {
+    const which = name ?? (index === null ? '' : `number ${index + 1}`);
+    return `${entity_type} ${which}: ${message}`.replace(/ +:/, ':');
+  });
+  const rest = faults.length - told.length;
+  const ended = errors_truncated ? ` Checking ended after ${MOST_FAULTS} faults, so there may be others.` : '';
+  const more = rest > 0 ? ` And ${rest} more.${ended}` : '';
+  const [only] = codes;
+  const shared: ErrorCode | undefined = codes.size === 1 ? CODES.find((code) => code === only) : undefined;
+  return new AppError(shared ?? 'invalid', `Nothing was imported. ${told.join(' ')}${more}`, {
+    errors: faults.map(({ entity_type, index, field, message }) => {
+      const kind = KINDS.find((candidate) => candidate.entity_type === entity_type);
+      const path = [kind?.plural ?? entity_type, index, field].filter((step) => step !== null);
+      return { field: path.join('.'), message };
+    }),
+    ...(codes.size === 1 && only === 'conflict' ? { reason: 'conflict' } : {}),
+  });
+}
+
+/** Refusals by a control, and of a token, keep their code; everything else is 422 as well. */
+const CODES: readonly ErrorCode[] = [
+  'private_network_blocked',
+  'passthrough_sql_blocked',
+  'prompt_injection_blocked',
+  'secret_required',
+  'admin_only',
+];

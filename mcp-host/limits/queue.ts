@@ -1,0 +1,193 @@
+import { AppError } from '#core/errors.ts';
+import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { Slot } from '#core/lib/call/query.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
+import { createTimeouts } from '#core/engines/shared/timeouts.ts';
+import { createWaits } from './waits.ts';
+
+export interface QueueLimits {
+  readonly name: string;
+  readonly max_concurrency: number;
+  readonly queue_limit: number;
+  readonly queue_timeout_ms: number;
+}
+
+export interface QueueCounters {
+  readonly active: number;
+  readonly waiting: number;
+  readonly completed: number;
+  /** Turned away because the queue was full. */
+  readonly rejected: number;
+  /** Gave up because no place came free in time. */
+  readonly timed_out: number;
+  /** Calls that had to wait. */
+  readonly waits: number;
+}
+
+/** First come, first served places of one connection. It outlives swaps: limits change, counters and waiters stay. */
+export interface Queue extends Slot {
+  configure(limits: QueueLimits): void;
+  /** How many calls the connection may run at once, over all hosts that share the limit. */
+  limit(): number;
+  /** This host's part of the limit; null: it has the whole of it. Calls that run are not ended by a smaller part. */
+  grant(places: number | null): void;
+  /** Is called when a call has to wait because of the part, not of the limit. */
+  onShort(listener: () => void): void;
+  counters(): QueueCounters;
+  /** As it is reported to the server. */
+  gauge(): Omit<QueueGauge, 'id'>;
+}
+
+interface Waiter {
+  readonly admit: () => void;
+  readonly sit: Sit | undefined;
+}
+
+type Sit = (places: number) => boolean;
+
+export function createQueue(initial: QueueLimits, now: () => number = Date.now): Queue {
+  let limits = initial;
+  const waiters = new Set<Waiter>();
+  /** Those who were in already; they come first. */
+  const returned = new Set<Waiter>();
+  const timeouts = createTimeouts();
+  /** Calls that were let in. */
+  let active = 0;
+  /** How many of them are sent ahead, behind others that run: they wait as well. */
+  let ahead = 0;
+  let completed = 0;
+  let rejected = 0;
+  let timed_out = 0;
+  let waits = 0;
+  const waited = createWaits(now);
+  let granted: number | null = null;
+  let places = limits.max_concurrency;
+  let onShort = () => {};
+
+  const apply = () => {
+    places = granted === null ? limits.max_concurrency : Math.min(granted, limits.max_concurrency);
+    ahead = Math.min(ahead, Math.max(0, active - places));
+    fill();
+  };
+  const fill = () => {
+    const before = ahead;
+    if (fillFrom(returned)) fillFrom(waiters);
+    if (ahead > before) tellWhenShort();
+  };
+  /** Only when nothing else is under way: who listens may grant another part at once. */
+  const tellWhenShort = () => {
+    if (places < limits.max_concurrency) onShort();
+  };
+  /** @returns whether everybody of the line was let in. */
+  const fillFrom = (line: Set<Waiter>): boolean => {
+    for (const waiter of line) {
+      if (!letIn(waiter.sit)) return false;
+      line.delete(waiter);
+      waiter.admit();
+    }
+    return true;
+  };
+  const letIn = (sit: Sit | undefined): boolean => {
+    if (active >= places) {
+      if (ahead >= limits.queue_limit || sit?.(places) !== true) return false;
+      ahead++;
+    }
+    active++;
+    return true;
+  };
+  const letOut = () => {
+    active--;
+    // Not while more run than may since the places became fewer.
+    if (ahead > 0 && active - ahead < places) ahead--;
+  };
+  const waiting = () => waiters.size + returned.size + ahead;
+  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, sit?: Sit): Promise<void> => {
+    waits++;
+    const began = performance.now();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (error: AppError) => {
+      line.delete(waiter);
+      settle();
+      reject(error);
+    };
+    const onAbort = () => leave(goneWhileWaiting());
+    const timeout = timeouts.add(limits.queue_timeout_ms, () => {
+      timed_out++;
+      leave(new AppError('timeout', waitedTooLong(limits)));
+    });
+    const settle = () => {
+      timeout.clear();
+      signal?.removeEventListener('abort', onAbort);
+      waited.add(performance.now() - began);
+    };
+    const waiter: Waiter = {
+      sit,
+      admit() {
+        settle();
+        resolve();
+      },
+    };
+    signal?.addEventListener('abort', onAbort);
+    line.add(waiter);
+    tellWhenShort();
+    return promise;
+  };
+
+  return {
+    enter(signal, sit) {
+      if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
+      if (waiters.size + returned.size === 0 && letIn(sit)) {
+        waited.add(0);
+        if (ahead > 0) tellWhenShort();
+        return undefined;
+      }
+      if (waiting() >= limits.queue_limit) {
+        rejected++;
+        return Promise.reject(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
+      }
+      return wait(waiters, signal, sit);
+    },
+    again(signal) {
+      letOut();
+      const turn = signal?.aborted ? Promise.reject(goneWhileWaiting()) : wait(returned, signal);
+      // Everybody who is displaced at once comes here: the last one makes room for the first.
+      fill();
+      return turn;
+    },
+    places: () => places,
+    leave() {
+      letOut();
+      completed++;
+      fill();
+    },
+    configure(next) {
+      limits = next;
+      apply();
+    },
+    limit: () => limits.max_concurrency,
+    grant(part) {
+      granted = part;
+      apply();
+    },
+    onShort(listener) {
+      onShort = listener;
+    },
+    counters: () => ({ active: active - ahead, waiting: waiting(), completed, rejected, timed_out, waits }),
+    gauge: () => ({
+      name: limits.name,
+      limit: places,
+      active: active - ahead,
+      waiting: waiting(),
+      completed,
+      rejected,
+      timed_out,
+      waits: waited.recent(),
+    }),
+  };
+}
+
+const goneWhileWaiting = () => new AppError('cancelled', 'The call was cancelled while it waited.');
+const tooMany = ({ name, max_concurrency, queue_limit }: QueueLimits): string =>
+  `The connection ${name} is busy: ${max_concurrency} calls run and ${queue_limit} wait already. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;
+const waitedTooLong = ({ name, queue_timeout_ms }: QueueLimits): string =>
+  `No place came free on the connection ${name} within ${queue_timeout_ms} ms. Try again later, or raise max_concurrency or queue_timeout_ms of the connection.`;

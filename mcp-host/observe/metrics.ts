@@ -1,0 +1,257 @@
+import {
+  addBuckets,
+  type Buckets,
+  createBuckets,
+  createProcessFigures,
+  figure,
+  histogram,
+  observe,
+} from '#core/lib/metrics-text.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
+import type { Sources } from '#mcp-host/swap/sources.ts';
+import { CallerGone } from '#mcp-host/call/perform.ts';
+import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
+import type { Watch } from '#mcp-host/call/request-record.ts';
+
+/** Figures of a host for Prometheus: counted where a call ends, written down when they are asked for. */
+export interface Metrics {
+  add(watch: Watch): void;
+  /** A session of this protocol version ended after so long. */
+  endSession(version: string, ms: number): void;
+  /** A request was answered with this status before it came to a call. */
+  refuse(status: number): void;
+  /** From now on figures of tools and prompts that this registry lacks are kept under one name. */
+  use(registry: Registry): void;
+  /** In the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+export interface MetricsOptions {
+  readonly sources: Sources;
+  readonly limits: RateLimits | null;
+  /** What is counted elsewhere. */
+  readonly state: () => {
+    readonly snapshot_version: number | null;
+    readonly checksum: string | null;
+    readonly sessions: number;
+    readonly streams: number;
+    readonly usage_dropped: number;
+    readonly connected: boolean;
+    readonly shared_limits: boolean | null;
+  };
+}
+
+interface Operation {
+  readonly method: string;
+  readonly name: string;
+  readonly version: string;
+  readonly error: string;
+  readonly transport: string;
+  readonly buckets: Buckets;
+}
+
+/** Of tools that are not deployed any more: the number of label values stays that of the snapshot. */
+const REMOVED = '_removed';
+/** What names a thing in the parameters of a method, and where it must be known for its name to be a label. */
+const NAMED: Readonly<Record<string, (registry: Registry, name: string) => boolean>> = {
+  'tools/call': ({ tools }, name) => tools.has(name),
+  'prompts/get': ({ prompts }, name) => prompts.has(name),
+};
+
+export function createMetrics({ sources, limits, state }: MetricsOptions): Metrics {
+  /** By the name of the tool or prompt: few of each. */
+  let operations = new Map<string, Operation[]>();
+  const databases = new Map<string, Buckets>();
+  const ended = new Map<string, Buckets>();
+  const faults = new Map<string, number>();
+  let undeclared = 0;
+  const refusals = new Map<number, number>();
+  const processFigures = createProcessFigures();
+
+  return {
+    add(watch) {
+      const { message, exchange, era, connection, query_from, query_to } = watch;
+      const { method, params } = message;
+      const given = params['name'];
+      const name = typeof given === 'string' && NAMED[method]?.(exchange.registry, given) === true ? given : '';
+      const version = era.modern ? MODERN_VERSION : (watch.session?.version ?? '');
+      const error = errorType(watch);
+      const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
+      const { buckets } = operationOf(operations, method, name, version, error, transport);
+      observe(buckets, (performance.now() - watch.started) / 1_000);
+      if (watch.fault !== null) faults.set(watch.fault, (faults.get(watch.fault) ?? 0) + 1);
+      undeclared += watch.undeclared;
+      if (connection === null || query_to === 0) return;
+      let database = databases.get(connection.db_type);
+      if (database === undefined) databases.set(connection.db_type, (database = createBuckets()));
+      observe(database, (query_to - query_from) / 1_000);
+    },
+    endSession(version, ms) {
+      let buckets = ended.get(version);
+      if (buckets === undefined) ended.set(version, (buckets = createBuckets()));
+      observe(buckets, ms / 1_000);
+    },
+    refuse: (status) => void refusals.set(status, (refusals.get(status) ?? 0) + 1),
+    use(registry) {
+      const kept = new Map<string, Operation[]>();
+      for (const { method, name, version, error, transport, buckets } of [...operations.values()].flat()) {
+        const known = name === '' || NAMED[method]?.(registry, name) === true ? name : REMOVED;
+        addBuckets(operationOf(kept, method, known, version, error, transport).buckets, buckets);
+      }
+      operations = kept;
+    },
+    async text() {
+      const now = state();
+      const queues = sources.counters();
+      const places = new Map(sources.gauges().map(({ id, limit }) => [id, limit]));
+      const each = (value: (one: (typeof queues)[number]) => number) =>
+        queues.map((one) => [{ connection: one.name }, value(one)] as const);
+      const one = (value: number) => [[{}, value]] as const;
+      const refused = limits?.refused();
+      return [
+        histogram(
+          'mcp_server_operation_duration_seconds',
+          'Requests of MCP clients, by method and tool.',
+          [...operations.values()].flat().map(({ method, name, version, error, transport, buckets }) => [
+            {
+              mcp_method_name: method,
+              ...(name !== '' && { [method === 'prompts/get' ? 'gen_ai_prompt_name' : 'gen_ai_tool_name']: name }),
+              ...(error !== '' && { error_type: error }),
+              ...(version !== '' && { mcp_protocol_version: version }),
+              network_transport: transport,
+            },
+            buckets,
+          ]),
+        ),
+        histogram(
+          'mcp_server_session_duration_seconds',
+          'Sessions of older clients that ended.',
+          [...ended].map(([mcp_protocol_version, buckets]) => [{ mcp_protocol_version }, buckets]),
+        ),
+        histogram(
+          'db_client_operation_duration_seconds',
+          'Statements, from a place in the queue to the last row.',
+          [...databases].map(([db_system_name, buckets]) => [{ db_system_name }, buckets]),
+        ),
+        figure(
+          'counter',
+          'sluice_call_faults_total',
+          'Calls that failed inside their tool or resource, by reason.',
+          [...faults].map(([code, count]) => [{ code }, count]),
+        ),
+        figure(
+          'counter',
+          'sluice_undeclared_arguments_total',
+          'Arguments that callers sent and no tool or resource declares: left out of their calls.',
+          one(undeclared),
+        ),
+        figure(
+          'gauge',
+          'sluice_queue_active',
+          'Calls that run, by connection.',
+          each(({ queue }) => queue.active),
+        ),
+        figure(
+          'gauge',
+          'sluice_queue_waiting',
+          'Calls that wait for a place.',
+          each(({ queue }) => queue.waiting),
+        ),
+        figure(
+          'gauge',
+          'sluice_queue_places',
+          'Calls that this host may run at once.',
+          each(({ id }) => places.get(id) ?? 0),
+        ),
+        figure(
+          'counter',
+          'sluice_queue_completed_total',
+          'Calls that had a place.',
+          each(({ queue }) => queue.completed),
+        ),
+        figure(
+          'counter',
+          'sluice_queue_rejected_total',
+          'Calls that met a full queue.',
+          each(({ queue }) => queue.rejected),
+        ),
+        figure(
+          'counter',
+          'sluice_queue_timed_out_total',
+          'Calls that waited too long.',
+          each(({ queue }) => queue.timed_out),
+        ),
+        figure(
+          'gauge',
+          'sluice_pool_sessions',
+          'Open sessions with the database.',
+          each(({ sessions }) => sessions),
+        ),
+        figure(
+          'counter',
+          'sluice_http_refused_total',
+          'Requests refused before a call, by status.',
+          [...refusals].map(([status, count]) => [{ status }, count]),
+        ),
+        figure(
+          'counter',
+          'sluice_auth_failures_total',
+          'Requests without a credential that counts.',
+          one(refusals.get(401) ?? 0),
+        ),
+        refused === undefined
+          ? ''
+          : figure('counter', 'sluice_rate_limited_total', 'Calls over a rate limit.', [
+              [{ limit: 'tool' }, refused.tool],
+              [{ limit: 'caller' }, refused.caller],
+            ]),
+        figure('gauge', 'sluice_sessions', 'Sessions of older clients.', one(now.sessions)),
+        figure('gauge', 'sluice_streams', 'Open event streams.', one(now.streams)),
+        figure('counter', 'sluice_usage_dropped_total', 'Calls that the server was not told of.', one(now.usage_dropped)),
+        figure('gauge', 'sluice_server_connected', 'Whether the server is heard.', one(Number(now.connected))),
+        now.shared_limits === null
+          ? ''
+          : figure(
+              'gauge',
+              'sluice_shared_limits',
+              'Whether limits are shared with other hosts.',
+              one(Number(now.shared_limits)),
+            ),
+        now.snapshot_version === null
+          ? ''
+          : figure('gauge', 'sluice_active_snapshot_info', 'The snapshot that is served.', [
+              [{ version: now.snapshot_version, checksum: now.checksum ?? '' }, 1],
+            ]),
+        await processFigures(),
+      ].join('');
+    },
+  };
+}
+
+/** The operation with these labels, which is new when none has them. */
+function operationOf(
+  operations: Map<string, Operation[]>,
+  method: string,
+  name: string,
+  version: string,
+  error: string,
+  transport: string,
+): Operation {
+  let named = operations.get(name);
+  if (named === undefined) operations.set(name, (named = []));
+  for (const one of named) {
+    if (one.method === method && one.version === version && one.error === error && one.transport === transport) return one;
+  }
+  const operation = { method, name, version, error, transport, buckets: createBuckets() };
+  named.push(operation);
+  return operation;
+}
+
+/** `error.type` of the MCP conventions: `tool_error` when the result says so, else the code of the error. */
+export function errorType({ message, fault, error }: Watch): string {
+  if (error instanceof CallerGone) return 'cancelled';
+  if (error instanceof RpcError) return String(error.code);
+  if (error !== null) return 'internal';
+  return fault !== null && message.method === 'tools/call' ? 'tool_error' : '';
+}

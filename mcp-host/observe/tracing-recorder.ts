@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import {
+  createTraceState,
+  ROOT_CONTEXT,
+  type Attributes,
+  type Context,
+  type Link,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { DbType } from '#core/contract/connections.ts';
+import type { Log } from '#core/log.ts';
+import { PRODUCT_VERSION } from '#core/version.ts';
+import { errorType } from './metrics.ts';
+import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
+import type { Recorder } from './tracing.ts';
+import type { Watch } from '#mcp-host/call/request-record.ts';
+
+/** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
+const EXPORT_MS = 5_000;
+const BATCH_MS = 500;
+const CLOSE_MS = 2_000;
+
+/** `db.system.name` of the OpenTelemetry conventions. */
+const SYSTEMS: Partial<Readonly<Record<DbType, string>>> = {
+  greenplum: 'postgresql',
+  supabase: 'postgresql',
+  timescaledb: 'postgresql',
+  redshift: 'aws.redshift',
+  libsql: 'sqlite',
+  mssql: 'microsoft.sql_server',
+  bigquery: 'gcp.bigquery',
+  oracle: 'oracle.db',
+};
+
+/**
+ * Spans after the conventions for MCP (status Development) and for databases. They are made when a request has ended, from the
+ * times that were kept: no request waits for them. Arguments, results and the text of statements are never recorded.
+ */
+export function createRecorder(options: { endpoint: string; id: string; service: string; log: Log }): Recorder {
+  const { endpoint, id, service, log } = options;
+  const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint}/v1/traces`;
+  const inner = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS });
+  let failing = false;
+  const exporter: typeof inner = Object.assign(Object.create(inner) as typeof inner, {
+    export: (...[spans, done]: Parameters<typeof inner.export>) =>
+      inner.export(spans, (result) => {
+        const failed = result.error !== undefined;
+        if (failed && !failing) log.warning('traces_not_sent', { reason: result.error?.message });
+        if (!failed && failing) log.info('traces_sent_again');
+        failing = failed;
+        done(result);
+      }),
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': service,
+      'service.version': PRODUCT_VERSION,
+      'service.instance.id': id,
+    }),
+    spanProcessors: [
+      new BatchSpanProcessor({ exporter, scheduledDelayMillis: BATCH_MS, exportTimeoutMillis: EXPORT_MS, maxQueueSize: 2_048 }),
+    ],
+  });
+  const tracer = provider.getTracer('sluice', PRODUCT_VERSION);
+
+  return {
+    record(watch, ended) {
+      const { message, exchange, started, query_from, query_to, connection, fault } = watch;
+      const { method, params } = message;
+      const { registry, request } = exchange;
+      const given = params['name'];
+      const known = typeof given === 'string' && (registry.tools.has(given) || registry.prompts.has(given)) ? given : null;
+      const http = contextOf(request.headers.get('traceparent'), request.headers.get('tracestate'));
+      const meta = isMembers(params['_meta']) ? params['_meta'] : {};
+      const parent = contextOf(meta['traceparent'], meta['tracestate']);
+      const type = errorType(watch);
+      const span = tracer.startSpan(
+        known === null ? method : `${method} ${known}`,
+        {
+          kind: SpanKind.SERVER,
+          startTime: wall(started),
+          attributes: attributesOf(watch, known, type),
+          // What carried the message is not what asked for it (SEP-414).
+          links: parent === null ? [] : linksOf(http),
+        },
+        parent ?? http ?? ROOT_CONTEXT,
+      );
+      if (connection !== null && query_to > 0) {
+        const command = commandOf(watch);
+        const system = SYSTEMS[connection.db_type] ?? connection.db_type;
+        const failed = fault !== null;
+        const child = tracer.startSpan(
+          command ?? system,
+          {
+            kind: SpanKind.CLIENT,
+            startTime: wall(query_from),
+            attributes: {
+              'db.system.name': system,
+              'db.namespace': connection.database,
+              ...(command !== null && { 'db.operation.name': command, 'db.query.summary': command }),
+              ...(connection.host !== null && { 'server.address': connection.host }),
+              ...(connection.port !== null && { 'server.port': connection.port }),
+              ...(failed && { 'error.type': fault }),
+            },
+          },
+          trace.setSpan(ROOT_CONTEXT, span),
+        );
+        if (failed) child.setStatus({ code: SpanStatusCode.ERROR });
+        child.end(wall(query_to));
+      }
+      if (type !== '') span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(wall(ended));
+    },
+    async close() {
+      const closed = provider.shutdown().catch((error: unknown) => log.warning('traces_not_sent', { reason: String(error) }));
+      await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
+    },
+  };
+}
+
+function attributesOf({ message, exchange, era, session, wait_ms }: Watch, known: string | null, type: string): Attributes {
+  const { method, params, id } = message;
+  const { address } = exchange;
+  const { listener } = exchange.peer;
+  const is_tool = method === 'tools/call';
+  const uri = method === 'resources/read' ? params['uri'] : undefined;
+  const version = era.modern ? MODERN_VERSION : session?.version;
+  const peer = listener === 0 ? '' : address();
+  return {
+    'mcp.method.name': method,
+    ...(id !== undefined && { 'jsonrpc.request.id': String(id) }),
+    ...(known !== null && { [is_tool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: known }),
+    ...(is_tool && { 'gen_ai.operation.name': 'execute_tool' }),
+    // The values of a template's variables are arguments.
+    ...(typeof uri === 'string' && exchange.registry.resources.has(uri) && { 'mcp.resource.uri': uri }),
+    ...(version !== undefined && { 'mcp.protocol.version': version }),
+    ...(session !== null && { 'mcp.session.id': digest(session.id) }),
+    ...(peer !== '' && { 'client.address': peer }),
+    'network.transport': listener === 0 ? 'pipe' : 'tcp',
+    ...(listener !== 0 && { 'network.protocol.name': 'http' }),
+    ...(wait_ms > 0 && { 'sluice.queue.wait_ms': wait_ms }),
+    ...(type !== '' && { 'error.type': type }),
+    ...(/^-\d+$/.test(type) && { 'rpc.response.status_code': type }),
+  };
+}
+
+/** Who has the id of a session can speak in it, so it is not told. */
+const digest = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16);
+
+/** The first word of the statement: its text holds what its author wrote, and is nobody else's business. */
+function commandOf({ query }: Watch): string | null {
+  const first = query?.statement.nodes[0];
+  const word = typeof first === 'string' ? /^\s*([a-z]{1,20})\b/i.exec(first)?.[1] : undefined;
+  return word?.toUpperCase() ?? null;
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
+
+/** W3C Trace Context, as it came over the wire; null for none and for a faulty one alike. */
+function contextOf(traceparent: unknown, tracestate: unknown): Context | null {
+  const [, traceId = '', spanId = '', flags = ''] =
+    typeof traceparent === 'string' && traceparent.length <= 128 ? (TRACEPARENT.exec(traceparent) ?? []) : [];
+  if (traceId === '' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+  const state = typeof tracestate === 'string' && tracestate.length <= 512 ? createTraceState(tracestate) : undefined;
+  const traceFlags = Number.parseInt(flags, 16) & 1;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true, ...(state && { traceState: state }) });
+}
+
+const linksOf = (context: Context | null): Link[] => {
+  const linked = context === null ? undefined : trace.getSpanContext(context);
+  return linked === undefined ? [] : [{ context: linked }];
+};
+
+/** A time of `performance.now()` as the library takes it. */
+const wall = (at: number): number => performance.timeOrigin + at;

@@ -1,0 +1,65 @@
+import type { Log } from '#core/log.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import type { Watch } from '#mcp-host/call/request-record.ts';
+
+/** Spans of the requests of this host, while the deployed configuration says `otel_enabled`. */
+export interface Tracing {
+  add(watch: Watch): void;
+  use(server: Pick<FrozenServer, 'otel_enabled' | 'server_name'>): void;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+/** What the library does, loaded only where it is used. */
+export interface Recorder {
+  record(watch: Watch, ended: number): void;
+  close(): Promise<void>;
+}
+
+export interface TracingOptions {
+  /** Base address of a collector that speaks OTLP over HTTP; null: nothing is recorded. */
+  readonly endpoint: string | null;
+  /** Names this host. */
+  readonly id: string;
+  readonly log: Log;
+}
+
+export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
+  let recorder: Recorder | null = null;
+  let wanted: string | null = null;
+  let changes: Promise<void> = Promise.resolve();
+
+  const change = async (service: string | null): Promise<void> => {
+    const old = recorder;
+    recorder = null;
+    await old?.close();
+    if (service === null || endpoint === null || service !== wanted) return;
+    const { createRecorder } = await import('./tracing-recorder.ts');
+    recorder = createRecorder({ endpoint, id, service, log });
+    log.info('tracing_on', { endpoint: new URL(endpoint).origin });
+  };
+  const become = (service: string | null): Promise<void> => {
+    wanted = service;
+    changes = changes
+      .then(() => change(service))
+      .catch((error: unknown) => log.warning('tracing_failed', { error: String(error) }));
+    return changes;
+  };
+
+  return {
+    add(watch) {
+      recorder?.record(watch, performance.now());
+    },
+    use({ otel_enabled, server_name }) {
+      const service = otel_enabled ? server_name : null;
+      if (otel_enabled && endpoint === null) {
+        log.warning('tracing_without_endpoint', {
+          detail: 'Set SVC_OTLP_ENDPOINT of the host: otel_enabled has no effect without it.',
+        });
+        return;
+      }
+      if (service !== wanted) void become(service);
+    },
+    close: () => become(null),
+  };
+}

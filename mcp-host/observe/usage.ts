@@ -1,0 +1,205 @@
+import type { CallGroup, Calls, HostLine, QueueGauge } from '#core/contract/monitoring.ts';
+import type { Log } from '#core/log.ts';
+import type { TokenUse } from '#mcp-host/auth/bearer.ts';
+import type { LineBuffer } from './lines.ts';
+
+/** One call as the server's metrics and request log keep it. */
+export interface UsageItem {
+  /** What was called, and by whom: the same in many calls, and sent once in a batch. */
+  readonly of: CallGroup;
+  /** When it ended, in ms since 1970. */
+  readonly timestamp: number;
+  readonly duration_ms: number;
+  /** Time in the queue, part of the duration. */
+  readonly wait_ms: number;
+  readonly rows: number;
+  /** Characters of the answer. */
+  readonly bytes: number;
+  /** Error code of a failed call. */
+  readonly error: string | null;
+}
+
+/** Calls, log lines and queues on their way to the server: kept in memory, sent in batches, never waited for by a call. */
+export interface Usage {
+  add(item: UsageItem): void;
+  /** Sends all there is, as long as the server takes it; for the end of the program. */
+  flush(): Promise<void>;
+  /** Items dropped because the server was away for too long, or refused them. */
+  dropped(): number;
+  close(): void;
+}
+
+export interface Batch {
+  readonly seq: number;
+  readonly groups: readonly CallGroup[];
+  readonly calls: Calls;
+  readonly lines: readonly HostLine[];
+  readonly queues?: readonly QueueGauge[];
+  readonly token_uses?: readonly TokenUse[];
+}
+
+export interface UsageOptions {
+  /** Rejects when the server did not take the batch; it is sent again with the same `seq`, unless the error has a status that says never. */
+  readonly send: (batch: Batch) => Promise<void>;
+  readonly log: Log;
+  readonly lines: LineBuffer;
+  readonly queues: () => QueueGauge[];
+  /** Uses of access tokens to report now; each is handed over once. */
+  readonly takeUses?: () => TokenUse[];
+  readonly interval_ms?: number;
+  /** A busy host waits so long for a batch to become full: a large one costs the server less than many small ones. */
+  readonly patience_ms?: number;
+  /** Queues are reported at least so often. */
+  readonly heartbeat_ms?: number;
+  readonly capacity?: number;
+  readonly batch_size?: number;
+}
+
+/** So few calls go at once: somebody may be looking. */
+const FEW = 100;
+/** The server will refuse the same batch again. */
+const REFUSED: ReadonlySet<unknown> = new Set([400, 413, 415, 422]);
+
+export function createUsage({
+  send,
+  log,
+  lines,
+  queues,
+  takeUses = () => [],
+  interval_ms = 300,
+  patience_ms = 1_000,
+  heartbeat_ms = 5_000,
+  capacity = 10_000,
+  batch_size = 2_000,
+}: UsageOptions): Usage {
+  let waiting: UsageItem[] = [];
+  let batch: Batch | null = null;
+  let seq = 0;
+  let dropped = 0;
+  let reported = '';
+  let reported_at = Number.NEGATIVE_INFINITY;
+  let sending: Promise<void> | null = null;
+  let sent_at = Number.NEGATIVE_INFINITY;
+
+  /** The queues when they changed, or when it is time to say that they are still the same. */
+  const report = (): QueueGauge[] | null => {
+    const gauges = queues();
+    const mark = gauges.map(markOf).join();
+    if (mark === reported && performance.now() - reported_at < heartbeat_ms) return null;
+    reported = mark;
+    reported_at = performance.now();
+    return gauges;
+  };
+  const nextBatch = (): Batch | null => {
+    const gauges = report();
+    const token_uses = takeUses();
+    if (waiting.length === 0 && lines.count() === 0 && gauges === null && token_uses.length === 0) return null;
+    sent_at = performance.now();
+    const items = waiting.slice(0, batch_size);
+    waiting = waiting.slice(batch_size);
+    const uses = token_uses.length === 0 ? {} : { token_uses };
+    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...(gauges && { queues: gauges }), ...uses };
+  };
+  /** @returns whether there is more that the server would take now. */
+  const sendNext = async (): Promise<boolean> => {
+    const current = (batch ??= nextBatch());
+    if (current === null) return false;
+    try {
+      await send(current);
+      batch = null;
+    } catch (error) {
+      const { status } = error as { status?: unknown };
+      if (!REFUSED.has(status)) {
+        log.debug('usage_not_sent', { error: String(error) });
+        return false;
+      }
+      const { length } = current.calls.timestamp;
+      log.error('usage_refused', { status, items: length });
+      dropped += length;
+      batch = null;
+    }
+    return waiting.length > 0;
+  };
+  const isDue = (): boolean => waiting.length < FEW || waiting.length >= batch_size || performance.now() - sent_at >= patience_ms;
+  /** @param least calls that are worth another batch. */
+  const sendAll = async (least: number) => {
+    while ((await sendNext()) && waiting.length >= least);
+  };
+  const tick = (least: number): Promise<void> =>
+    (sending ??= sendAll(least).finally(() => {
+      sending = null;
+    }));
+  const timer = setInterval(() => {
+    if (isDue()) void tick(batch_size);
+  }, interval_ms);
+  timer.unref();
+
+  return {
+    add(item) {
+      if (waiting.length >= capacity) {
+        const surplus = waiting.length - capacity + Math.ceil(capacity / 10);
+        waiting = waiting.slice(surplus);
+        dropped += surplus;
+      }
+      waiting.push(item);
+    },
+    async flush() {
+      await sending;
+      await tick(1);
+    },
+    dropped: () => dropped,
+    close: () => clearInterval(timer),
+  };
+}
+
+const markOf = ({ id, limit, active, waiting, completed, rejected, timed_out }: QueueGauge): string =>
+  `${id} ${limit} ${active} ${waiting} ${completed} ${rejected} ${timed_out}`;
+
+/** A list for each field, and what calls have in common once. */
+function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls'> {
+  const place = createGroups();
+  const group = items.map(({ of }) => place.of(of));
+  return {
+    groups: place.groups,
+    calls: {
+      group,
+      timestamp: items.map(({ timestamp }) => timestamp),
+      duration_ms: items.map(({ duration_ms }) => duration_ms),
+      wait_ms: items.map(({ wait_ms }) => wait_ms),
+      rows: items.map(({ rows }) => rows),
+      bytes: items.map(({ bytes }) => bytes),
+      error: items.map(({ error }) => error),
+    },
+  };
+}
+
+function createGroups() {
+  const groups: CallGroup[] = [];
+  const places = new Map<string, number>();
+  /** Of each entity, that of the call before: mostly the same caller calls again. */
+  const latest = new Map<string | null, number>();
+  const find = (group: CallGroup): number => {
+    const { kind, name, entity_id, snapshot_version, client, token_prefix } = group;
+    const key = JSON.stringify([kind, name, entity_id, snapshot_version, client, token_prefix]);
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    places.set(key, groups.length);
+    return groups.push(group) - 1;
+  };
+  return {
+    groups,
+    of(group: CallGroup): number {
+      const before = latest.get(group.entity_id);
+      if (before !== undefined && isSame(groups[before], group)) return before;
+      const place = find(group);
+      latest.set(group.entity_id, place);
+      return place;
+    },
+  };
+}
+
+const isSame = (known: CallGroup | undefined, { name, snapshot_version, client, token_prefix }: CallGroup): boolean =>
+  known?.name === name &&
+  known.snapshot_version === snapshot_version &&
+  known.client === client &&
+  known.token_prefix === token_prefix;

@@ -1,0 +1,50 @@
+import { AppError, type ErrorCode } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
+
+/** A failed call in words for the caller, and the code that the log of calls keeps. */
+export interface Fault {
+  readonly code: ErrorCode;
+  readonly text: string;
+  /** The caller's arguments are at fault. */
+  readonly in_arguments: boolean;
+}
+
+/** Codes whose sentence is about the call itself. The sentences of all others may name hosts or settings. */
+const SPOKEN: ReadonlySet<ErrorCode> = new Set([
+  'invalid',
+  'bad_request',
+  'sql_error',
+  'not_read_only',
+  'timeout',
+  'cancelled',
+  'queue_full',
+  'rate_limited',
+  'unavailable',
+  'too_large',
+]);
+const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
+  database_unreachable: 'The database of this tool cannot be reached right now. Try again later; the log of the host says why.',
+  private_network_blocked: 'The database of this tool is at an address that this installation does not allow.',
+  secrets_unavailable: 'The connection of this tool cannot be opened: a stored secret does not fit the key of this installation.',
+};
+const INTERNAL = 'The call failed for a reason inside the server. The log of the host says why.';
+
+/** Translates what a call threw; what the caller may not read goes to the log. */
+export function toFault(error: unknown, signal: StopSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {
+  if (signal.aborted && signal.reason instanceof AppError)
+    return { code: signal.reason.code, text: signal.reason.detail, in_arguments: false };
+  if (!(error instanceof AppError)) {
+    log.error('call_failed', { ...where, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    return { code: 'internal', text: INTERNAL, in_arguments: false };
+  }
+  if (SPOKEN.has(error.code)) return { code: error.code, text: sentence(error), in_arguments: error.errors.length > 0 };
+  log.warning('call_failed', { ...where, code: error.code, detail: error.detail, ...(error.reason && { reason: error.reason }) });
+  return { code: error.code, text: UNSPOKEN[error.code] ?? INTERNAL, in_arguments: false };
+}
+
+/** The detail, and each fault of a field that it does not hold yet. */
+function sentence({ detail, errors }: AppError): string {
+  const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
+  return [detail, ...further].join('\n');
+}

@@ -1,0 +1,95 @@
+import { createPacked, type Packed } from '#mcp-host/transports/gzip.ts';
+
+/** The lists of the protocol and the member that their results carry. */
+export const LIST_MEMBER = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+  'prompts/list': 'prompts',
+} as const;
+export type ListMethod = keyof typeof LIST_MEMBER;
+
+/** A list rendered once per snapshot, a page each. */
+export interface RenderedList {
+  readonly pages: readonly Page[];
+  /** Every item as text, to tell whether two snapshots list the same. */
+  readonly items: readonly string[];
+}
+
+/** The members of a result that is the same for everybody, such as a page of a list. */
+export interface Page {
+  /** The whole answer, when these texts stand around the members. */
+  within(before: string, after: string): Whole;
+}
+
+/** An answer that is ready to be sent. */
+export interface Whole {
+  plain(): Blob;
+  /** As gzip; null when it is not worth while, or not compressed yet. */
+  packed(): Blob | null;
+}
+
+/** Items a page. Clients that read only the first page are common, so it is long. */
+const PAGE = 1_000;
+/**
+ * Whole answers that are kept of a page: clients count their requests, so nearly all ask for a list under the same few ids. An
+ * answer that is kept is sent without being copied or encoded again.
+ */
+const KEPT = 4;
+/** From so many bytes on gzip saves round trips: what a new connection may send at once (RFC 6928). */
+const PACKED_FROM = 14_000;
+
+/**
+ * @param items each as text. @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such.
+ */
+export function renderList(method: ListMethod, items: readonly string[], edition: string): RenderedList {
+  const pages: Page[] = [];
+  for (let start = 0; start === 0 || start < items.length; start += PAGE) {
+    const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(edition, pages.length + 1)}"` : '';
+    pages.push(createPage(`"${LIST_MEMBER[method]}":[${items.slice(start, start + PAGE).join(',')}]${next}`));
+  }
+  return { pages, items };
+}
+
+function createPage(members: string): Page {
+  let bytes: Buffer<ArrayBuffer> | undefined;
+  let packer: Packed | undefined;
+  const encoded = () => (bytes ??= Buffer.from(members));
+  const plain = keeping((before, after) => new Blob([before, encoded(), after]));
+  const packed = keeping((before, after) => (packer ??= createPacked(encoded())).within(before, after));
+  const worth = members.length >= PACKED_FROM;
+  return {
+    within: (before, after) => ({
+      plain: () => plain(before, after),
+      packed: () => (worth ? packed(before, after) : null),
+    }),
+  };
+}
+
+/** Keeps the last few of what it makes. */
+function keeping<T extends Blob | null>(make: (before: string, after: string) => T): (before: string, after: string) => T {
+  const kept = new Map<string, T>();
+  return (before, after) => {
+    const key = `${before}${after}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const made = make(before, after);
+    if (made === null) return made;
+    const [oldest] = kept.size < KEPT ? [] : kept.keys();
+    if (oldest !== undefined) kept.delete(oldest);
+    kept.set(key, made);
+    return made;
+  };
+}
+
+const toCursor = (edition: string, page: number): string => Buffer.from(`${edition}.${page}`).toString('base64url');
+
+/** The page that a cursor names, or null when it is not ours or from an earlier snapshot. Empty means the first page. */
+export function pageAt({ pages }: RenderedList, cursor: string, edition: string): Page | null {
+  if (cursor === '') return pages[0] ?? null;
+  const page = pages.findIndex((_, n) => n > 0 && toCursor(edition, n) === cursor);
+  return pages[page] ?? null;
+}
+
+export const sameList = (a: RenderedList, b: RenderedList): boolean =>
+  a.items.length === b.items.length && a.items.every((item, n) => item === b.items[n]);

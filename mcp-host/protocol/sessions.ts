@@ -1,0 +1,142 @@
+import type { Stop } from '#core/engines/shared/stop.ts';
+import type { ListKind } from '#mcp-host/swap/registry.ts';
+import type { RpcId } from './messages.ts';
+import type { McpLogLevel } from '#mcp-host/observe/report.ts';
+import { createPlaces } from '#mcp-host/limits/places.ts';
+import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
+
+/** A session of the protocol revisions before 2026-07-28. */
+export interface Session {
+  readonly id: string;
+  /** The credential that opened it; no other may use it. */
+  readonly owner: string;
+  /** Whose limit it counts in: its owner, or its address when callers have no credential. */
+  readonly holder: string;
+  readonly version: string;
+  readonly client: string;
+  readonly opened_at: number;
+  used_at: number;
+  streaming: boolean;
+  /** Changes announced while no stream was open; the next stream begins with them. */
+  readonly missed: Set<ListKind>;
+  /** URIs of resources whose changes the client wants to hear of, and those it has missed. */
+  readonly subscribed: Set<string>;
+  readonly missed_uris: Set<string>;
+  /** Log messages of its calls that it wants to hear; null until it says so. */
+  log_level: McpLogLevel | null;
+  /** Its calls that run, with their ids: a careless client gives one id to several. */
+  readonly running: Map<Pick<Stop, 'abort'>, RpcId>;
+}
+
+export interface Sessions {
+  /** Null when all places that it might take are taken by sessions in use. */
+  open(owner: string, version: string, client: string, holder?: string): Session | null;
+  /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
+  find(id: string, owner: string, holder?: () => string): Session | null;
+  end(session: Session): void;
+  /** Ends those of callers that are not let in any more. */
+  endOf(is_gone: (owner: string) => boolean): void;
+  /** Ends those that idled out. */
+  sweep(): void;
+  all(): Iterable<Session>;
+  count(): number;
+}
+
+export interface SessionsOptions {
+  readonly now: () => number;
+  /** Absent: ids count on this host alone. */
+  readonly ids?: SessionIds;
+  readonly idle_ms?: number;
+  readonly limit?: number;
+  /** Of one caller. */
+  readonly limit_each?: number;
+  readonly onEnd?: (session: Session) => void;
+}
+
+/** Ids of other hosts are taken on for so long after they were given out. */
+const ADOPTED_MS = 7 * 24 * 3_600_000;
+/** Ended sessions that are remembered: nobody else knows that they ended. */
+const ENDED = 20_000;
+/** 52 bits of a hash instead of an id that we signed: a twentieth of the memory. */
+const markOf = (id: string): number => Number(Bun.hash.xxHash64(id) & 0xf_ffff_ffff_ffffn);
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const { now, idle_ms = 30 * 60_000, limit = 10_000, limit_each = 2_500, ids = createSessionIds([]), onEnd } = options;
+  /** In order of last use, the longest unused first. */
+  const sessions = new Map<string, Session>();
+  const places = createPlaces<Session>(limit, limit_each);
+  /** Marks of their ids. */
+  const ended = new Set<number>();
+  const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
+  const end = (session: Session) => {
+    if (sessions.delete(session.id)) {
+      places.remove(session.holder, session);
+      ended.add(markOf(session.id));
+      const [oldest] = ended;
+      if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
+      onEnd?.(session);
+    }
+    for (const controller of session.running.keys()) controller.abort();
+  };
+  const makeRoom = (holder: string): boolean => {
+    const surplus = places.surplus(holder);
+    if (surplus === null) return true;
+    for (const session of surplus) {
+      if (busy(session)) continue;
+      end(session);
+      return true;
+    }
+    return false;
+  };
+  const add = (id: string, owner: string, holder: string, facts: SessionFacts): Session => {
+    const session: Session = {
+      ...facts,
+      id,
+      owner,
+      holder,
+      used_at: now(),
+      streaming: false,
+      missed: new Set(),
+      subscribed: new Set(),
+      missed_uris: new Set(),
+      log_level: null,
+      running: new Map(),
+    };
+    sessions.set(id, session);
+    places.add(holder, session);
+    return session;
+  };
+  /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
+  const adopt = (id: string, owner: string, holder: string): Session | null => {
+    if (ended.has(markOf(id))) return null;
+    const facts = ids.read(id, owner);
+    if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
+    return add(id, owner, holder, facts);
+  };
+  return {
+    open(owner, version, client, holder = owner) {
+      if (!makeRoom(holder)) return null;
+      const facts = { opened_at: now(), version, client };
+      return add(ids.issue(owner, facts), owner, holder, facts);
+    },
+    find(id, owner, holder = () => owner) {
+      const session = sessions.get(id) ?? adopt(id, owner, holder());
+      if (session === null || session.owner !== owner) return null;
+      session.used_at = now();
+      sessions.delete(id);
+      sessions.set(id, session);
+      places.touch(session.holder, session);
+      return session;
+    },
+    end,
+    endOf(is_gone) {
+      for (const session of sessions.values()) if (is_gone(session.owner)) end(session);
+    },
+    sweep() {
+      const before = now() - idle_ms;
+      for (const session of sessions.values()) if (session.used_at < before && !busy(session)) end(session);
+    },
+    all: () => sessions.values(),
+    count: () => sessions.size,
+  };
+}

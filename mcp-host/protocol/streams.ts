@@ -1,0 +1,269 @@
+import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
+import type { Peer } from './dispatch.ts';
+import { createPlaces, type Places } from '#mcp-host/limits/places.ts';
+import { META, type Members, RPC, type RpcId, RpcError } from './messages.ts';
+import { FOLLOWED_LENGTH, lengthOf, SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
+import type { Session } from './sessions.ts';
+
+/** Streams open at once in one host, and those of one caller. */
+const LIMIT = 10_000;
+const LIMIT_EACH = 2_500;
+/** Events that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
+const UNREAD = 256;
+export const EVENT_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+/** A comment line: opens the body at once, and keeps proxies from closing a quiet stream. */
+const COMMENT = ':\n\n';
+const encoder = new TextEncoder();
+
+/** The long-lived event streams of the host: legacy GET streams and `subscriptions/listen`. */
+export interface Streams {
+  /** The GET stream of a session; a newer one takes the place of an older one, which ends. */
+  attach(session: Session, peer: Reader): Response;
+  /** @throws RpcError for a filter that cannot be read. */
+  listen(id: RpcId, params: Members, server_info: string, by: Opener): Response;
+  /**
+   * A stream for messages of any kind. @param first its first event. @param opened takes the function that sends a message, and
+   * returns what is to be done when the stream has ended.
+   */
+  carry(first: string, by: Opener, opened: (send: (message: string) => void) => () => void): Response;
+  /** Ends the stream of a session, if it has one. */
+  detach(session: Session): void;
+  /** @param is_updated tells of a URI whether what is behind it has changed. */
+  announce(kinds: readonly ListKind[], sessions: Iterable<Session>, is_updated?: IsUpdated): void;
+  keepAlive(): void;
+  /** Ends streams properly; without a listener, all of them. */
+  end(listener?: number): void;
+  /** Ends the streams of callers that are not let in any more. */
+  endOf(is_gone: (owner: string) => boolean): void;
+  count(): number;
+}
+
+type IsUpdated = (uri: string) => boolean;
+
+/** Who has a stream, and the connection that carries it. */
+interface Opener {
+  readonly caller: { readonly owner: string };
+  readonly peer: Reader;
+  /** Whose limit the stream counts in. */
+  readonly holder: string;
+}
+/** It reads in silence until the stream ends. */
+type Reader = Pick<Peer, 'listener' | 'hold' | 'release'>;
+
+interface Stream {
+  readonly listener: number;
+  readonly owner: string;
+  readonly send: (message: string) => void;
+  readonly notify: (kind: ListKind) => void;
+  /** Tells which of the resources that it follows have changed. */
+  readonly update: (is_updated: IsUpdated) => void;
+  readonly comment: () => void;
+  readonly end: () => void;
+  /** Forgets a stream whose reader is gone. */
+  readonly dispose: () => void;
+}
+
+/** What a stream says. */
+interface Script {
+  readonly kinds: readonly ListKind[];
+  /** Resources whose changes it tells. */
+  readonly uris: ReadonlySet<string>;
+  /** Further params members of its notifications, as text. */
+  readonly params: string;
+  /** An event before all others, as it is written. */
+  readonly first?: string;
+  readonly greeting?: string;
+  /** The last message of a stream that the host ends. */
+  readonly farewell?: string;
+  readonly opened?: (stream: Stream) => void;
+  readonly closed?: (stream: Stream) => void;
+}
+
+function createStream(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  { peer, holder, caller: { owner } }: Opener,
+  { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
+  open: Set<Stream>,
+  places: Places<Stream>,
+): Stream {
+  const write = (text: string) => {
+    if (!open.has(stream)) return;
+    controller.enqueue(encoder.encode(text));
+    if ((controller.desiredSize ?? 0) < -UNREAD) stream.end();
+  };
+  const send = (message: string) => write(eventOf(message));
+  const stream: Stream = {
+    listener: peer.listener,
+    owner,
+    send,
+    notify(kind) {
+      if (kinds.includes(kind)) send(`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed","params":{${params}}}`);
+    },
+    update(is_updated) {
+      for (const uri of uris) if (is_updated(uri)) send(updated(uri, params));
+    },
+    comment: () => write(COMMENT),
+    end() {
+      if (!open.has(stream)) return;
+      stream.dispose();
+      if (farewell !== undefined) controller.enqueue(encoder.encode(eventOf(farewell)));
+      controller.close();
+    },
+    dispose() {
+      open.delete(stream);
+      places.remove(holder, stream);
+      peer.release();
+      closed?.(stream);
+    },
+  };
+  open.add(stream);
+  places.add(holder, stream);
+  write(first ?? COMMENT);
+  if (greeting !== undefined) send(greeting);
+  opened?.(stream);
+  return stream;
+}
+
+const updated = (uri: string, params: string): string =>
+  `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}${params && `,${params}`}}}`;
+/** A message as an event of the stream. */
+export const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
+
+/** @param limit of all callers. @param limit_each of one; beyond it, and for those that have fewer, its longest open stream ends. */
+export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
+  const open = new Set<Stream>();
+  const places = createPlaces<Stream>(limit, limit_each);
+
+  const start = (by: Opener, script: Script): Response => {
+    const surplus = places.surplus(by.holder);
+    if (surplus !== null) {
+      const [oldest] = surplus;
+      if (oldest === undefined)
+        throw new RpcError(RPC.server, 'Too many streams are open. Try again later.', { http_status: 503 });
+      oldest.end();
+    }
+    by.peer.hold();
+    let stream: Stream | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        stream = createStream(controller, by, script, open, places);
+      },
+      cancel: () => stream?.dispose(),
+    });
+    return new Response(body, { headers: EVENT_HEADERS });
+  };
+
+  const current = new WeakMap<Session, Stream>();
+  return {
+    attach(session, peer) {
+      current.get(session)?.end();
+      const missed = [...session.missed];
+      session.missed.clear();
+      const missed_uris = new Set(session.missed_uris);
+      session.missed_uris.clear();
+      return start(
+        { caller: session, peer, holder: session.holder },
+        {
+          kinds: LIST_KINDS,
+          uris: session.subscribed,
+          params: '',
+          opened(stream) {
+            current.set(session, stream);
+            session.streaming = true;
+            for (const kind of missed) stream.notify(kind);
+            stream.update((uri) => missed_uris.has(uri));
+          },
+          closed(stream) {
+            if (current.get(session) !== stream) return;
+            current.delete(session);
+            session.streaming = false;
+          },
+        },
+      );
+    },
+    listen(id, params, server_info, by) {
+      const { kinds, uris, honoured } = toFilter(params['notifications']);
+      const meta = `"_meta":{"${META.subscription}":${JSON.stringify(id)}`;
+      return start(by, {
+        kinds,
+        uris,
+        params: `${meta}}`,
+        greeting: `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${meta}},"notifications":${JSON.stringify(honoured)}}}`,
+        farewell: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"resultType":"complete",${meta},"io.modelcontextprotocol/serverInfo":${server_info}}}}`,
+      });
+    },
+    carry(first, by, opened) {
+      let closed: (() => void) | undefined;
+      return start(by, {
+        kinds: [],
+        uris: new Set(),
+        params: '',
+        first,
+        opened(stream) {
+          closed = opened(stream.send);
+        },
+        closed: () => closed?.(),
+      });
+    },
+    detach: (session) => current.get(session)?.end(),
+    announce(kinds, sessions, is_updated = () => false) {
+      for (const session of sessions) {
+        if (current.has(session)) continue;
+        for (const kind of kinds) session.missed.add(kind);
+        for (const uri of session.subscribed) if (is_updated(uri)) session.missed_uris.add(uri);
+      }
+      for (const stream of open) {
+        for (const kind of kinds) stream.notify(kind);
+        stream.update(is_updated);
+      }
+    },
+    keepAlive() {
+      for (const stream of open) stream.comment();
+    },
+    end(listener) {
+      for (const stream of open) if (listener === undefined || stream.listener === listener) stream.end();
+    },
+    endOf(is_gone) {
+      for (const stream of open) if (is_gone(stream.owner)) stream.end();
+    },
+    count: () => open.size,
+  };
+}
+
+const FILTER: Readonly<Record<string, ListKind>> = {
+  toolsListChanged: 'tools',
+  resourcesListChanged: 'resources',
+  promptsListChanged: 'prompts',
+};
+
+interface Filter {
+  readonly kinds: ListKind[];
+  readonly uris: ReadonlySet<string>;
+  readonly honoured: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a subscription filter that the host can serve. */
+function toFilter(value: unknown): Filter {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new RpcError(RPC.invalid_params, 'params.notifications must be an object that says which changes to send.');
+  }
+  const wanted = Object.entries(value as Members).filter(([name, on]) => on === true && Object.hasOwn(FILTER, name));
+  const kinds = wanted.flatMap(([name]) => FILTER[name] ?? []);
+  const uris = toUris((value as Members)['resourceSubscriptions']);
+  const followed = uris.size > 0 ? { resourceSubscriptions: [...uris] } : {};
+  return { kinds, uris, honoured: { ...Object.fromEntries(wanted.map(([name]) => [name, true])), ...followed } };
+}
+
+function toUris(value: unknown = []): ReadonlySet<string> {
+  const is_uri = (uri: unknown): uri is string => typeof uri === 'string' && uri.length <= URI_LENGTH;
+  if (Array.isArray(value) && value.length <= SUBSCRIPTIONS && value.every(is_uri)) {
+    const uris = new Set(value);
+    if (lengthOf(uris) <= FOLLOWED_LENGTH) return uris;
+  }
+  const limits = `at most ${SUBSCRIPTIONS} URIs of at most ${URI_LENGTH} characters, ${FOLLOWED_LENGTH} together`;
+  throw new RpcError(RPC.invalid_params, `params.notifications.resourceSubscriptions must be a list of ${limits}.`);
+}

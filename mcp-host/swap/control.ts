@@ -1,0 +1,149 @@
+import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { Log } from '#core/log.ts';
+import type { Snapshot } from '#snapshots/format.ts';
+import { isMembers } from '#mcp-host/protocol/messages.ts';
+
+/** A snapshot without content is the one that the host has. */
+export type SnapshotEvent = Omit<Snapshot, 'content'> & { readonly content?: Snapshot['content'] };
+export interface ListenEvent {
+  readonly host: string;
+  readonly port: number;
+  readonly request_id: string;
+}
+/** What the server says on the stream, beside pings (contract section 0). `text` is what `data` was read from. */
+export type ControlEvent =
+  | { readonly event: 'snapshot'; readonly data: SnapshotEvent; readonly text: string }
+  | { readonly event: 'listen'; readonly data: ListenEvent }
+  | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
+  | { readonly event: 'stop'; readonly data: object };
+
+export interface ControlOptions {
+  /** Origin of the server. */
+  readonly server_url: string;
+  readonly service_token: string;
+  readonly id: string;
+  readonly log: Log;
+  readonly now: () => number;
+  /** `<version>:<checksum>` of the snapshot held, or empty. */
+  readonly have: () => string;
+  /** Events are handed over one after the other, but for lists of tokens, which wait for nothing. */
+  readonly onEvent: (event: ControlEvent) => Promise<void>;
+  /** Without an event for so long the connection counts as lost. */
+  readonly quiet_ms?: number;
+  readonly min_retry_ms?: number;
+  readonly max_retry_ms?: number;
+}
+
+/** The host's line to the server: one long-lived stream in, acknowledgements and usage out. */
+export interface Control {
+  start(): void;
+  /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
+  post(path: 'ack' | 'usage', body: object): Promise<void>;
+  state(): { connected: boolean; last_event_at: string | null };
+  close(): void;
+}
+
+const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'names', 'stop']);
+const POST_TIMEOUT_MS = 10_000;
+
+export function createControl(options: ControlOptions): Control {
+  const { server_url, service_token, id, log, quiet_ms = 25_000, min_retry_ms = 250, max_retry_ms = 10_000 } = options;
+  const base = `${server_url}/api/internal/hosts`;
+  const headers = { 'x-service-token': service_token };
+  const end = new AbortController();
+  let connected = false;
+  let last_event_at: string | null = null;
+  let queue: Promise<void> = Promise.resolve();
+  let retry_ms = min_retry_ms;
+
+  const handle = (event: string, data: string) => {
+    last_event_at = new Date(options.now()).toISOString();
+    retry_ms = min_retry_ms;
+    if (!EVENTS.has(event)) return;
+    const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown, text: data } as ControlEvent);
+    // A revoked token must not outlive a snapshot that loads or a disk that hangs.
+    const taken = event === 'tokens' ? take() : queue.then(take);
+    const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
+    if (event !== 'tokens') queue = settled;
+  };
+
+  const listen = async () => {
+    const query = new URLSearchParams({ id, have: options.have() });
+    const attempt = new AbortController();
+    const watchdog = setTimeout(() => attempt.abort(new Error(`no event for ${quiet_ms} ms`)), quiet_ms);
+    try {
+      const response = await fetch(`${base}/stream?${query}`, { headers, signal: AbortSignal.any([end.signal, attempt.signal]) });
+      if (!response.ok || response.body === null) throw new Error(await reason(response));
+      connected = true;
+      log.info('control_connected', { server_url });
+      await readEvents(response.body, (event, data) => {
+        watchdog.refresh();
+        handle(event, data);
+      });
+      throw new Error('the server ended the stream');
+    } finally {
+      clearTimeout(watchdog);
+      connected = false;
+    }
+  };
+
+  const run = async () => {
+    while (!end.signal.aborted) {
+      const lost = await listen().catch((error: unknown) => error);
+      if (end.signal.aborted) return;
+      log.warning('control_lost', { reason: lost instanceof Error ? lost.message : String(lost), retry_ms });
+      await Bun.sleep(retry_ms * (0.5 + Math.random()));
+      retry_ms = Math.min(retry_ms * 2, max_retry_ms);
+    }
+  };
+
+  return {
+    start: () => void run(),
+    async post(path, body) {
+      const response = await fetch(`${base}/${encodeURIComponent(id)}/${path}`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.any([end.signal, AbortSignal.timeout(POST_TIMEOUT_MS)]),
+      });
+      if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
+      await response.body?.cancel();
+    },
+    state: () => ({ connected, last_event_at }),
+    close: () => end.abort(new Error('the host ends')),
+  };
+}
+
+async function reason(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => null);
+  const detail = isMembers(body) && typeof body['detail'] === 'string' ? `: ${body['detail']}` : '';
+  const hint = response.status === 401 ? ' (is SVC_AGENT_SERVICE_TOKEN the same on both?)' : '';
+  return `the server answered ${response.status}${hint}${detail}`;
+}
+
+/** Server-Sent Events of a body, until it ends. */
+export async function readEvents(body: ReadableStream<Uint8Array>, take: (event: string, data: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  /** What came since the last whole event; joined when its end is there, because it may be long. */
+  let parts: string[] = [];
+  for await (const chunk of body) {
+    const part = decoder.decode(chunk, { stream: true });
+    const ends = part.includes('\n\n') || (part.startsWith('\n') && parts.at(-1)?.endsWith('\n') === true);
+    if (part !== '') parts.push(part);
+    if (!ends) continue;
+    const text = parts.join('');
+    let start = 0;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', start)) {
+      const lines = text.slice(start, end).split('\n');
+      start = end + 2;
+      const event = lines
+        .find((line) => line.startsWith('event:'))
+        ?.slice('event:'.length)
+        .trim();
+      const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length).replace(/^ /, ''));
+      if (event !== undefined) take(event, data.join('\n'));
+    }
+    parts = start < text.length ? [text.slice(start)] : [];
+  }
+}

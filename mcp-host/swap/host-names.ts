@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import type { Log } from '#core/log.ts';
+import { replace } from '#mcp-host/auth/token-file.ts';
+
+/** Names accepted in the Host header: those of the environment, and the domains that the server tells. */
+export interface HostNames {
+  /** Takes the domains that are on disk, for a host that starts without its server. */
+  load(): Promise<void>;
+  /** The domains from now on. */
+  use(domains: readonly string[]): Promise<void>;
+  /** In lower case. */
+  accepted(): ReadonlySet<string>;
+}
+
+export interface HostNamesOptions {
+  readonly always: readonly string[];
+  /** The host's copy, beside its snapshot; null: none is kept. */
+  readonly path: string | null;
+  readonly log: Log;
+}
+
+export function createHostNames({ always, path, log }: HostNamesOptions): HostNames {
+  let accepted = toSet(always);
+  let is_told = false;
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    async load() {
+      if (path === null) return;
+      try {
+        const domains = await read(path);
+        if (!is_told) accepted = toSet([...always, ...domains]);
+      } catch (error) {
+        log.error('names_file_damaged', { error: String(error) });
+      }
+    },
+    use(domains) {
+      is_told = true;
+      accepted = toSet([...always, ...domains]);
+      if (path !== null) {
+        writing = writing
+          .then(() => replace(path, JSON.stringify({ names: domains })))
+          .catch((error: unknown) => log.error('names_not_kept', { error: String(error) }));
+      }
+      return writing;
+    },
+    accepted: () => accepted,
+  };
+}
+
+const toSet = (names: readonly string[]): ReadonlySet<string> => new Set(names.map((name) => name.toLowerCase()));
+
+async function read(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return '{"names":[]}';
+  });
+  const { names } = JSON.parse(text) as { names?: unknown };
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) throw new Error(`${path} is no list of names.`);
+  return names as string[];
+}

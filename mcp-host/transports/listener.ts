@@ -1,0 +1,242 @@
+import { AppError } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
+import { type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
+import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { type HostFetch, MCP_PATH } from './http.ts';
+import { BODY_LIMIT } from './body.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The network address of the host. A new one is open before the old one closes. */
+export interface Listener {
+  /** Opens an address beside the current one for the snapshot to come; rejects with `conflict` when it cannot be had. */
+  prepare(address: Address): Promise<void>;
+  /** Makes an address the current one; the old one finishes what it has begun, then closes. */
+  use(address: Address): Promise<void>;
+  current(): { readonly address: Address; readonly url: string } | null;
+  /** Takes no new connections, waits for open exchanges, at most `grace_ms`. */
+  close(grace_ms: number): Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly fetch: HostFetch;
+  /** Ends the streams that a listener carries. */
+  readonly endStreams: (listener: number) => void;
+  readonly log?: Log;
+  /** How long a prepared address waits for its snapshot. */
+  readonly prepared_ms?: number;
+  /** The same for one that had to take the place of the current address, which nobody reaches meanwhile. */
+  readonly in_place_ms?: number;
+  /** Connections that say and hear nothing for so long are closed; those of streams and of calls that run are not. */
+  readonly idle_seconds?: number;
+  /** How long exchanges of a replaced address may take. */
+  readonly grace_ms?: number;
+}
+
+interface Open {
+  readonly address: Address;
+  readonly number: number;
+  readonly server: Bun.Server<undefined>;
+}
+
+/** A timeout stays with the connection, so that it is put back for the next request. */
+class SocketPeer implements Peer {
+  readonly listener: number;
+  readonly #server: Bun.Server<undefined>;
+  readonly #request: Request;
+  readonly #idle_seconds: number;
+  #holds = 0;
+
+  constructor(server: Bun.Server<undefined>, request: Request, listener: number, idle_seconds: number) {
+    this.listener = listener;
+    this.#server = server;
+    this.#request = request;
+    this.#idle_seconds = idle_seconds;
+  }
+
+  address(): string {
+    return this.#server.requestIP(this.#request)?.address ?? '';
+  }
+
+  hold(): void {
+    if (this.#holds++ === 0) this.#server.timeout(this.#request, 0);
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#server.timeout(this.#request, this.#idle_seconds);
+  }
+}
+
+export function createListener(options: ListenerOptions): Listener {
+  const { fetch, endStreams, prepared_ms = 60_000, in_place_ms = 6_000, grace_ms = 10_000, idle_seconds = 30 } = options;
+  let counter = 0;
+  let current: Open | null = null;
+  let prepared: (Open & { expiry: Timer }) | null = null;
+  /** The address whose place a prepared one had to take, until that one is used. */
+  let displaced: Address | null = null;
+  let reverting: Timer | undefined;
+  const closing = new Set<Promise<void>>();
+
+  const open = (address: Address): Open => {
+    const number = ++counter;
+    try {
+      const server = Bun.serve({
+        hostname: address.host,
+        port: address.port,
+        idleTimeout: idle_seconds,
+        // A fault of ours is no page with its stack.
+        development: false,
+        // Bun takes that for a wish to share the port: a second host would get every other request.
+        reusePort: false,
+        error(fault) {
+          options.log?.error('request_failed', { error: fault.stack ?? fault.message });
+          return reply(errorText(null, new RpcError(RPC.internal, 'The server failed. Its log says why.')), 500);
+        },
+        // Beyond our own limit, so that our own answer names it.
+        maxRequestBodySize: 2 * BODY_LIMIT,
+        fetch: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds)),
+        // The path of nearly all requests, which need not be read out of their URL then.
+        routes: {
+          [MCP_PATH]: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds), MCP_PATH),
+        },
+      });
+      return { address, number, server };
+    } catch (error) {
+      throw new AppError('conflict', refusal(address, error), { cause: error });
+    }
+  };
+  const retire = (old: Open, grace = grace_ms): Promise<void> => {
+    const stopped = old.server.stop(false);
+    endStreams(old.number);
+    const closed = Promise.race([stopped, Bun.sleep(grace)])
+      .then(() => old.server.stop(true))
+      .finally(() => closing.delete(closed));
+    closing.add(closed);
+    return closed;
+  };
+  const discard = () => {
+    if (prepared === null) return;
+    clearTimeout(prepared.expiry);
+    void retire(prepared);
+    prepared = null;
+  };
+  const isCurrent = (address: Address) => current !== null && sameAddress(current.address, address);
+
+  return {
+    async prepare(address) {
+      if (prepared !== null && sameAddress(prepared.address, address)) return;
+      if (isCurrent(address)) {
+        if (displaced !== null) revertLater(in_place_ms);
+        return;
+      }
+      discard();
+      revert();
+      if (isCurrent(address)) return;
+      if (current?.address.port === address.port && address.port !== 0) {
+        const before = current.address;
+        swapInPlace(address);
+        displaced = before;
+        revertLater(in_place_ms);
+        return;
+      }
+      const opened = open(address);
+      prepared = { ...opened, expiry: setTimeout(discard, prepared_ms) };
+    },
+    async use(address) {
+      clearTimeout(reverting);
+      displaced = null;
+      if (isCurrent(address)) return discard();
+      if (prepared !== null && sameAddress(prepared.address, address)) {
+        const next = prepared;
+        clearTimeout(next.expiry);
+        prepared = null;
+        replace(next);
+        return;
+      }
+      discard();
+      if (current?.address.port === address.port && address.port !== 0) {
+        swapInPlace(address);
+        return;
+      }
+      replace(open(address));
+    },
+    current: () => current && { address: current.address, url: urlOf(current) },
+    async close(grace) {
+      clearTimeout(reverting);
+      displaced = null;
+      discard();
+      if (current !== null) void retire(current, grace);
+      current = null;
+      await Promise.all(closing);
+    },
+  };
+
+  function replace(next: Open): void {
+    if (current !== null) void retire(current);
+    current = next;
+  }
+
+  /** Two addresses of one port may overlap (0.0.0.0 and 127.0.0.1): the old one makes room first, and comes back on failure. */
+  function swapInPlace(address: Address): void {
+    const old = current;
+    if (old === null) return;
+    void retire(old);
+    current = null;
+    try {
+      current = open(address);
+    } catch (error) {
+      current = open(old.address);
+      throw error;
+    }
+  }
+
+  /** Goes back to the displaced address; while that cannot be had the host stays where it is, and tries again. */
+  function revert(): void {
+    clearTimeout(reverting);
+    if (displaced === null) return;
+    try {
+      if (current === null) current = open(displaced);
+      else swapInPlace(displaced);
+      displaced = null;
+    } catch {
+      revertLater(RETRY_MS);
+    }
+  }
+
+  function revertLater(ms: number): void {
+    clearTimeout(reverting);
+    reverting = setTimeout(revert, ms);
+  }
+}
+
+/** Between two attempts to have an address back. */
+const RETRY_MS = 1_000;
+
+/** Of a host that is not on the network. */
+export const NO_LISTENER: Listener = {
+  prepare: () => Promise.resolve(),
+  use: () => Promise.resolve(),
+  current: () => null,
+  close: () => Promise.resolve(),
+};
+
+const sameAddress = (a: Address, b: Address): boolean => a.host === b.host && a.port === b.port;
+
+function urlOf({ server, address }: Open): string {
+  const host = address.host === '0.0.0.0' || address.host === '::' ? '127.0.0.1' : address.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses it',
+  EACCES: 'this program may not use it',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+};
+
+function refusal({ host, port }: Address, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return `The host cannot listen on ${host}, port ${port}: ${REASONS[code] ?? 'the system refused it'}. Choose another host or port.`;
+}

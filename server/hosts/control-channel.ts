@@ -1,0 +1,106 @@
+import { timingSafeEqual, createHash } from 'node:crypto';
+import type { Context, Hono } from 'hono';
+import * as v from 'valibot';
+import type { App } from '#core/app.ts';
+import { UsageBatch } from '#core/contract/monitoring.ts';
+import { AppError } from '#core/errors.ts';
+import type { HostEvent } from '#core/deploy/hosts.ts';
+import { toInvalid } from '#core/issues.ts';
+import { eventForHost } from '#core/deploy/exposure.ts';
+import { namesEvent } from '#core/deploy/host-names.ts';
+import { tokensEvent } from '#core/identity/mcp-tokens.ts';
+import { storeUsage } from '#core/observe/usage.ts';
+import { readJson } from '../http/body.ts';
+import { createHostStream } from './host-stream.ts';
+import type { LiveLogs } from './live-logs.ts';
+import type { ServerEnv } from '../http/routes.ts';
+
+const MAX_USAGE = 16 * 1024 * 1024;
+
+const Ack = v.object({
+  boot_id: v.string(),
+  version: v.nullish(v.number(), null),
+  checksum: v.nullish(v.string(), null),
+  load_ms: v.nullish(v.number(), null),
+  url: v.nullish(v.string(), null),
+  error: v.nullish(v.string(), null),
+  request_id: v.nullish(v.string(), null),
+});
+
+/** The control channel of the hosts (contract section 0): a stream out, acknowledgements and usage in. */
+export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
+  router.use('/api/internal/*', async (c, next) => {
+    requireServiceToken(app, c);
+    await next();
+  });
+  router.get('/api/internal/hosts/stream', async (c) => {
+    const id = hostId(c.req.query('id') ?? '');
+    return new Response(openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    });
+  });
+  router.post('/api/internal/hosts/:id/ack', async (c) => {
+    const ack = v.safeParse(Ack, await readJson(c.req.raw, 64 * 1024));
+    if (!ack.success) throw toInvalid(ack.issues, Object.keys(Ack.entries));
+    app.hosts.acknowledge(c.req.param('id'), ack.output);
+    // The host says the next thing, to whichever server, only after this one is known to all.
+    await app.hosts.settled();
+    return c.body(null, 204);
+  });
+  router.post('/api/internal/hosts/:id/usage', async (c) => {
+    const batch = v.safeParse(UsageBatch, await readJson(c.req.raw, MAX_USAGE));
+    if (!batch.success) throw toInvalid(batch.issues, Object.keys(UsageBatch.entries));
+    const id = hostId(c.req.param('id'));
+    if (await storeUsage(app, id, batch.output)) live_logs.takeFromHost(id, batch.output);
+    return c.body(null, 204);
+  });
+}
+
+function hostId(id: string): string {
+  if (!/^[\w.:-]{1,128}$/.test(id)) throw new AppError('invalid', 'A host names itself with id.');
+  return id;
+}
+
+/** Compared in constant time; a cookie never counts here. */
+export function requireServiceToken(app: App, c: Context): void {
+  const given = c.req.header('x-service-token') ?? '';
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (timingSafeEqual(digest(given), digest(app.env.SVC_AGENT_SERVICE_TOKEN))) return;
+  throw new AppError(
+    'unauthenticated',
+    'The service token is missing or differs: SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',
+  );
+}
+
+/** A host may miss nothing between its first event and its registration, so it is registered first. */
+function openStream(app: App, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const log = app.log.from('host');
+  let queued: HostEvent[] = [];
+  let deliver = (event: HostEvent): void => {
+    queued.push(event);
+  };
+  const disconnect = app.hosts.connect(id, (event) => deliver(event));
+  const stream = createHostStream((reason) => {
+    disconnect();
+    if (reason !== null) log.warning('host dropped', { id, reason });
+  });
+  signal.addEventListener('abort', stream.left);
+  if (signal.aborted) stream.left();
+  const greet = async () => {
+    // First: the snapshot may ask for them. A list that was queued meanwhile is an older one.
+    await app.token_lock(async () => {
+      stream.send(await tokensEvent(app));
+      queued = queued.filter(({ event }) => event !== 'tokens');
+    });
+    stream.send(await namesEvent(app));
+    // Its answer may reach another server, which is to know it.
+    await app.hosts.settled();
+    stream.send(await eventForHost(app, have));
+    deliver = stream.send;
+    for (const event of queued) stream.send(event);
+    log.info('host connected', { id });
+  };
+  // A host that was told nothing is not there.
+  greet().catch((error: unknown) => stream.drop(`it could not be told how things stand: ${String(error)}`));
+  return stream.body;
+}

@@ -1,0 +1,102 @@
+import type { HostEvent } from '#core/deploy/hosts.ts';
+
+/** The events of one host on their way to it, in bounded memory: one that is being sent, and the latest of each kind. */
+export interface HostStream {
+  readonly body: ReadableStream<Uint8Array>;
+  /** A state that the host has not read yet gives way to the newer one. */
+  readonly send: (event: HostEvent) => void;
+  /** Ends the connection, so that the host opens a new one and hears how things stand. */
+  drop(reason: string): void;
+  /** The reader is gone by itself. */
+  readonly left: () => void;
+}
+
+/** Sent at a time: what a reader takes shows that it reads. */
+const PIECE = 256 * 1024;
+/** A reader that takes nothing for so long has stalled. */
+const STALL_MS = 20_000;
+const PING_MS = 10_000;
+/** To serve a snapshot or to stop: the later word counts. */
+const KIND: Readonly<Record<HostEvent['event'], string>> = {
+  snapshot: 'state',
+  stop: 'state',
+  tokens: 'tokens',
+  names: 'names',
+  listen: 'listen',
+  ping: 'ping',
+};
+
+/** @param onEnd is called once, when the reader is gone or was dropped. */
+export function createHostStream(
+  onEnd: (reason: string | null) => void,
+  { stall_ms = STALL_MS, ping_ms = PING_MS }: { readonly stall_ms?: number; readonly ping_ms?: number } = {},
+): HostStream {
+  const encoder = new TextEncoder();
+  /** By kind, in the order in which the first of each came. */
+  const waiting = new Map<string, HostEvent>();
+  let current = new Uint8Array(0);
+  let moved_at = performance.now();
+  let ended = false;
+  let controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+
+  const room = () => !ended && (controller?.desiredSize ?? 0) > 0;
+  const isIdle = () => current.length === 0 && waiting.size === 0 && (controller?.desiredSize ?? 0) > 0;
+  const next = (): Uint8Array | null => {
+    const [first] = current.length > 0 ? [] : waiting;
+    if (first !== undefined) {
+      waiting.delete(first[0]);
+      current = encoder.encode(textOf(first[1]));
+    }
+    if (current.length === 0) return null;
+    const piece = current.subarray(0, PIECE);
+    current = current.subarray(PIECE);
+    // The buffer behind an empty rest would keep a whole snapshot.
+    if (current.length === 0) current = new Uint8Array(0);
+    return piece;
+  };
+  const flush = (): void => {
+    for (let piece = room() ? next() : null; piece !== null; piece = room() ? next() : null) controller?.enqueue(piece);
+  };
+  const end = (reason: string | null): boolean => {
+    if (ended) return false;
+    ended = true;
+    clearInterval(pings);
+    clearInterval(watch);
+    waiting.clear();
+    current = new Uint8Array(0);
+    onEnd(reason);
+    return true;
+  };
+  const drop = (reason: string): void => {
+    if (end(reason)) controller?.error(new Error(reason));
+  };
+  const send = (event: HostEvent): void => {
+    if (ended) return;
+    if (isIdle()) moved_at = performance.now();
+    waiting.set(KIND[event.event], event);
+    flush();
+  };
+  const pings = setInterval(() => {
+    if (isIdle()) send({ event: 'ping', data: {} });
+  }, ping_ms);
+  const watch = setInterval(() => {
+    const is_stalled = !isIdle() && performance.now() - moved_at > stall_ms;
+    if (is_stalled) drop(`it has read nothing for ${stall_ms / 1_000} s`);
+  }, stall_ms / 4);
+
+  const body = new ReadableStream<Uint8Array>({
+    start(own) {
+      controller = own;
+    },
+    pull() {
+      moved_at = performance.now();
+      flush();
+    },
+    cancel: () => void end(null),
+  });
+  return { body, send, drop, left: () => void end(null) };
+}
+
+function textOf({ event, data }: HostEvent): string {
+  return `event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,94 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { readText } from '#core/edge/body.ts';
+import { AppError } from '#core/errors.ts';
+import { callerAddress, refuseOthers } from '../http/bearer.ts';
+import type { ServerEnv } from '../http/routes.ts';
+import { sessionActor } from '../http/session.ts';
+
+export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
+/** What a client of the MCP endpoint says; everything else of the browser's request stays here. */
+const PASSED = [
+  'accept',
+  'authorization',
+  'content-type',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+  'last-event-id',
+];
+const PARAMETER = /^mcp-param-[\w-]+$/;
+/** As the host takes it (contract section 13). */
+const MESSAGE = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
+/** What the host answers beside its body. */
+const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'retry-after', 'www-authenticate'];
+
+/**
+ * The playground speaks with the real MCP endpoint of a host, which is another origin than this page. This route hands the
+ * message of a signed-in administrator to a host that is connected now, as it is, and its answer back. Nobody names an address:
+ * it is the one that the host itself told over the control channel.
+ */
+export function addPlayground(app: App, router: Hono<ServerEnv>): void {
+  router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
+    // The token in the header is meant for the host, so the session is looked at first.
+    if ((await sessionActor(app, c)) === null)
+      await refuseOthers(app, c, 'Only a signed-in administrator may use the playground.');
+    const { id, target } = hostOf(app, c.req.query('host'));
+    const body = c.req.method === 'POST' ? await readText(c.req.raw, MESSAGE) : null;
+    c.env?.received?.();
+    const answer = await fetch(target, {
+      method: c.req.method,
+      headers: toHost(app, c),
+      redirect: 'manual',
+      signal: c.req.raw.signal,
+      ...(body === null ? {} : { body }),
+    }).catch((cause: unknown) => {
+      if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
+      throw new AppError(
+        'unavailable',
+        'The host does not answer at its address. In containers of their own, set SVC_FASTMCP_HOST to where the server finds the host.',
+        { cause, retry_after: 2 },
+      );
+    });
+    const headers = new Headers({ 'x-sluice-host': id });
+    for (const name of ANSWERED) {
+      const value = answer.headers.get(name);
+      if (value !== null) headers.set(name, value);
+    }
+    return new Response(answer.body, { status: answer.status, headers });
+  });
+}
+
+/** @param wanted id of a host: one that opened a session is asked again. */
+function hostOf(app: App, wanted: string | undefined): { id: string; target: string } {
+  const hosts = app.hosts.list().flatMap(({ id, url }) => (url === null || !URL.canParse(url) ? [] : [{ id, url }]));
+  const host = wanted === undefined ? hosts[0] : hosts.find(({ id }) => id === wanted);
+  if (host !== undefined) return { id: host.id, target: `${reachable(app, host.url)}/mcp` };
+  throw new AppError(
+    'unavailable',
+    wanted === undefined
+      ? 'No host is connected to this server. Start one, or deploy again, then try once more.'
+      : 'That host is not connected any more. Choose another one.',
+    { retry_after: 2 },
+  );
+}
+
+/** A host that listens on every address, or on its own machine only, is found where the environment says. */
+function reachable({ env }: App, url: string): string {
+  const address = new URL(url);
+  if (address.hostname === '127.0.0.1') address.hostname = env.SVC_FASTMCP_HOST;
+  return address.origin;
+}
+
+function toHost(app: App, c: Context<ServerEnv>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of c.req.raw.headers) {
+    if (PASSED.includes(name) || PARAMETER.test(name)) headers.set(name, value);
+  }
+  // The host then counts failed attempts by the caller's address, not by ours.
+  headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
+  const address = callerAddress(app, c);
+  if (address !== null) headers.set('x-client-address', address);
+  return headers;
+}

@@ -1,0 +1,48 @@
+import type { App } from '#core/app.ts';
+import type { LogLine } from '#core/log.ts';
+import { onSignal, signal } from '#core/cluster/signals.ts';
+
+/** Lines go to the other servers together. */
+const WAIT_MS = 100;
+/** Of one message; what is more is lost on the other servers, and counted there in a line. */
+const MOST_LINES = 500;
+
+interface Message {
+  readonly server: string;
+  readonly lines: readonly LogLine[];
+}
+
+/** Hands the lines of the live log to the servers that share a Redis, and theirs to `take`. Without Redis nothing is sent. */
+export function shareLines(app: App, take: (line: LogLine) => void): (line: LogLine) => void {
+  if (app.env.SVC_KV === 'memory') return () => undefined;
+  const server = app.ids();
+  let waiting: LogLine[] = [];
+  let left_out = 0;
+  onSignal(app, 'lines', (text) => {
+    const message = JSON.parse(text) as Message;
+    if (message.server !== server) for (const line of message.lines) take(line);
+  });
+  const send = (): void => {
+    const lines = left_out === 0 ? waiting : [...waiting, moreLines(app, left_out)];
+    waiting = [];
+    left_out = 0;
+    app.background(signal(app, 'lines', JSON.stringify({ server, lines } satisfies Message)));
+  };
+  return (line) => {
+    if (app.life.ending) return;
+    if (waiting.length >= MOST_LINES) {
+      left_out += 1;
+      return;
+    }
+    waiting.push(line);
+    if (waiting.length === 1) setTimeout(send, WAIT_MS).unref();
+  };
+}
+
+const moreLines = (app: App, count: number): LogLine => ({
+  timestamp: app.clock().toISOString(),
+  level: 'INFO',
+  source: 'server',
+  message: 'more lines',
+  fields: { count },
+});

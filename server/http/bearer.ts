@@ -1,0 +1,99 @@
+import type { Context } from 'hono';
+import type { App } from '#core/app.ts';
+import type { OperationName } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { AppError } from '#core/errors.ts';
+import type { Call } from '#core/run.ts';
+import { recordActivity } from '#core/observe/agent-activity.ts';
+import { authenticateBearer, type Bearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';
+import { clientAddress } from '#core/edge/client-address.ts';
+import { requireServiceToken } from '../hosts/control-channel.ts';
+import type { ServerEnv } from './routes.ts';
+
+type Edge = Context<ServerEnv>;
+
+/** The caller's address. Our own agent, which shows the service token, says whom it speaks for. */
+export function callerAddress(app: App, c: Edge): string | null {
+  if (isAgent(app, c)) return c.req.header('x-client-address')?.slice(0, 64) ?? null;
+  return clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
+}
+
+/** Whether this comes from our agent, which has counted the call already. A wrong service token is refused. */
+export function isAgent(app: App, c: Edge): boolean {
+  if (c.req.header('x-service-token') === undefined) return false;
+  requireServiceToken(app, c);
+  return true;
+}
+
+/** The token of `Authorization: Bearer`; null when there is none. Another scheme is for a proxy in front of us. */
+export function bearerOf(c: Edge): string | null {
+  const header = c.req.header('authorization');
+  if (header === undefined || !/^bearer\b/i.test(header)) return null;
+  const token = /^bearer +(\S+) *$/i.exec(header)?.[1];
+  if (token === undefined) throw new AppError('unauthenticated', 'Send the token as Authorization: Bearer <token>.');
+  return token;
+}
+
+/** Says no to whoever is not a signed-in administrator: 403 to a token that counts, 401 to everybody else. */
+export async function refuseOthers(app: App, c: Edge, sentence: string): Promise<never> {
+  const token = bearerOf(c);
+  if (token === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
+  await authenticateBearer(app, token, callerAddress(app, c));
+  throw new AppError('admin_only', sentence);
+}
+
+/** Runs a call for a bearer: counted in its rate, told in the activity. */
+export async function asBearer<T>(
+  app: App,
+  c: Edge,
+  token: string,
+  name: OperationName,
+  { agent }: Operation,
+  work: (call: Pick<Call, 'actor' | 'by_name'>) => Promise<T>,
+): Promise<T> {
+  const started = performance.now();
+  const client_ip = callerAddress(app, c);
+  const bearer = await authenticateBearer(app, token, client_ip);
+  const through_agent = isAgent(app, c);
+  const told = (error: string | null) =>
+    tellActivity(app, bearer, { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started });
+  try {
+    await requireAgents(app);
+    if (!through_agent) await countCalls(app, bearer, 1);
+    const answer = await work({ actor: bearer.actor, by_name: through_agent });
+    await told(null);
+    return answer;
+  } catch (error) {
+    await told(error instanceof AppError ? error.code : 'internal');
+    throw error;
+  }
+}
+
+interface Told {
+  readonly tool_name: string;
+  readonly client_ip: string | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
+}
+
+/** In the activity, and as a line of the live log. */
+export async function tellActivity(app: App, { actor, token_prefix }: Bearer, told: Told): Promise<void> {
+  const { tool_name, client_ip, error } = told;
+  const duration_ms = Math.round(told.duration_ms * 10) / 10;
+  const entry = {
+    timestamp: app.clock().toISOString(),
+    token_prefix,
+    token_name: actor.name,
+    tool_name,
+    client_ip,
+    country: await app.countries.of(client_ip),
+    success: error === null,
+    duration_ms,
+    error,
+  };
+  await recordActivity(app, entry);
+  const log = app.log.from('agent');
+  const fields = { tool: tool_name, token_name: actor.name, token_prefix, client_ip, duration_ms };
+  if (error === null) log.info('agent call', fields);
+  else log.warning('agent call failed', { ...fields, code: error });
+}

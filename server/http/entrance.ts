@@ -1,0 +1,60 @@
+import type { MiddlewareHandler } from 'hono';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { acceptedHostNames, isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { isAgent } from './bearer.ts';
+import type { ServerEnv } from './routes.ts';
+import { isForeignOrigin, isSecure } from './session.ts';
+
+/**
+ * Who may come in at all (contract section 0): the Host header names us, the Origin is absent, our own or listed. What the
+ * configuration lists counts from the next request on; only a request that needs it reads it.
+ */
+export function entrance(app: App): MiddlewareHandler<ServerEnv> {
+  const names = acceptedHostNames(app.env);
+  return async (c, next) => {
+    const host = c.req.header('host') ?? '';
+    // Our own programs reach us by names that only they know, such as that of a container. No page can bring their token.
+    const is_ours = c.req.header('origin') === undefined && isAgent(app, c);
+    if (!is_ours && !isHostAllowed(host, names) && !isHostAllowed(host, await domains(app))) {
+      throw new AppError('forbidden', 'This host name is not accepted. Add it to SVC_ALLOWED_HOSTS.');
+    }
+    const origin = c.req.header('origin');
+    if (origin === undefined || !isForeignOrigin(app, c)) return next();
+    // The control channel is for programs, never for pages.
+    const listed = c.req.path.startsWith('/api/internal/') ? [] : (await readSettings(app)).settings.cors_origins;
+    if (!isOriginAllowed(origin, host, isSecure(app, c), listed)) {
+      throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
+    }
+    if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? '');
+    else await next();
+    setCors(c.res.headers, origin);
+  };
+}
+
+async function domains(app: App): Promise<ReadonlySet<string>> {
+  const { ui_domain, mcp_domain } = (await readSettings(app)).settings;
+  return new Set([ui_domain, mcp_domain].filter((name) => name !== null));
+}
+
+/** No credentials: the session cookie is for our own pages, a foreign page brings a bearer token. */
+function setCors(headers: Headers, origin: string): void {
+  headers.set('access-control-allow-origin', origin);
+  headers.append('vary', 'Origin');
+  headers.set('access-control-expose-headers', 'X-Request-Id, Retry-After, WWW-Authenticate, Mcp-Session-Id');
+}
+
+const REQUEST_HEADERS =
+  'Authorization, Content-Type, Accept, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID';
+
+/** Headers of tool parameters (`Mcp-Param-…`) are allowed as they are asked for. */
+const preflight = (asked: string): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      'access-control-allow-headers': [REQUEST_HEADERS, ...(asked.match(/\bmcp-param-[\w-]+/gi) ?? [])].join(', '),
+      'access-control-max-age': '600',
+    },
+  });

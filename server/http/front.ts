@@ -1,0 +1,154 @@
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { hostName } from '#core/edge/origins.ts';
+import { REGISTER_PATH } from '#core/edge/registration.ts';
+import { CERTIFICATE_CHANNEL, challengeKey } from '#core/deploy/certificates.ts';
+import { readSettings } from '#core/definitions/settings/config.ts';
+import { activeSnapshot, readDeployment, serverOf } from '#core/deploy/deployment.ts';
+import { signal } from '#core/cluster/signals.ts';
+import { isAgent } from './bearer.ts';
+import type { ServerEnv } from './routes.ts';
+import { spokenScheme } from './session.ts';
+import type { HttpsState } from '../tls/state.ts';
+
+/** What decides which part of the front port answers. */
+export interface FrontSettings {
+  readonly ui_domain: string | null;
+  readonly mcp_domain: string | null;
+  readonly mcp_proxy: boolean;
+  /** Where the deployed MCP server listens. */
+  readonly mcp_port: number;
+}
+
+export interface Front {
+  settings(): Promise<FrontSettings>;
+}
+
+/** Other servers' changes count after so long. */
+const FRESH_MS = 1_000;
+const CHALLENGES = '/.well-known/acme-challenge/';
+const YEAR_SECONDS = 31_536_000;
+/** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. */
+export const MCP_PATHS: ReadonlySet<string> = new Set([
+  '/mcp',
+  '/mcp/',
+  '/sse',
+  '/messages',
+  '/mcp/oauth/token',
+  '/mcp/oauth/authorize',
+]);
+const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp)?$/;
+const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
+
+/**
+ * The settings of the front port, from memory: a call that is handed on waits for no database. What this server changes counts
+ * at once, what another one changes a second later.
+ */
+export function createFront(app: App, router: Hono<ServerEnv>): Front {
+  let known: FrontSettings | null = null;
+  let read_at = 0;
+  let changed = false;
+  let reading: Promise<FrontSettings> | null = null;
+  let port: { readonly version: number; readonly port: number } | null = null;
+
+  const mcpPort = async (otherwise: number): Promise<number> => {
+    const { active_version } = await readDeployment(app);
+    if (active_version === null) return otherwise;
+    if (port?.version !== active_version) {
+      const active = await activeSnapshot(app);
+      port = { version: active_version, port: active === null ? otherwise : serverOf(active).port };
+    }
+    return port.port;
+  };
+  const read = async (): Promise<FrontSettings> => {
+    const { settings } = await readSettings(app);
+    const { ui_domain, mcp_domain, mcp_proxy } = settings;
+    known = { ui_domain, mcp_domain, mcp_proxy, mcp_port: mcp_proxy ? await mcpPort(settings.port) : settings.port };
+    read_at = performance.now();
+    return known;
+  };
+  const refresh = (): Promise<FrontSettings> => (reading ??= read().finally(() => (reading = null)));
+
+  router.use('/api/v1/*', async (c, next) => {
+    await next();
+    if (c.req.method === 'GET' || c.req.method === 'HEAD' || c.res.status >= 400) return;
+    changed = true;
+    // The domains may be others now: an undone change and an import have other paths than the configuration.
+    app.background(signal(app, 'names').catch(() => undefined));
+    // Who looks after the certificate looks again.
+    if (c.req.path === '/api/v1/server/config') await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
+  });
+  return {
+    async settings() {
+      if (known === null || changed) {
+        changed = false;
+        const last = known;
+        return refresh().catch((error: unknown) => {
+          changed = true;
+          if (last === null) throw error;
+          return last;
+        });
+      }
+      if (performance.now() - read_at > FRESH_MS) void refresh().catch(() => undefined);
+      return known;
+    },
+  };
+}
+
+/** Sends browsers to HTTPS, keeps them there, and lets the MCP domain answer for MCP alone. */
+export function frontRules(app: App, front: Front, https: HttpsState): MiddlewareHandler<ServerEnv> {
+  return async (c, next) => {
+    const name = hostName(c.req.header('host') ?? '') ?? '';
+    // Our own programs come by any name, and follow no redirect.
+    if (isAgent(app, c)) return next();
+    const serving = https.serving()?.domains.includes(name) === true;
+    if (serving && spokenScheme(app, c) !== 'https' && !stays(c.req.path)) return toHttps(app, c, name);
+    const { ui_domain, mcp_domain } = await front.settings();
+    if (name === mcp_domain && name !== ui_domain && !isForMcp(c.req.path)) {
+      throw new AppError(
+        'not_found',
+        'This is the domain of the MCP server, which is at /mcp. The user interface has another one.',
+      );
+    }
+    await next();
+    // A certificate that browsers do not trust must not lock them out.
+    if (serving && c.env?.secure === true && !app.env.SVC_SSL_STAGING) {
+      c.res.headers.set('strict-transport-security', `max-age=${YEAR_SECONDS}`);
+    }
+    return undefined;
+  };
+}
+
+/** What plain HTTP goes on answering: challenges, probes, and the control channel, which refuses for itself. */
+const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.startsWith('/api/internal/') || ANYWHERE.has(path);
+
+const isForMcp = (path: string): boolean =>
+  MCP_PATHS.has(path) ||
+  path === '/oauth/token' ||
+  path === REGISTER_PATH ||
+  ABOUT_MCP.test(path) ||
+  path.startsWith(CHALLENGES) ||
+  ANYWHERE.has(path);
+
+/** 308 keeps method and body (RFC 9110, section 15.4.9). */
+function toHttps({ env }: App, c: Context<ServerEnv>, name: string): Response {
+  const port = env.SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${env.SVC_EXTERNAL_HTTPS_PORT}`;
+  const { pathname, search } = new URL(c.req.url);
+  const target = new URL(`https://${name}${port}`);
+  // The target of a CONNECT is no path, and would go on with the name.
+  target.pathname = pathname;
+  target.search = search;
+  return c.redirect(target.href, 308);
+}
+
+/** RFC 8555, section 8.3: what the certificate authority asks for. */
+export function addChallenges(app: App, router: Hono<ServerEnv>): void {
+  router.get(`${CHALLENGES}:token`, async (c) => {
+    const token = c.req.param('token');
+    const answer = /^[\w-]{1,128}$/.test(token) ? await app.kv.get(challengeKey(token)) : null;
+    if (answer === null) return c.notFound();
+    app.log.from('tls').info('a challenge was answered', { domain: hostName(c.req.header('host') ?? '') });
+    return c.body(answer, 200, { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' });
+  });
+}

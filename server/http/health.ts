@@ -1,0 +1,103 @@
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { reasonOf } from '#core/log.ts';
+import type { Readiness } from '#core/edge/probes.ts';
+
+/** One look serves every probe of a moment, so that asking costs the stores nothing. */
+const FRESH_MS = 1_000;
+const STORE_MS = 3_000;
+const DRAIN_MS = 1_200;
+
+/** What the server can work without, and what not. */
+export function createReadiness(app: App): () => Promise<Readiness> {
+  let looked_at = Number.NEGATIVE_INFINITY;
+  let looking: Promise<Readiness> = Promise.resolve({ blocking: [], degraded: [] });
+  const writing = createWriteCheck(app);
+  return async () => {
+    if (app.life.ending) return { blocking: ['The server is ending.'], degraded: [] };
+    const now = performance.now();
+    if (now - looked_at > FRESH_MS) {
+      looked_at = now;
+      looking = look(app, writing);
+    }
+    return looking;
+  };
+}
+
+async function look(app: App, writing: () => Promise<string | null>): Promise<Readiness> {
+  const { meta } = app.store.tables;
+  const [database, refusal, kv] = await Promise.all([
+    answers(app.store.db.select({ key: meta.key }).from(meta).limit(1)),
+    writing(),
+    // With the command that counts: a Redis that is full or read-only still answers a question.
+    answers(app.kv.increment('readyz', STORE_MS)).then((answered) => answered && app.kv.up()),
+  ]);
+  const hosts = app.hosts.list().length;
+  return {
+    blocking: [
+      ...(database ? [] : ['The metadata database does not answer.']),
+      ...(database && refusal !== null ? [refusal] : []),
+    ],
+    degraded: [
+      ...(kv
+        ? []
+        : [
+            'Redis does not answer, or refuses to run scripts: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.',
+          ]),
+      ...(hosts > 0 ? [] : ['No MCP host is connected.']),
+    ],
+  };
+}
+
+/** More than a sign-in writes, so that a disk with room for this has room for that. */
+const WRITTEN = 32 * 1_024;
+/** Refused, it is tried again at every look. */
+const WRITE_EVERY_MS = 10_000;
+/** Writers take turns: behind a long one nobody who asks waits longer. */
+const WRITE_MS = 500;
+
+/** @returns a function that answers why nothing can be written, as far as is known by then; a write that takes long is none. */
+function createWriteCheck(app: App): () => Promise<string | null> {
+  const { meta } = app.store.tables;
+  let next = 0;
+  let refusal: string | null = null;
+  let running: Promise<void> | null = null;
+  const write = async (): Promise<void> => {
+    try {
+      const value = `${app.clock().toISOString()} `.padEnd(WRITTEN, '.');
+      await app.store.write((tx) =>
+        tx.insert(meta).values({ key: 'readyz', value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
+      );
+      refusal = null;
+      next = performance.now() + WRITE_EVERY_MS;
+    } catch (error) {
+      if (refusal === null) app.log.warning('the metadata database accepts no writes', { reason: reasonOf(error) });
+      refusal = error instanceof AppError ? error.detail : 'The metadata database accepts no writes; the log has the reason.';
+    } finally {
+      running = null;
+    }
+  };
+  return async () => {
+    if (performance.now() >= next) await answers((running ??= write()), WRITE_MS);
+    return refusal;
+  };
+}
+
+async function answers(work: PromiseLike<unknown>, within_ms = STORE_MS): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), within_ms);
+  const answered = Promise.resolve(work).then(
+    () => true,
+    () => false,
+  );
+  const result = await Promise.race([answered, late.promise]);
+  clearTimeout(timer);
+  return result;
+}
+
+/** Waits for the requests that are being answered; those that take longer are cut off. */
+export async function drained(app: App): Promise<void> {
+  app.life.ending = true;
+  const deadline = performance.now() + DRAIN_MS;
+  while (app.life.answering > 0 && performance.now() < deadline) await Bun.sleep(10);
+}

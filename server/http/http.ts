@@ -1,0 +1,87 @@
+import { Hono } from 'hono';
+import { secureHeaders } from 'hono/secure-headers';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { addAgentRoutes } from './agent.ts';
+import { entrance } from './entrance.ts';
+import { answerFault } from './faults.ts';
+import { addChallenges, createFront, frontRules } from './front.ts';
+import { addHostRoutes } from '../hosts/control-channel.ts';
+import { createLiveLogs } from '../hosts/live-logs.ts';
+import { openApi } from './openapi.ts';
+import { addPlayground } from '../hosts/playground.ts';
+import { addProbes } from './probes.ts';
+import { addAgentProxy, addMcpProxy } from './proxy.ts';
+import { addRoutes, type ServerEnv } from './routes.ts';
+import { addStatic } from './static.ts';
+import { type HttpsState, NO_HTTPS } from '../tls/state.ts';
+
+const UI_POLICY = {
+  defaultSrc: ["'self'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'", 'data:'],
+  connectSrc: ["'self'"],
+  objectSrc: ["'none'"],
+  baseUri: ["'none'"],
+  formAction: ["'self'"],
+  frameAncestors: ["'none'"],
+};
+
+/** Everything that the front port answers, as one web-standard handler. */
+export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerEnv> {
+  const router = new Hono<ServerEnv>();
+  router.onError((error, c) => answerFault(app, c, error));
+  router.notFound((c) => answerFault(app, c, new AppError('not_found', 'There is nothing at this address.')));
+  router.use(async (c, next) => {
+    const given = c.req.header('x-request-id');
+    const request_id = given !== undefined && /^[\w.-]{1,128}$/.test(given) ? given : app.ids();
+    c.set('request_id', request_id);
+    c.header('x-request-id', request_id);
+    await app.log.during({ request_id }, next);
+    c.res.headers.set('x-request-id', request_id);
+    // What an administrator has read is nobody else's on the same machine.
+    if (c.req.path.startsWith('/api/v1/') && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store');
+    // HEAD is answered by the routes of GET: nobody will read the stream that they opened.
+    if (c.req.method === 'HEAD' && isStream(c.res)) await c.res.body?.cancel();
+  });
+  router.use(secureDefaults());
+  addProbes(app, router);
+  router.use(entrance(app));
+  const front = createFront(app, router);
+  router.use(frontRules(app, front, https));
+  addChallenges(app, router);
+  addRoutes(app, router);
+  const live_logs = createLiveLogs(app);
+  live_logs.addRoutes(router);
+  addPlayground(app, router);
+  addHostRoutes(app, router, live_logs);
+  addAgentRoutes(app, router, live_logs);
+  addAgentProxy(app, router);
+  addMcpProxy(app, router, front);
+  const document = JSON.stringify(openApi());
+  router.get('/api/openapi.json', (c) => c.body(document, 200, { 'content-type': 'application/json' }));
+  addStatic(router);
+  return router;
+}
+
+export const isStream = ({ headers }: Response): boolean => (headers.get('content-type') ?? '').startsWith('text/event-stream');
+
+/** The page's own policy wins over the default one. */
+function secureDefaults() {
+  const apply = secureHeaders({
+    contentSecurityPolicy: UI_POLICY,
+    referrerPolicy: 'no-referrer',
+    strictTransportSecurity: false,
+    xFrameOptions: 'DENY',
+    crossOriginOpenerPolicy: 'same-origin',
+  });
+  return async (...[c, next]: Parameters<typeof apply>): Promise<void> => {
+    let own: string | null = null;
+    await apply(c, async () => {
+      await next();
+      own = c.res.headers.get('content-security-policy');
+    });
+    if (own !== null) c.res.headers.set('content-security-policy', own);
+  };
+}

@@ -1,0 +1,146 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
+import type { Access, Operation } from '#core/contract/operation.ts';
+import { ERROR_STATUS } from '#core/errors.ts';
+import { LOG_LEVELS } from '#core/log.ts';
+import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import { LOGS_PATH } from '../hosts/live-logs.ts';
+import { LIVE_SOURCES } from '../hosts/log-ring.ts';
+import { PLAYGROUND_PATH } from '../hosts/playground.ts';
+
+type Json = Record<string, unknown>;
+
+const ACCESS: Readonly<Record<Access, string>> = {
+  public: 'Needs no credentials.',
+  admin: 'Needs an administrator’s session.',
+  read: 'Needs an administrator’s session, or a token with the scope `read`.',
+  write: 'Needs an administrator’s session, or a token with the scope `write`.',
+  deploy: 'Needs an administrator’s session, or a token with the scope `deploy`.',
+};
+
+const json = (schema: Json): Json => ({ 'application/json': { schema } });
+const FAULT: Json = {
+  description: `A fault, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
+  content: json({ $ref: '#/components/schemas/Error' }),
+};
+
+/** The OpenAPI 3.1 document, from the schemas that validate. */
+export function openApi(): Json {
+  const paths: Record<string, Json> = {};
+  for (const [name, definition] of Object.entries(operations) as [string, Operation][]) {
+    const path = fullPath(definition.path);
+    paths[path] = { ...paths[path], [definition.method.toLowerCase()]: describe(name, definition) };
+  }
+  Object.assign(paths, streams());
+  return {
+    openapi: '3.1.0',
+    info: { title: PRODUCT_NAME, version: PRODUCT_VERSION, license: { name: 'MIT', identifier: 'MIT' } },
+    paths,
+    components: {
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'svc_session' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'A temporary agent token, or an access token of an OAuth client' },
+      },
+      schemas: {
+        Error: { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'], additionalProperties: false },
+      },
+    },
+  };
+}
+
+/** What is no operation of the contract: a stream of lines, and messages that are handed on as they are. */
+function streams(): Record<string, Json> {
+  const common = { description: ACCESS.admin, security: [{ session: [] }] };
+  const text = (name: string, description: string) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
+  const host = text('host', 'The id of a connected host; the first one when absent');
+  const message = (operationId: string, summary: string) => ({
+    operationId,
+    tags: ['playground'],
+    summary,
+    ...common,
+    parameters: [host],
+    responses: { 200: { description: 'The answer of the host, as it is' }, default: FAULT },
+  });
+  const lines = { 'text/event-stream': { schema: { type: 'string' } } };
+  return {
+    [LOGS_PATH]: {
+      get: {
+        operationId: 'deploy.logs',
+        tags: ['deploy'],
+        summary: 'Follow the live log: as a WebSocket when the request upgrades, else as Server-Sent Events',
+        ...common,
+        parameters: [
+          { ...text('level', 'The lowest level that is sent'), schema: { enum: [...LOG_LEVELS] } },
+          { ...text('source', 'Lines of this source only'), schema: { enum: [...LIVE_SOURCES] } },
+          text('since', 'A sequence number or an ISO 8601 time: only newer lines'),
+        ],
+        responses: {
+          101: { description: 'A WebSocket of JSON frames' },
+          200: { description: 'A stream of JSON frames: `hello`, `log`, `dropped` and `ping`', content: lines },
+          default: FAULT,
+        },
+      },
+    },
+    [PLAYGROUND_PATH]: {
+      post: {
+        ...message('playground.send', 'Send a message to the MCP endpoint of a connected host'),
+        requestBody: { required: true, content: json({ type: 'object' }) },
+      },
+      delete: message('playground.end', 'End a session at the MCP endpoint of a connected host'),
+    },
+  };
+}
+
+function describe(name: string, definition: Operation): Json {
+  const { method, path, input, output, status = 200, waits = false, summary, access, query = [] } = definition;
+  const { properties, required } = schemaOf(input, 'input') as { properties: Record<string, Json>; required?: string[] };
+  const variables = pathVariables(path);
+  const without_body = method === 'GET' || method === 'DELETE';
+  const in_query = Object.keys(properties).filter(
+    (field) => !variables.includes(field) && (without_body || query.includes(field)),
+  );
+  const in_body = Object.keys(properties).filter((field) => !variables.includes(field) && !in_query.includes(field));
+  const parameter = (place: 'path' | 'query') => (field: string) => ({
+    name: field,
+    in: place,
+    required: place === 'path' || (required ?? []).includes(field),
+    schema: properties[field],
+  });
+  return {
+    operationId: name,
+    tags: [name.split('.')[0]],
+    summary,
+    description: ACCESS[access],
+    ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
+    parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
+    ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
+    responses: {
+      ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
+      [status]: status === 204 ? { description: 'Done' } : { description: 'Done', content: json(schemaOf(output, 'output')) },
+      default: FAULT,
+    },
+  };
+}
+
+function body(fields: readonly string[], properties: Readonly<Record<string, Json>>, required: readonly string[]): Json {
+  const needed = fields.filter((field) => required.includes(field));
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field, properties[field]])),
+    ...(needed.length > 0 ? { required: needed } : {}),
+    additionalProperties: false,
+  };
+  return { required: needed.length > 0, content: json(schema) };
+}
+
+function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as Json;
+  return rest;
+}

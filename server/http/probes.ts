@@ -1,0 +1,43 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
+import { createReadiness } from './health.ts';
+import { createServerMetrics } from './metrics.ts';
+import type { ServerEnv } from './routes.ts';
+import { sessionActor } from './session.ts';
+
+/**
+ * `/livez`, `/readyz` and `/metrics`, whatever name they are asked under: machines ask for them, mostly by address. What comes
+ * after is counted.
+ */
+export function addProbes(app: App, router: Hono<ServerEnv>): void {
+  const metrics = createServerMetrics(app);
+  const readiness = createReadiness(app);
+  const { SVC_AGENT_SERVICE_TOKEN: service_token, SVC_METRICS_TOKEN: metrics_token } = app.env;
+  const mayRead = async (c: Context<ServerEnv>): Promise<boolean> =>
+    mayReadFigures(c.req.raw, { service_token, metrics_token }) || (await sessionActor(app, c).catch(() => null)) !== null;
+
+  router.get('/livez', () => answerLive());
+  router.get('/readyz', async (c) => {
+    const now = await readiness();
+    // A database that is away cannot say who asks.
+    return answerReady(now, await mayRead(c));
+  });
+  router.get('/metrics', async (c, next) => {
+    // The interface has a page of this name; scrapers never ask for HTML.
+    if (c.req.header('accept')?.includes('text/html')) return next();
+    if (!(await mayRead(c))) throw new AppError('unauthenticated', FIGURES_REFUSED);
+    return answerFigures(await metrics.text());
+  });
+  router.use(async (c, next) => {
+    const started = performance.now();
+    app.life.answering++;
+    try {
+      await next();
+    } finally {
+      app.life.answering--;
+      metrics.add(c.req.method, c.req.path, c.res.status, performance.now() - started);
+    }
+  });
+}

@@ -1,0 +1,112 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { requireAgents } from '#core/identity/agent-bearers.ts';
+import { ASKED_ORIGIN } from '#core/edge/asked-address.ts';
+import { hostName } from '#core/edge/origins.ts';
+import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
+import { clientAddress } from '#core/edge/client-address.ts';
+import { type Front, MCP_PATHS } from './front.ts';
+import type { ServerEnv } from './routes.ts';
+import { spokenScheme } from './session.ts';
+
+/** Headers that belong to one connection (RFC 9110, section 7.6.1), or to this server alone. */
+const DROPPED = [
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-authorization',
+  'host',
+  // Checked at the entrance; the program behind knows no list of origins.
+  'origin',
+  'cookie',
+  'x-service-token',
+  'x-client-address',
+  ASKED_ORIGIN,
+];
+const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
+
+/** `/agent-mcp/…` and its metadata go to the agent as streams; the agent learns the caller's address. */
+export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
+  const target = app.env.SVC_AGENT_MCP_URL ?? `http://127.0.0.1:${app.env.SVC_AGENT_MCP_PORT}`;
+  const forward = (c: Context<ServerEnv>) => proxy(app, c, target, 'The agent endpoint');
+  const guarded = async (c: Context<ServerEnv>) => {
+    if (c.req.path !== '/agent-mcp/health') await requireAgents(app);
+    return forward(c);
+  };
+  router.all('/agent-mcp', guarded);
+  router.all('/agent-mcp/*', guarded);
+  for (const name of WELL_KNOWN) {
+    router.get(`/.well-known/${name}/agent-mcp`, forward);
+    router.get(`/.well-known/${name}/agent-mcp/*`, forward);
+  }
+}
+
+/** With `mcp_proxy` the MCP server answers here too, and its metadata (RFC 9728, RFC 8414) at the root of its own domain. */
+export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): void {
+  const forward = async (c: Context<ServerEnv>) => {
+    const { mcp_proxy, mcp_port } = await front.settings();
+    if (!mcp_proxy)
+      throw new AppError(
+        'not_found',
+        'MCP is not served at this address: turn on mcp_proxy, or use the address of the MCP host.',
+      );
+    const host = app.env.SVC_FASTMCP_HOST;
+    return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
+  };
+  for (const path of MCP_PATHS) router.all(path, forward);
+  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}/mcp`, forward);
+  const at_root = async (c: Context<ServerEnv>) => {
+    const { ui_domain, mcp_domain } = await front.settings();
+    const name = hostName(c.req.header('host') ?? '');
+    return name === mcp_domain && name !== ui_domain ? forward(c) : c.notFound();
+  };
+  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}`, at_root);
+  router.post('/oauth/token', at_root);
+  // Clients of either endpoint come to the root of the port.
+  router.post(REGISTER_PATH, refuseRegistration);
+}
+
+/** The body as it comes. A call may take long, so the caller may wait in silence once all of it was read. */
+function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | null {
+  const { body } = req.raw;
+  if (req.method !== 'GET' && req.method !== 'HEAD' && body !== null) {
+    return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ flush: () => env?.received?.() }));
+  }
+  env?.received?.();
+  return null;
+}
+
+async function proxy(app: App, c: Context<ServerEnv>, target: string, name: string): Promise<Response> {
+  const { pathname, search } = new URL(c.req.url);
+  const headers = new Headers(c.req.raw.headers);
+  for (const name of DROPPED) headers.delete(name);
+  headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
+  headers.set('x-request-id', c.get('request_id'));
+  headers.set(ASKED_ORIGIN, `${spokenScheme(app, c) === 'https' ? 'https' : 'http'}://${c.req.header('host') ?? ''}`);
+  const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
+  if (address !== null) headers.set('x-client-address', address);
+  // The body is handed on as it comes, so in an encoding that the caller knows.
+  if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity');
+  const body = passed(c);
+  const answer = await fetch(`${target}${pathname}${search}`, {
+    method: c.req.method,
+    headers,
+    redirect: 'manual',
+    decompress: false,
+    signal: c.req.raw.signal,
+    ...(body === null ? {} : { body, duplex: 'half' }),
+  }).catch((cause: unknown) => {
+    if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
+    throw new AppError('unavailable', `${name} does not answer. It starts within seconds; try again.`, {
+      cause,
+      retry_after: 2,
+    });
+  });
+  const kept = new Headers(answer.headers);
+  for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) kept.delete(name);
+  return new Response(answer.body, { status: answer.status, headers: kept });
+}

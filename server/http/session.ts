@@ -1,0 +1,72 @@
+import type { Context } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { isSameOrigin } from '#core/edge/origins.ts';
+import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
+import { forwardedScheme } from '#core/edge/client-address.ts';
+import type { ServerEnv } from './routes.ts';
+
+const NAME = 'svc_session';
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+type Edge = Context<ServerEnv>;
+
+/** What the browser speaks with us, or with a trusted proxy that says so; null when that is not known. */
+export function spokenScheme({ env }: App, c: Edge): string | null {
+  if (c.env?.secure === true || new URL(c.req.url).protocol === 'https:') return 'https';
+  return forwardedScheme(c.env?.address ?? null, c.req.header('x-forwarded-proto') ?? null, env.SVC_TRUSTED_PROXIES);
+}
+
+/** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
+export function isSecure(app: App, c: Edge): boolean {
+  const { env } = app;
+  const spoken = spokenScheme(app, c);
+  if (spoken !== null) return spoken === 'https';
+  const public_url = env.SVC_PUBLIC_URL === null ? null : new URL(env.SVC_PUBLIC_URL);
+  return public_url?.protocol === 'https:' && c.req.header('host')?.toLowerCase() === public_url.host;
+}
+
+const read = (app: App, c: Edge): string | undefined => (isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME));
+
+/**
+ * The administrator of the session cookie. An unsafe method with a cookie from another origin is refused (CSRF), and a foreign
+ * page, listed in `cors_origins` or not, reads nothing with it.
+ */
+export async function sessionActor(app: App, c: Edge): Promise<Actor | null> {
+  const token = read(app, c);
+  if (token === undefined) return null;
+  if (!SAFE.has(c.req.method)) refuseForeign(app, c);
+  return isForeignOrigin(app, c) ? null : authenticate(app, token);
+}
+
+/** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is no browser. */
+function refuseForeign(app: App, c: Edge): void {
+  const site = c.req.header('sec-fetch-site');
+  const foreign_site = site !== undefined && site !== 'same-origin' && site !== 'none';
+  if (foreign_site || isForeignOrigin(app, c))
+    throw new AppError('forbidden', 'This request comes from another site; the session cookie is not accepted.');
+}
+
+export function isForeignOrigin(app: App, c: Edge): boolean {
+  const origin = c.req.header('origin');
+  return origin !== undefined && !isSameOrigin(origin, c.req.header('host') ?? '', isSecure(app, c));
+}
+
+/** Sets the cookie of contract section 2, or clears it. */
+export function writeSession(app: App, c: Edge, token: string | null): void {
+  const secure = isSecure(app, c);
+  if (token === null) {
+    deleteCookie(c, secure ? `__Host-${NAME}` : NAME, { path: '/', secure });
+    return;
+  }
+  setCookie(c, NAME, token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure,
+    maxAge: SESSION_MS / 1_000,
+    ...(secure ? { prefix: 'host' as const } : {}),
+  });
+}

@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'bun:test';
+import { outputSchema, shape, shapeResource, toCsv } from '#core/lib/call/shape.ts';
+import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
+
+const column = (name: string, kind: ValueKind): Column => ({ name, type: kind, kind });
+const resultOf = (columns: Column[], rows: Row[], more: Partial<QueryResult> = {}): QueryResult => ({
+  columns,
+  rows,
+  truncated: false,
+  affected_rows: null,
+  ...more,
+});
+const people = resultOf(
+  [column('id', 'bigint'), column('name', 'string')],
+  [
+    { id: 1, name: 'Ada' },
+    { id: '9007199254740993', name: null },
+  ],
+);
+const nobody = resultOf([column('id', 'integer')], []);
+const changed = resultOf([], [], { affected_rows: 3 });
+const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex').toString('base64');
+
+describe('structured results', () => {
+  test.each([
+    ['rows', people, { rows: people.rows, row_count: 2, truncated: false }],
+    ['rows', nobody, { rows: [], row_count: 0, truncated: false }],
+    ['rows', changed, { rows: [], row_count: 0, truncated: false, affected_rows: 3 }],
+    ['row', people, { row: { id: 1, name: 'Ada' } }],
+    ['row', nobody, { row: null }],
+    ['row', changed, { row: null, affected_rows: 3 }],
+    ['column', people, { values: [1, '9007199254740993'] }],
+    ['column', nobody, { values: [] }],
+    ['column', { ...people, truncated: true }, { values: [1, '9007199254740993'], truncated: true }],
+    ['value', people, { value: 1 }],
+    ['value', nobody, { value: null }],
+    ['value', changed, { value: null, affected_rows: 3 }],
+    ['row', { ...people, truncated: true }, { row: { id: 1, name: 'Ada' } }],
+  ] as const)('%s of %p is %p', (return_type, result, expected) => {
+    expect(shape(result, return_type, null)).toEqual({ structured: expected, text: null, media: null, note: null });
+  });
+
+  test('a first row that does not fit is not the same as none', () => {
+    const cut = { ...nobody, truncated: true };
+    const note = expect.stringContaining('max_bytes');
+    expect(shape(cut, 'row', null)).toMatchObject({ structured: { row: null, truncated: true }, note });
+    expect(shape(cut, 'value', null)).toMatchObject({ structured: { value: null, truncated: true }, note });
+    expect(() => shape(cut, 'image', null)).toThrow('The first row is larger than a call may return.');
+    expect(() => shapeResource(cut, 'image/png', null)).toThrow('The first row is larger than a call may return.');
+  });
+
+  test('a row keeps only the row of a repeated column name that the driver renamed', () => {
+    const result = resultOf([column('n', 'integer'), column('n_2', 'integer')], [{ n: 1, n_2: 2 }]);
+    expect(shape(result, 'row', null).structured).toEqual({ row: { n: 1, n_2: 2 } });
+  });
+});
+
+describe('written results', () => {
+  test.each([
+    ['text', people, 'id\tname\n1\tAda\n9007199254740993\t'],
+    ['text', resultOf([column('t', 'string')], [{ t: 'one' }, { t: 'two' }]), 'one\ntwo'],
+    ['text', changed, '3 rows changed.'],
+    ['text', { ...changed, affected_rows: 1 }, '1 row changed.'],
+    ['markdown', people, '| id | name |\n| --- | --- |\n| 1 | Ada |\n| 9007199254740993 |  |'],
+    ['markdown', resultOf([column('t', 'string')], [{ t: '# A | B' }]), '# A | B'],
+    [
+      'markdown',
+      resultOf([column('a|b', 'string')], [{ 'a|b': 'x\ny' }, { 'a|b': 'p|q' }]),
+      '| a\\|b |\n| --- |\n| x<br>y |\n| p\\|q |',
+    ],
+    ['csv', people, 'id,name\r\n1,Ada\r\n9007199254740993,\r\n'],
+  ] as const)('%s of %p', (return_type, result, expected) => {
+    expect(shape(result, return_type, null)).toEqual({
+      structured: null,
+      text: expected,
+      media: null,
+      note: null,
+    });
+  });
+
+  test('CSV quotes what RFC 4180 asks for, and tells an empty text from null', () => {
+    const result = resultOf(
+      [column('a,b', 'string'), column('c', 'json')],
+      [
+        { 'a,b': 'say "hi"', c: { x: [1, 2] } },
+        { 'a,b': 'line\r\nbreak', c: null },
+        { 'a,b': '', c: true },
+      ],
+    );
+    expect(toCsv(result)).toBe('"a,b",c\r\n"say ""hi""","{""x"":[1,2]}"\r\n"line\r\nbreak",\r\n"",true\r\n');
+  });
+
+  test('a cut result says so beside the text', () => {
+    const { text, note } = shape({ ...people, truncated: true }, 'csv', null);
+    expect(text).toStartWith('id,name');
+    expect(note).toContain('first 2 rows');
+  });
+});
+
+describe('templates', () => {
+  test('JSON stands under result, text as text, a cut is noted', () => {
+    expect(shape(people, 'rows', { kind: 'json', value: [1] })).toMatchObject({ structured: { result: [1] }, note: null });
+    expect(shape({ ...people, truncated: true }, 'csv', { kind: 'text', text: 'hello' })).toMatchObject({
+      structured: null,
+      text: 'hello',
+      note: expect.stringContaining('Only the first'),
+    });
+  });
+});
+
+describe('media', () => {
+  const bytes = (hex: string, more: Row = {}, columns: Column[] = []) =>
+    resultOf([column('b', 'bytes'), ...columns], [{ b: Buffer.from(hex, 'hex').toString('base64'), ...more }]);
+
+  test.each([
+    ['image', '89504e470d0a1a0a00', 'image/png'],
+    ['image', 'ffd8ffe000', 'image/jpeg'],
+    ['image', '474946383961', 'image/gif'],
+    ['image', '524946460000000057454250', 'image/webp'],
+    ['audio', '524946460000000057415645', 'audio/wav'],
+    ['audio', '494433030000', 'audio/mpeg'],
+    ['audio', '4f67675300', 'audio/ogg'],
+    ['audio', '664c614300', 'audio/flac'],
+  ] as const)('%s %s is seen to be %s', (kind, hex, mime_type) => {
+    expect(shape(bytes(hex), kind, null).media).toMatchObject({ kind, mime_type });
+  });
+
+  test('a column mime_type decides, also for base64 text', () => {
+    const result = resultOf([column('b', 'string'), column('mime_type', 'string')], [{ b: PNG, mime_type: 'image/x-icon' }]);
+    expect(shape(result, 'image', null).media).toEqual({ kind: 'image', mime_type: 'image/x-icon', data: PNG });
+  });
+
+  test.each([
+    ['nothing', resultOf([column('b', 'bytes')], [])],
+    ['null', resultOf([column('b', 'bytes')], [{ b: null }])],
+    ['unknown bytes', bytes('00010203')],
+    ['a wrong mime_type', bytes('89504e47', { mime_type: 'text/html' }, [column('mime_type', 'string')])],
+    ['sound', bytes('4f67675300')],
+  ])('an image of %s is refused', (_, result) => {
+    expect(() => shape(result, 'image', null)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+  });
+});
+
+describe('output schemas', () => {
+  test('rows name every column with its kind; a bigint may be a text', () => {
+    const schema = outputSchema('rows', [...people.columns, column('name', 'json'), column('b', 'bytes')], false) as never;
+    expect(schema).toMatchObject({
+      type: 'object',
+      properties: {
+        rows: {
+          items: {
+            type: 'object',
+            properties: {
+              id: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] },
+              name: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+              name_2: { anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })) },
+              b: { anyOf: [{ type: 'string', contentEncoding: 'base64' }, { type: 'null' }] },
+            },
+            required: ['id', 'name', 'name_2', 'b'],
+          },
+        },
+      },
+      required: ['rows', 'row_count', 'truncated'],
+    });
+  });
+
+  test('row, column and value follow the first column; an undescribed statement has an open schema', () => {
+    expect(outputSchema('row', people.columns, false)).toMatchObject({
+      properties: { row: { anyOf: [{ type: 'object', required: ['id', 'name'] }, { type: 'null' }] } },
+    });
+    expect(outputSchema('column', people.columns, false)).toMatchObject({
+      properties: { values: { items: { anyOf: [{ type: 'integer' }, { type: 'string' }, { type: 'null' }] } } },
+    });
+    expect(outputSchema('value', [column('n', 'boolean')], false)).toMatchObject({
+      properties: { value: { anyOf: [{ type: 'boolean' }, { type: 'null' }] } },
+    });
+    expect(outputSchema('rows', null, false)).toMatchObject({ properties: { rows: { items: { type: 'object' } } } });
+  });
+
+  test('every schema says what it takes, with one type a branch', () => {
+    const kinds: ValueKind[] = ['boolean', 'integer', 'bigint', 'number', 'string', 'bytes', 'json', 'array'];
+    for (const return_type of ['rows', 'row', 'column', 'value'] as const) {
+      for (const columns of [null, [], ...kinds.map((kind) => [column('c', kind)])]) {
+        const text = JSON.stringify(outputSchema(return_type, columns, false));
+        expect(text).not.toContain('{}');
+        expect(text).not.toContain('"type":[');
+      }
+    }
+  });
+
+  test('only a statement without columns says how many rows it changed', () => {
+    for (const return_type of ['rows', 'row', 'column', 'value'] as const) {
+      const has = (columns: readonly Column[] | null) =>
+        Object.hasOwn(outputSchema(return_type, columns, false)?.['properties'] as object, 'affected_rows');
+      expect([people.columns, [], null].map(has)).toEqual([false, true, true]);
+    }
+  });
+
+  test('text shapes and templates have none', () => {
+    for (const return_type of ['text', 'markdown', 'csv', 'image', 'audio'] as const) {
+      expect(outputSchema(return_type, people.columns, false)).toBeNull();
+    }
+    expect(outputSchema('rows', people.columns, true)).toBeNull();
+  });
+});
+
+describe('resource bodies', () => {
+  test.each([
+    ['application/json', null, { text: JSON.stringify(people.rows) }],
+    ['application/geo+json', null, { text: JSON.stringify(people.rows) }],
+    ['text/csv; charset=utf-8', null, { text: 'id,name\r\n1,Ada\r\n9007199254740993,\r\n' }],
+    ['text/plain', null, { text: '1\n9007199254740993' }],
+    ['text/markdown', { kind: 'text', text: '# Hi' }, { text: '# Hi' }],
+    ['application/json', { kind: 'json', value: { a: 1 } }, { text: '{"a":1}' }],
+  ] as const)('%s with %p', (mime_type, transformed, expected) => {
+    expect(shapeResource(people, mime_type, transformed)).toEqual(expected);
+  });
+
+  test('other types are the bytes of the first cell', () => {
+    expect(shapeResource(resultOf([column('b', 'bytes')], [{ b: PNG }]), 'image/png', null)).toEqual({ blob: PNG });
+    expect(() => shapeResource(nobody, 'application/pdf', null)).toThrow(expect.objectContaining({ code: 'bad_request' }));
+  });
+});

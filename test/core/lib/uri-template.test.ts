@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'bun:test';
+import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
+
+const match = (template: string, uri: string) => matchUri(parseUriTemplate(template), uri);
+
+describe('URI templates of level 1', () => {
+  test.each([
+    ['db://status', 'db://status', {}],
+    ['db://customers/{id}', 'db://customers/42', { id: '42' }],
+    ['db://{table}/{id}.json', 'db://orders/a.json.json', { table: 'orders', id: 'a.json' }],
+    ['db://x/{name}', 'db://x/J%C3%BCrgen%2FM', { name: 'Jürgen/M' }],
+    ['db://{a}-{b}-z', 'db://1-2-3-z', { a: '1', b: '2-3' }],
+  ])('%s takes %s', (template, uri, values) => {
+    expect(match(template, uri)).toEqual(values);
+  });
+
+  test.each([
+    ['db://status', 'db://status/more'],
+    ['db://customers/{id}', 'db://customers/'],
+    ['db://customers/{id}', 'db://customers/1/2'],
+    ['db://customers/{id}', 'db://customers/1?x=1'],
+    ['db://customers/{id}', 'db://customers/%'],
+    ['db://customers/{id}', 'db://customers/%ff'],
+    ['db://{a}/{b}', 'db://1'],
+    ['db://{a}{b}', 'db://12'],
+  ])('%s does not take %s', (template, uri) => {
+    expect(match(template, uri)).toBeNull();
+  });
+
+  test('a hostile URI costs linear time', () => {
+    const template = Array.from({ length: 20 }, (_, n) => `{v${n}}a`).join('-');
+    const start = performance.now();
+    expect(match(template, `${'a'.repeat(1_000_000)}!`)).toBeNull();
+    expect(performance.now() - start).toBeLessThan(8_000);
+  });
+});
+
+test('the texts of an address become the types of their parameters, and what does not fit stays as it is', () => {
+  const parameters = [
+    { name: 'id', type: 'integer' },
+    { name: 'all', type: 'boolean' },
+    { name: 'price', type: 'number' },
+    { name: 'day', type: 'date' },
+  ] as const;
+  expect(typedValues({ id: '-7', all: 'true', price: '1.50', day: '2026-01-01' }, parameters)).toEqual({
+    id: -7,
+    all: true,
+    price: '1.50',
+    day: '2026-01-01',
+  });
+  expect(typedValues({ id: '9007199254740993', all: '1', other: '7' }, parameters)).toEqual({
+    id: '9007199254740993',
+    all: '1',
+    other: '7',
+  });
+  expect(typedValues({ id: '0x1' }, parameters)).toEqual({ id: '0x1' });
+});

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { openStore, type Store } from '#core/store/open.ts';
+import { AppError } from '#core/errors.ts';
+import { type Fault, type FaultProxy, openFaultProxy } from '#test/faults/fault-proxy.ts';
+import { createAuthority } from '#test/support/certificates.ts';
+import { canCreateCluster, createCluster, PASSWORD } from '#test/support/postgres-cluster.ts';
+import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { until } from '#test/support/programs.ts';
+
+const PATIENCE_MS = 30_000;
+const AWAY: readonly Fault[] = ['refused', 'reset', 'half_open', 'garbage'];
+const READERS = 30;
+
+describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
+  let database: TestDatabase;
+  let proxy: FaultProxy;
+  let store: Store;
+  const read = () => store.db.select().from(store.tables.meta).limit(1);
+  const insert = (key: string) => store.write((tx) => tx.insert(store.tables.meta).values({ key, value: '' }));
+  const keys = async () => (await database.run('select key from meta')).map(({ key }) => String(key));
+
+  beforeAll(async () => {
+    database = await testDatabase('postgresql');
+    const { port } = new URL(database.url);
+    proxy = await openFaultProxy({ host: '127.0.0.1', port: Number(port) });
+    store = await openStore(database.url.replace(`:${port}/`, `:${proxy.port}/`));
+  });
+  afterAll(async () => {
+    await store.close();
+    await proxy.close();
+    await database.drop();
+  }, 20_000);
+
+  test.each(AWAY.map((fault) => [fault]))(
+    'that is %s in the middle of everything: each caller is told in time, and it heals by itself',
+    async (fault) => {
+      const gate = Promise.withResolvers<void>();
+      const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+      const writing = store.write(async (tx) => {
+        await tx.insert(store.tables.meta).values({ key: `half of ${fault}`, value: '' });
+        begun[0].resolve();
+        await gate.promise;
+        await tx.insert(store.tables.meta).values({ key: `rest of ${fault}`, value: '' });
+      });
+      const turn = store.exclusive(async () => {
+        begun[1].resolve();
+        await gate.promise;
+        return 'done all the same';
+      });
+      await Promise.all(begun.map(({ promise }) => promise));
+      proxy.use(fault);
+      const ended = Promise.allSettled([
+        writing,
+        insert(`new ${fault}`),
+        store.read((tx) => tx.select().from(store.tables.meta)),
+        ...Array.from({ length: READERS }, () => Promise.resolve(read())),
+      ]);
+      await Bun.sleep(200);
+      gate.resolve();
+      const told = (await ended).map((result) => (result.status === 'rejected' ? codeOf(result.reason) : 'fine'));
+      expect(new Set(told)).toEqual(new Set(['unavailable']));
+      expect(await turn).toBe('done all the same');
+      proxy.use('none');
+      await until(async () => (await read()).length >= 0, PATIENCE_MS);
+      await insert(`after ${fault}`);
+      expect(await store.exclusive(async () => 'next')).toBe('next');
+      expect((await keys()).filter((key) => key.endsWith(fault))).toEqual([`after ${fault}`]);
+    },
+    90_000,
+  );
+
+  test('that is slow is waited for', async () => {
+    proxy.use('latency');
+    await insert('slow');
+    expect(await store.exclusive(async () => 'slow')).toBe('slow');
+    proxy.use('none');
+    await until(async () => (await read()).length >= 0, PATIENCE_MS);
+    expect(await keys()).toContain('slow');
+  }, 60_000);
+
+  test('turns of two servers never overlap', async () => {
+    const second = await openStore(database.url);
+    let working = 0;
+    let most = 0;
+    const work = async () => {
+      working += 1;
+      most = Math.max(most, working);
+      await Bun.sleep(10);
+      working -= 1;
+    };
+    await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? store : second).exclusive(work)));
+    await second.close();
+    expect(most).toBe(1);
+  }, 60_000);
+});
+
+describe.skipIf(!canCreateCluster)('the metadata store over TLS', () => {
+  test('encrypts when the URL says so, and looks at the certificate when that is asked', async () => {
+    const authority = await createAuthority('Metadata');
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'));
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, authority.ca);
+    const cluster = await createCluster(authority.ca, await authority.issue('DNS:localhost'));
+    const open = async (host: string, mode: string, root?: string) => {
+      const url = new URL(`postgres://postgres@${host}:${cluster.port}/postgres?sslmode=${mode}`);
+      url.password = PASSWORD;
+      if (root !== undefined) url.searchParams.set('sslrootcert', root);
+      const store = await openStore(url.href);
+      const [row] = await store.read((tx) =>
+        tx.select({ ssl: sql<boolean>`ssl` }).from(sql`pg_stat_ssl where pid = pg_backend_pid()`),
+      );
+      await store.close();
+      return row?.ssl;
+    };
+    try {
+      expect(await open('127.0.0.1', 'disable')).toBe(false);
+      for (const mode of ['prefer', 'require']) expect(await open('127.0.0.1', mode)).toBe(true);
+      expect(await open('localhost', 'verify-full', ca)).toBe(true);
+      expect(await open('127.0.0.1', 'verify-ca', ca)).toBe(true);
+      for (const [host, mode, root] of [
+        ['127.0.0.1', 'verify-full', ca],
+        ['localhost', 'verify-full', undefined],
+      ] as const) {
+        expect(
+          await open(host, mode, root).then(
+            () => 'open',
+            () => 'refused',
+          ),
+        ).toBe('refused');
+      }
+    } finally {
+      await cluster.remove();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 90_000);
+});
+
+/** The code that an edge answers with: a library's own fault holds that of the store. */
+function codeOf(error: unknown): string {
+  for (let fault = error; fault instanceof Error; fault = fault.cause) if (fault instanceof AppError) return fault.code;
+  return String(error);
+}

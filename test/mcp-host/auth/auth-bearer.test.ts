@@ -1,0 +1,291 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { LiveToken } from '#core/deploy/hosts.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  keyring,
+  modern,
+  rpc,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  TOKEN as SERVICE_TOKEN,
+  toolOf,
+  until,
+} from '../support.ts';
+
+let folder: ReturnType<typeof sqliteFolder>;
+let control: ControlServer;
+let host: TestHost;
+let now = 0;
+/** How far the clock was set, beside what has passed. */
+let set_ms = 0;
+const closing: (() => unknown)[] = [];
+const connection = connectionOf({});
+const snapshot = snapshotOf(1, {
+  connections: [connection],
+  tools: [toolOf(connection, 'one', 'select 1 as one')],
+  server: { auth_type: 'bearer' },
+});
+
+beforeEach(async () => {
+  now = Date.parse('2026-03-01T12:00:00.000Z');
+  set_ms = 0;
+  folder = sqliteFolder();
+  control = controlServer();
+  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
+  await until(() => host.host.health().control.connected);
+  await control.deploy(snapshot);
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const TOKEN = `svc_mcp_${'a'.repeat(40)}`;
+const OTHER = `svc_mcp_${'b'.repeat(40)}`;
+
+async function liveToken(token: string, more: Partial<LiveToken> = {}): Promise<LiveToken> {
+  const id = more.id ?? crypto.randomUUID();
+  const hash = await Bun.password.hash(token, { algorithm: 'bcrypt', cost: 4 });
+  return {
+    id,
+    name: 'Claude',
+    token_prefix: token.slice(0, 12),
+    idle_timeout_minutes: null,
+    last_used_at: null,
+    revoked: false,
+    created_at: new Date(now).toISOString(),
+    digest: createHash('sha256').update(token).digest('hex'),
+    secret_hash: { $sealed: keyring.seal(hash, `mcp_token/${id}/secret_hash`) },
+    ...more,
+  };
+}
+
+/** Tells the host a list, and waits until it has it. */
+async function tell(...tokens: LiveToken[]): Promise<void> {
+  now += 1;
+  control.send('tokens', { tokens });
+  await until(() => host.host.health().access_tokens.as_of === new Date(now).toISOString());
+}
+const call = (token: string | null, at = host.mcp) =>
+  modern(at, 'tools/call', { name: 'one' }, token === null ? {} : { authorization: `Bearer ${token}` });
+const statusWith = async (token: string | null, at = host.mcp) => (await call(token, at)).status;
+
+test('nobody, a wrong scheme and an unknown token are refused and told where to read how to authorise; nothing is called', async () => {
+  const metadata = `${host.mcp.origin}/.well-known/oauth-protected-resource/mcp`;
+  const nobody = await call(null);
+  expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, `Bearer resource_metadata="${metadata}"`]);
+  expect(nobody.body.error?.code).toBe(-32_000);
+  const unknown = await call(TOKEN);
+  expect(unknown.status).toBe(401);
+  expect(unknown.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}", error="invalid_token"`);
+  await tell(await liveToken(TOKEN));
+  for (const authorization of [`Basic ${TOKEN}`, `Bearer ${TOKEN}x`, 'Bearer', `Bearer ${TOKEN}, Bearer ${OTHER}`, TOKEN]) {
+    expect((await modern(host.mcp, 'tools/list', {}, { authorization })).status).toBe(401);
+  }
+  const in_query = new URL(`${host.mcp}?access_token=${TOKEN}`);
+  expect(await statusWith(null, in_query)).toBe(401);
+  expect(await statusWith(TOKEN)).toBe(200);
+  expect(JSON.stringify(host.log)).not.toContain(TOKEN);
+});
+
+test('a created token works and a revoked one stops as soon as the server says so, without a deploy', async () => {
+  const token = await liveToken(TOKEN);
+  await tell(token);
+  expect(await statusWith(TOKEN)).toBe(200);
+  await tell(token, await liveToken(OTHER));
+  expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 200]);
+  await tell({ ...token, revoked: true }, await liveToken(OTHER));
+  expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([401, 200]);
+  await tell();
+  expect(await statusWith(OTHER)).toBe(401);
+});
+
+test('a revocation and a stop wait for no acknowledgement that the server leaves unanswered', async () => {
+  const token = await liveToken(TOKEN);
+  await tell(token);
+  control.hang();
+  await control.deploy({ ...snapshot, version: 2, checksum: `sha256:${'2'.repeat(64)}` });
+  expect(await statusWith(TOKEN)).toBe(200);
+  const revoked_at = performance.now();
+  control.send('tokens', { tokens: [{ ...token, revoked: true }] });
+  await until(async () => (await statusWith(TOKEN)) === 401);
+  control.send('stop', {});
+  await until(async () => (await statusWith(TOKEN)) === 503);
+  expect(performance.now() - revoked_at).toBeLessThan(2_000);
+});
+
+test('a digest alone is not believed: the sealed hash must fit too', async () => {
+  await tell({ ...(await liveToken(OTHER)), digest: createHash('sha256').update(TOKEN).digest('hex') });
+  expect(await statusWith(TOKEN)).toBe(401);
+  const moved = await liveToken(TOKEN);
+  await tell({ ...moved, id: crypto.randomUUID() });
+  const answer = await call(TOKEN);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+});
+
+test('bcrypt is run once for a token until it is sealed anew, and never for a digest that is not known', async () => {
+  const id = crypto.randomUUID();
+  const hash = await Bun.password.hash(TOKEN, { algorithm: 'bcrypt', cost: 10 });
+  const secret_hash = { $sealed: keyring.seal(hash, `mcp_token/${id}/secret_hash`) };
+  let opened = 0;
+  await host.stop();
+  const openSecret = (sealed: string, place: string) => {
+    opened++;
+    return keyring.open(sealed, place);
+  };
+  host = await testHost(folder.directory, control.url, { now: () => now, openSecret });
+  await until(() => host.host.health().control.connected);
+  await tell(await liveToken(TOKEN, { id, secret_hash }));
+  expect(await Promise.all(Array.from({ length: 20 }, () => statusWith(TOKEN)))).toEqual(Array.from({ length: 20 }, () => 200));
+  for (let n = 0; n < 20; n++) await statusWith(`svc_mcp_${String(n).padStart(40, '0')}`);
+  expect(opened).toBe(1);
+  now += 86_400_000;
+  expect(await statusWith(TOKEN)).toBe(200);
+  expect(opened).toBe(1);
+  await tell(await liveToken(TOKEN, { id, secret_hash: { $sealed: keyring.seal(hash, `mcp_token/${id}/secret_hash`) } }));
+  expect(await statusWith(TOKEN)).toBe(200);
+  expect(opened).toBe(2);
+  const other = await Bun.password.hash(OTHER, { algorithm: 'bcrypt', cost: 10 });
+  await tell(await liveToken(TOKEN, { id, secret_hash: { $sealed: keyring.seal(other, `mcp_token/${id}/secret_hash`) } }));
+  expect(await statusWith(TOKEN)).toBe(401);
+});
+
+test('a flood of wrong tokens is turned away with 429, and those with a valid one do not notice', async () => {
+  await tell(await liveToken(TOKEN));
+  const statuses = await Promise.all(Array.from({ length: 100 }, (_, n) => statusWith(`wrong${n}`)));
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(30);
+  expect(Number((await call('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
+  expect(await statusWith(TOKEN)).toBe(200);
+  const proxied = (service_token: string) =>
+    modern(
+      host.mcp,
+      'tools/list',
+      {},
+      {
+        authorization: 'Bearer wrong',
+        'x-service-token': service_token,
+        'x-client-address': '203.0.113.9',
+      },
+    );
+  expect([(await proxied(SERVICE_TOKEN)).status, (await proxied('guessed')).status]).toEqual([401, 429]);
+  now += 60_001;
+  expect(await statusWith('wrong')).toBe(401);
+});
+
+test('a clock that is set back by an hour does not make an hour of the minute', async () => {
+  await tell(await liveToken(TOKEN));
+  await Promise.all(Array.from({ length: 70 }, (_, n) => statusWith(`wrong${n}`)));
+  expect(await statusWith('wrong')).toBe(429);
+  set_ms = -3_600_000;
+  expect(Number((await call('wrong')).headers.get('retry-after'))).toBeWithin(1, 61);
+  now += 60_001;
+  expect(await statusWith('wrong')).toBe(401);
+});
+
+test('a token that was idle for too long ends; each use keeps it', async () => {
+  await tell(await liveToken(TOKEN, { idle_timeout_minutes: 10 }));
+  for (let minutes = 0; minutes < 30; minutes += 9) {
+    now += 9 * 60_000;
+    expect(await statusWith(TOKEN)).toBe(200);
+  }
+  now += 10 * 60_000 + 1;
+  expect(await statusWith(TOKEN)).toBe(401);
+});
+
+test('uses are reported in batches, the first at once, and calls carry the prefix of their token', async () => {
+  const token = await liveToken(TOKEN);
+  await tell(token);
+  await Promise.all(Array.from({ length: 5 }, () => call(TOKEN)));
+  const batches = control.usage as unknown as { token_uses?: object[]; items: Record<string, unknown>[] }[];
+  const uses = () => batches.flatMap(({ token_uses = [] }) => token_uses);
+  await until(() => uses().length > 0 && batches.flatMap(({ items }) => items).length >= 5);
+  await call(TOKEN);
+  await Bun.sleep(700);
+  expect(uses()).toEqual([{ id: token.id, last_used_at: new Date(now).toISOString() }]);
+  expect(batches.flatMap(({ items }) => items)[0]).toMatchObject({ name: 'one', token_prefix: TOKEN.slice(0, 12) });
+});
+
+describe('a revocation ends what the token opened', () => {
+  test('its sessions and streams, and no others', async () => {
+    const [mine, other] = [await liveToken(TOKEN), await liveToken(OTHER)];
+    await tell(mine, other);
+    const open = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const client = new ModernClient({ name: 'a', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+      await client.connect(new ModernTransport(host.mcp, { requestInit: { headers } }));
+      await client.listen({ toolsListChanged: true });
+      const legacy = new LegacyClient({ name: 'b', version: '1' });
+      await legacy.connect(new LegacyTransport(host.mcp, { requestInit: { headers } }));
+      closing.push(
+        () => client.close(),
+        () => legacy.close(),
+      );
+    };
+    await open(TOKEN);
+    await open(OTHER);
+    await until(() => host.host.health().streams === 4);
+    expect(host.host.health().sessions).toBe(2);
+    await tell({ ...mine, revoked: true }, other);
+    expect(host.host.health()).toMatchObject({ sessions: 1, streams: 2 });
+  });
+
+  test('a session is of no use to another token', async () => {
+    await tell(await liveToken(TOKEN), await liveToken(OTHER));
+    const params = { protocolVersion: '2025-11-25' };
+    const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params }, { authorization: `Bearer ${TOKEN}` });
+    const session = opened.headers.get('mcp-session-id') ?? '';
+    const ping = (token: string) =>
+      rpc(host.mcp, { id: 2, method: 'ping' }, { authorization: `Bearer ${token}`, 'mcp-session-id': session });
+    expect([(await ping(OTHER)).status, (await ping(TOKEN)).status]).toEqual([404, 200]);
+  });
+});
+
+describe('a host that is cut off', () => {
+  test('starts again with the list of before, applies idle times itself, and says how old the list is', async () => {
+    await tell(await liveToken(TOKEN), await liveToken(OTHER, { idle_timeout_minutes: 10 }));
+    const as_of = new Date(now).toISOString();
+    now += 9 * 60_000;
+    expect(await statusWith(OTHER)).toBe(200);
+    await host.stop();
+    await control.stop();
+    host = await testHost(folder.directory, control.url, { now: () => now });
+    const health = (await (await fetch(new URL('/health', host.mcp))).json()) as Record<string, unknown>;
+    expect(health['access_tokens']).toEqual({ as_of, current: false });
+    now += 9 * 60_000;
+    expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 200]);
+    now += 11 * 60_000;
+    expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 401]);
+  });
+
+  test('lets nobody in when its list is damaged', async () => {
+    await tell(await liveToken(TOKEN));
+    await host.stop();
+    await control.stop();
+    writeFileSync(join(folder.directory, 'tokens.json'), '{"as_of":"2026');
+    host = await testHost(folder.directory, control.url, { now: () => now });
+    expect(await statusWith(TOKEN)).toBe(401);
+    expect(host.log.some(({ message }) => message === 'token_file_damaged')).toBe(true);
+  });
+});
+
+test('a change of auth_type ends what callers of the old kind opened', async () => {
+  await tell(await liveToken(TOKEN));
+  const params = { protocolVersion: '2025-11-25' };
+  await rpc(host.mcp, { id: 1, method: 'initialize', params }, { authorization: `Bearer ${TOKEN}` });
+  expect(host.host.health().sessions).toBe(1);
+  await control.deploy(snapshotOf(2, { ...snapshot.content, server: { ...snapshot.content.server, auth_type: 'none' } }));
+  expect(host.host.health().sessions).toBe(0);
+  expect(await statusWith(null)).toBe(200);
+});

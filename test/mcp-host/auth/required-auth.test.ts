@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import {
+  type ControlServer,
+  controlServer,
+  modern,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  until,
+} from '../support.ts';
+
+let folder: ReturnType<typeof sqliteFolder>;
+let control: ControlServer;
+let host: TestHost;
+beforeEach(() => {
+  folder = sqliteFolder();
+  control = controlServer();
+});
+afterEach(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const ping = async () => {
+  const { status, body } = await modern(host.mcp, 'tools/list', {});
+  return [status, body.error?.message ?? null];
+};
+const OPEN = { host: '0.0.0.0' };
+
+test('a host that requires authentication does not serve the open snapshot on its disk, and says why', async () => {
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  await control.deploy(snapshotOf(1, { server: OPEN }));
+  expect((await ping())[0]).toBe(200);
+  await host.stop();
+  control.fail(503);
+
+  host = await testHost(folder.directory, control.url, { require_auth: true });
+  expect(await ping()).toEqual([503, expect.stringContaining('SVC_REQUIRE_AUTH')]);
+  expect(host.host.health()).toMatchObject({ status: 'stopped', snapshot_version: null });
+});
+
+test('nor one that the server sends: what it serves stays', async () => {
+  host = await testHost(folder.directory, control.url, { require_auth: true });
+  await until(() => host.host.health().control.connected);
+  expect(await control.deploy(snapshotOf(1))).toMatchObject({ version: 1, error: null });
+  const refused = await control.deploy(snapshotOf(2, { server: OPEN }));
+  expect(refused).toMatchObject({ version: 1, error: expect.stringContaining('SVC_REQUIRE_AUTH') });
+  expect((await ping())[0]).toBe(200);
+  expect(await control.deploy(snapshotOf(3, { server: { ...OPEN, auth_type: 'bearer' } }))).toMatchObject({
+    version: 3,
+    error: null,
+  });
+});

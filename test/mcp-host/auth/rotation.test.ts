@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createKeyring, keyIdOf } from '#core/lib/secrets.ts';
+import type { Snapshot } from '#snapshots/format.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  modern,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
+
+const OLD = 'old-key-old-key-old-key-old-key-old';
+const NEW = 'new-key-new-key-new-key-new-key-new';
+const fingerprints = new Uint8Array(32);
+
+let folder: ReturnType<typeof sqliteFolder>;
+let control: ControlServer;
+let host: TestHost;
+beforeEach(() => {
+  folder = sqliteFolder();
+  control = controlServer();
+});
+afterEach(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const start = async (...keys: string[]) => {
+  const ring = createKeyring(keys, fingerprints);
+  host = await testHost(folder.directory, control.url, {
+    openSecret: (sealed, place) => ring.open(sealed, place),
+    staleSecret: (sealed) => ring.stale(sealed),
+  });
+  await until(() => host.host.health().control.connected);
+};
+
+/** The same snapshot, its secret sealed with the first key of the ring. */
+function sealedWith(key: string, snapshot?: Snapshot): Snapshot {
+  const connection = snapshot?.content.connections[0] ?? connectionOf({});
+  const password = { $sealed: createKeyring([key], fingerprints).seal('hunter2', `connection/${connection.id}/password`) };
+  const fresh = snapshot ?? snapshotOf(1, { tools: [toolOf(connection, 'one', 'select 1 as one', { return_type: 'value' })] });
+  return { ...fresh, content: { ...fresh.content, connections: [{ ...connection, password }] } };
+}
+
+const call = async () => (await modern(host.mcp, 'tools/call', { name: 'one' })).body.result as { isError?: boolean };
+const onDisk = () => readFileSync(join(folder.directory, 'host.json'), 'utf8');
+
+test('a copy that an older key sealed is asked for again, kept, and then serves without that key', async () => {
+  await start(OLD);
+  const old = sealedWith(OLD);
+  await control.deploy(old);
+  expect(await call()).not.toMatchObject({ isError: true });
+  await until(() => onDisk().includes(keyIdOf(OLD)));
+  await host.stop();
+
+  control.greeting = { event: 'snapshot', data: sealedWith(NEW, old) };
+  await start(NEW, OLD);
+  expect(control.haves.at(-1)).toBe('');
+  await until(() => onDisk().includes(keyIdOf(NEW)));
+  expect(await call()).not.toMatchObject({ isError: true });
+  await host.stop();
+
+  const { content: _, ...head } = old;
+  control.greeting = { event: 'snapshot', data: head };
+  await start(NEW);
+  expect(control.haves.at(-1)).toBe(`1:${old.checksum}`);
+  expect(await call()).not.toMatchObject({ isError: true });
+});
+
+test('a host that lost the old key serves again as soon as the server answers', async () => {
+  await start(OLD);
+  const old = sealedWith(OLD);
+  await control.deploy(old);
+  await until(() => onDisk().includes(keyIdOf(OLD)));
+  await host.stop();
+
+  await start(NEW);
+  expect(await call()).toMatchObject({ isError: true });
+  await control.deploy(sealedWith(NEW, old));
+  expect(await call()).not.toMatchObject({ isError: true });
+});

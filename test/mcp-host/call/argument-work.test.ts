@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Snapshot } from '#snapshots/format.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  modern,
+  parameterOf,
+  rpc,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  TOKEN,
+  toolOf,
+  until,
+} from '../support.ts';
+
+const folder = sqliteFolder();
+let control: ControlServer;
+let host: TestHost;
+const shop = connectionOf({});
+const listOf = (name: string, pattern: string) =>
+  toolOf(shop, name, 'select count(*) as n from json_each(:texts)', {
+    parameters: [parameterOf('texts', 'array', { items: 'string', pattern }), parameterOf('note', 'string', { required: false })],
+  });
+
+beforeAll(async () => {
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  const tools = [
+    listOf('codes', '[a-z]{1,200}!'),
+    listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),
+    toolOf(shop, 'quick', 'select 1 as one'),
+    toolOf(shop, 'ordered', 'select :b as b, :z as z, :a as a', {
+      parameters: [parameterOf('b', 'string', { required: false }), parameterOf('z', 'date'), parameterOf('a', 'string')],
+    }),
+  ];
+  // As the server sends it.
+  const ack = await control.deploy(JSON.parse(canonical(snapshotOf(1, { connections: [shop], tools }))) as Snapshot);
+  expect(ack.error).toBeNull();
+});
+afterAll(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const call = (name: string, args: object) => modern(host.mcp, 'tools/call', { name, arguments: args });
+
+/** Calls a tool that is quick by itself until the work is done. @returns the longest time that one of those calls took. */
+async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
+  const state = { done: false };
+  void work.finally(() => {
+    state.done = true;
+  });
+  let longest = 0;
+  while (!state.done) {
+    const started = performance.now();
+    await call('quick', {});
+    longest = Math.max(longest, performance.now() - started);
+    await Bun.sleep(1);
+  }
+  return longest;
+}
+
+test.each([
+  ['codes', 400, `${'a'.repeat(9_990)}!`, 'holds more text than one call may have checked'],
+  ['codes', 90, `${'a'.repeat(9_990)}!`, 'takes too long to check against its pattern'],
+  ['addresses', 400, `${'a'.repeat(9_980)}@b.example`, 'holds more text than one call may have checked'],
+])('%s takes a list of %d long texts and holds up nobody', async (name, length, text, said) => {
+  const texts = Array.from({ length }, () => text);
+  const started = performance.now();
+  const refused = call(name, { texts });
+  expect(await longestWaitBeside(refused)).toBeLessThan(1_000);
+  expect(performance.now() - started).toBeLessThan(5_000);
+  const { result } = (await refused).body;
+  expect(result).toMatchObject({ isError: true });
+  expect(JSON.stringify(result)).toContain(said);
+});
+
+test('as many short texts as a list may hold are checked, and the position of a wrong one is told', async () => {
+  const texts = Array.from({ length: 10_000 }, (_, n) => `somebody.${n}@mail.example.com`);
+  const right = call('addresses', { texts });
+  expect(await longestWaitBeside(right)).toBeLessThan(1_000);
+  expect((await right).body.result).toMatchObject({ structuredContent: { rows: [{ n: 10_000 }] } });
+  const wrong = await call('addresses', { texts: texts.with(9_998, 'nobody') });
+  expect(wrong.body.result).toMatchObject({
+    isError: true,
+    content: [{ text: 'texts has a wrong element at position 9999: it does not match the required pattern.' }],
+  });
+});
+
+test('a tool is listed with its parameters in their order, the required ones first', async () => {
+  const { result } = (await modern(host.mcp, 'tools/list')).body;
+  const listed = result?.['tools'] as { name: string; inputSchema: { properties: object } }[];
+  const ordered = listed.find(({ name }) => name === 'ordered');
+  expect(Object.keys(ordered?.inputSchema.properties ?? {})).toEqual(['z', 'a', 'b']);
+});
+
+test('arguments that a client adds to every call are left out and counted', async () => {
+  const added = { wait_for_previous: true };
+  expect((await call('quick', added)).body.result).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
+  const params = { name: 'addresses', arguments: { texts: ['a@b.de'], ...added, more: 1 } };
+  const answer = await rpc(host.mcp, { id: 1, method: 'tools/call', params });
+  expect(answer.body.result).toMatchObject({ structuredContent: { rows: [{ n: 1 }] } });
+  expect((await call('addresses', { texts: [], notes: 'x' })).body.result).toMatchObject({
+    isError: true,
+    content: [{ text: 'There is no argument notes. Did you mean note?' }],
+  });
+  const metrics = await fetch(new URL('/metrics', host.mcp), { headers: { 'x-service-token': TOKEN } });
+  expect(await metrics.text()).toContain('sluice_undeclared_arguments_total 3\n');
+});

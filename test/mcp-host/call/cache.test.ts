@@ -1,0 +1,175 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
+import { createResultCache, type Ran } from '#mcp-host/call/cache.ts';
+import { loadRegistry } from '#mcp-host/swap/registry.ts';
+import type { FrozenTool } from '#snapshots/format.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  modern,
+  parameterOf,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
+
+let folder: ReturnType<typeof sqliteFolder>;
+let control: ControlServer;
+let host: TestHost;
+let now = 0;
+let version = 0;
+const connection = connectionOf({});
+const count = (more: Partial<FrozenTool> = {}) => ({
+  ...toolOf(connection, 'count', 'select count(*) as n, :tag as tag from customers', {
+    parameters: [parameterOf('tag', 'string', { required: false, default: 'none' })],
+  }),
+  id: 'the-tool',
+  cache_ttl_seconds: 60,
+  ...more,
+});
+const deploy = (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) =>
+  control.deploy(snapshotOf(++version, { connections: [connection], tools: [tool], ...more }));
+
+beforeEach(async () => {
+  now = Date.now();
+  folder = sqliteFolder();
+  control = controlServer();
+  host = await testHost(folder.directory, control.url, { now: () => now });
+  await until(() => host.host.health().control.connected);
+});
+afterEach(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+function addCustomer(): void {
+  const db = new Database(folder.file);
+  db.run("insert into customers (name) values ('New')");
+  db.close();
+}
+const call = async (args: object = {}) => {
+  const { body } = await modern(host.mcp, 'tools/call', { name: 'count', arguments: args });
+  return (body.result?.['structuredContent'] as { rows: { n: number; tag: string }[] } | undefined)?.rows[0];
+};
+const completed = () => host.host.health().connections[0]?.queue.completed;
+
+describe('a result', () => {
+  test('is kept for its time, for equal arguments', async () => {
+    await deploy(count());
+    expect(await call()).toEqual({ n: 3, tag: 'none' });
+    addCustomer();
+    expect([await call(), await call({ tag: 'none' }), await call({ tag: 'a' })]).toEqual([
+      { n: 3, tag: 'none' },
+      { n: 3, tag: 'none' },
+      { n: 4, tag: 'a' },
+    ]);
+    expect(completed()).toBe(2);
+    now += 60_001;
+    expect((await call())?.n).toBe(4);
+  });
+
+  test('is asked for anew without a time, and by a tool that writes', async () => {
+    await deploy(count({ cache_ttl_seconds: 0 }));
+    await call();
+    await call();
+    expect(completed()).toBe(2);
+    await deploy(count({ mode: 'write' }));
+    await call();
+    await call();
+    expect(completed()).toBe(4);
+  });
+
+  test('of equal calls at one moment is asked for once', async () => {
+    await deploy(count());
+    const answers = await Promise.all(Array.from({ length: 30 }, () => call()));
+    expect(new Set(answers.map((row) => row?.n))).toEqual(new Set([3]));
+    expect(completed()).toBe(1);
+  });
+
+  test('is dropped at a deploy that changes its tool, its connection or a variable, and kept at any other', async () => {
+    const next = async (tool: FrozenTool, more: Parameters<typeof snapshotOf>[1] = {}) => {
+      addCustomer();
+      await deploy(tool, more);
+      return (await call())?.n;
+    };
+    await deploy(count());
+    await call();
+    expect(await next(count(), { server: { server_name: 'Renamed' } })).toBe(3);
+    expect(await next(count({ max_rows: 10 }))).toBe(5);
+    expect(await next(count({ max_rows: 10 }), { server: { global_variables: { a: 1 } } })).toBe(6);
+    const moved = { ...connection, pool_key: 'sha256:moved' };
+    expect(await next(count({ max_rows: 10 }), { connections: [moved], server: { global_variables: { a: 1 } } })).toBe(7);
+  });
+
+  test('that is an error is not kept', async () => {
+    await deploy(count({ statement: toolOf(connection, 'x', 'select n from later').statement, parameters: [] }));
+    expect(await call()).toBeUndefined();
+    const db = new Database(folder.file);
+    db.run('create table later as select 7 as n');
+    db.close();
+    expect((await call())?.n).toBe(7);
+  });
+});
+
+describe('the store', () => {
+  const registryOf = (tool: FrozenTool) => loadRegistry(snapshotOf(1, { connections: [connection], tools: [tool] }));
+  const ran = (members: string): Ran => ({ members, rows: 1, wait_ms: 0 });
+  const never = new AbortController().signal;
+
+  test('stays within its size: the longest unused goes first, and what is too large is not kept', async () => {
+    const registry = await registryOf(count());
+    const tool = registry.tools.get('count');
+    if (tool === undefined) throw new Error('no tool');
+    const cache = createResultCache(() => now, 4_000, 1_500);
+    cache.use(registry);
+    let runs = 0;
+    const ask = (n: number, size = 900) =>
+      cache.through(tool, registry, { n }, never, async () => {
+        runs++;
+        return ran('x'.repeat(size));
+      });
+    for (const n of [1, 2, 3, 4]) await ask(n);
+    await ask(1);
+    await ask(5);
+    expect(cache.size()).toBeLessThanOrEqual(4_000);
+    expect(runs).toBe(5);
+    await ask(1);
+    expect(runs).toBe(5);
+    await ask(2);
+    expect(runs).toBe(6);
+    await ask(6, 2_000);
+    await ask(6, 2_000);
+    expect(runs).toBe(8);
+  });
+
+  test('a caller that leaves does not end the run of the others; the last one does', async () => {
+    const registry = await registryOf(count());
+    const tool = registry.tools.get('count');
+    if (tool === undefined) throw new Error('no tool');
+    const cache = createResultCache(() => now);
+    cache.use(registry);
+    const { promise, resolve } = Promise.withResolvers<Ran>();
+    const ends: StopSignal[] = [];
+    const run = (end: StopSignal) => {
+      ends.push(end);
+      return promise;
+    };
+    const callers = [new AbortController(), new AbortController()];
+    const [first, second] = callers.map(({ signal }) =>
+      Promise.resolve(cache.through(tool, registry, {}, signal, run)).catch(String),
+    );
+    callers[0]?.abort();
+    expect(await first).toContain('cancelled');
+    expect(ends.map(({ aborted }) => aborted)).toEqual([false]);
+    callers[1]?.abort();
+    expect(await second).toContain('cancelled');
+    expect(ends.map(({ aborted }) => aborted)).toEqual([true]);
+    resolve(ran('late'));
+  });
+});

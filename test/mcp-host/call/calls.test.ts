@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  ENVELOPE,
+  modern,
+  parameterOf,
+  rpc,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  TOKEN,
+  toolOf,
+  until,
+} from '../support.ts';
+
+const folder = sqliteFolder();
+let control: ControlServer;
+let host: TestHost;
+const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
+const connection = connectionOf({ name: 'narrow', max_concurrency: 1, queue_limit: 1, queue_timeout_ms: 200 });
+const wide = connectionOf({ name: 'wide', max_concurrency: 4 });
+const absent = connectionOf({ name: 'absent', database: 'absent.sqlite' });
+const outside = connectionOf({ name: 'outside', database: '/etc/passwd' });
+const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.x.AAAA' } });
+
+beforeAll(async () => {
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  const ack = await control.deploy(
+    snapshotOf(1, {
+      connections: [connection, wide, absent, outside, sealed],
+      tools: [
+        toolOf(connection, 'endless', ENDLESS),
+        toolOf(connection, 'short', ENDLESS, { timeout_ms: 50 }),
+        toolOf(connection, 'quick', 'select 1 as one'),
+        toolOf(connection, 'few', 'select id from customers', { max_rows: 2 }),
+        toolOf(connection, 'rename', 'update customers set name = :name where id >= :id', {
+          mode: 'write',
+          parameters: [parameterOf('name', 'string'), parameterOf('id', 'integer')],
+        }),
+        toolOf(wide, 'endless_twice', ENDLESS.replace('select 1 ', 'select :n '), { parameters: [parameterOf('n', 'integer')] }),
+        toolOf(absent, 'absent', 'select 1'),
+        toolOf(outside, 'outside', 'select 1'),
+        toolOf(sealed, 'sealed', 'select 1'),
+        toolOf(connection, 'faulty_template', 'select 1 as one', {
+          transform_template: '{% for r in rows %}{{ 1 // 0 }}{% endfor %}',
+        }),
+      ],
+    }),
+  );
+  expect(ack.error).toBeNull();
+});
+afterAll(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const queue = (of = 'narrow') => host.host.health().connections.find(({ name }) => name === of)?.queue;
+const call = (name: string, args: Record<string, unknown> = {}) => modern(host.mcp, 'tools/call', { name, arguments: args });
+const textOf = (answer: { body: { result?: unknown } }) =>
+  (answer.body.result as { content: { text: string }[] }).content.map(({ text }) => text).join('\n');
+const start = (name: string, signal: AbortSignal) =>
+  fetch(host.mcp, {
+    method: 'POST',
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, _meta: ENVELOPE } }),
+  }).catch(() => null);
+
+describe('a call', () => {
+  test('whose client leaves is cancelled in the database and frees its place', async () => {
+    const controller = new AbortController();
+    const left = start('endless', controller.signal);
+    await until(() => queue()?.active === 1);
+    controller.abort();
+    await left;
+    await until(() => queue()?.active === 0);
+    expect((await call('quick')).body).toMatchObject({ result: { structuredContent: { rows: [{ one: 1 }] } } });
+  });
+
+  test('is cancelled by notifications/cancelled of its session, without an answer', async () => {
+    const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' };
+    const running = rpc(host.mcp, { id: 77, method: 'tools/call', params: { name: 'endless' } }, session);
+    await until(() => queue()?.active === 1);
+    expect((await rpc(host.mcp, { method: 'notifications/cancelled', params: { requestId: 77 } }, session)).status).toBe(202);
+    expect(await running).toMatchObject({ status: 202, body: {} });
+    expect(queue()).toMatchObject({ active: 0, waiting: 0 });
+  });
+
+  test.each(['notifications/cancelled', 'DELETE'])('is reached by %s though another one has its id', async (way) => {
+    const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' };
+    const two = [1, 2].map((n) => {
+      const params = { name: 'endless_twice', arguments: { n } };
+      return rpc(host.mcp, { id: 77, method: 'tools/call', params }, session);
+    });
+    await until(() => queue('wide')?.active === 2);
+    if (way === 'DELETE') await fetch(host.mcp, { method: way, headers: session });
+    else await rpc(host.mcp, { method: way, params: { requestId: 77 } }, session);
+    for (const answer of await Promise.all(two)) expect(answer).toMatchObject({ status: 202, body: {} });
+    expect(queue('wide')).toMatchObject({ active: 0, waiting: 0 });
+  });
+
+  test('that runs too long is ended, and says so', async () => {
+    const answer = await call('short');
+    expect(answer.body.result).toMatchObject({ isError: true });
+    expect(textOf(answer)).toMatch(/50 ms|time/);
+  });
+
+  test('waits its turn; a full queue and a long wait are told apart', async () => {
+    const before = queue();
+    const controller = new AbortController();
+    const running = start('endless', controller.signal);
+    await until(() => queue()?.active === 1);
+    const waiting = call('quick');
+    await until(() => queue()?.waiting === 1);
+    const refused = await call('quick');
+    expect(refused.body.result).toMatchObject({ isError: true });
+    expect(textOf(refused)).toMatch(/narrow is busy.*queue_limit/);
+    expect(textOf(await waiting)).toContain('within 200 ms');
+    controller.abort();
+    await running;
+    await until(() => queue()?.active === 0);
+    const after = queue();
+    expect((after?.rejected ?? 0) - (before?.rejected ?? 0)).toBe(1);
+    expect((after?.timed_out ?? 0) - (before?.timed_out ?? 0)).toBe(1);
+  });
+
+  test('says that rows are missing', async () => {
+    expect((await call('few')).body.result).toMatchObject({ structuredContent: { row_count: 2, truncated: true } });
+  });
+
+  test('that changes rows answers how many', async () => {
+    const answer = await call('rename', { name: 'Someone', id: 2 });
+    expect(answer.body.result).toMatchObject({ structuredContent: { rows: [], row_count: 0, affected_rows: 2 } });
+  });
+
+  test('with bad arguments is told each of them, and never their values', async () => {
+    const answer = await call('rename', { id: 'secret-value', extra: 1 });
+    expect(answer.body.result).toMatchObject({ isError: true });
+    const text = textOf(answer);
+    expect(text).toBe('name is required. id must be an integer.');
+    expect(text).not.toContain('secret-value');
+  });
+
+  test.each(['absent', 'outside', 'sealed'])('on a connection that is %s says nothing of its settings', async (name) => {
+    const answer = await call(name);
+    expect(answer.body.result).toMatchObject({ isError: true });
+    expect(textOf(answer)).not.toMatch(/sqlite|00000000|\//i);
+    expect(host.log.find(({ message, fields }) => message === 'call_failed' && fields['name'] === name)).toBeDefined();
+  });
+
+  test('whose template fails is an error of the tool', async () => {
+    const answer = await call('faulty_template');
+    expect(answer.body.result).toMatchObject({ isError: true });
+    expect(textOf(answer)).toContain('template');
+  });
+});
+
+test('/health shows the queues and the line to the server to who has the service token', async () => {
+  const response = await fetch(new URL('/health', host.mcp), { headers: { 'x-service-token': TOKEN } });
+  expect(await response.json()).toMatchObject({
+    status: 'running',
+    snapshot_version: 1,
+    server_name: 'Shop',
+    transport: 'http',
+    control: { connected: true },
+    connections: [
+      { name: 'narrow', queue: { active: 0, waiting: 0 } },
+      { name: 'wide' },
+      { name: 'absent' },
+      { name: 'outside' },
+      { name: 'sealed' },
+    ],
+  });
+});
+
+test.each([
+  ['nobody', {}],
+  ['a wrong service token', { 'x-service-token': `${TOKEN}x` }],
+  ['an empty service token', { 'x-service-token': '' }],
+])('/health tells %s that the host is well, and no names', async (_who, headers) => {
+  const body = (await (await fetch(new URL('/health', host.mcp), { headers })).json()) as object;
+  expect(body).toEqual({
+    status: 'running',
+    snapshot_version: 1,
+    server_name: 'Shop',
+    transport: 'http',
+    uptime_seconds: expect.any(Number),
+    access_tokens: expect.any(Object),
+  });
+});
+
+test('/health answers no page of a foreign origin', async () => {
+  const headers = { origin: 'https://evil.example', 'x-service-token': TOKEN };
+  const response = await fetch(new URL('/health', host.mcp), { headers });
+  expect(response.status).toBe(403);
+  expect(await response.text()).not.toContain('Shop');
+  expect((await fetch(new URL('/health', host.mcp), { method: 'POST' })).status).toBe(405);
+});
+
+test('usage that the server does not take is sent again under the same number', async () => {
+  await until(() => control.usage.length > 0);
+  await Bun.sleep(350);
+  control.fail(500);
+  const known = control.usage.length;
+  await call('quick');
+  await Bun.sleep(700);
+  control.fail(null);
+  const sent = await until(() => control.usage.slice(known).find(({ items }) => items.length > 0));
+  expect(sent.items).toHaveLength(1);
+  expect(control.usage.map(({ seq }) => seq)).toEqual(control.usage.map((_, n) => n + 1));
+});

@@ -1,0 +1,176 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import type { CallGroup, QueueGauge } from '#core/contract/monitoring.ts';
+import { quantile } from '#core/lib/histogram.ts';
+import { createLog, type LogLine } from '#core/log.ts';
+import { createLines } from '#mcp-host/observe/lines.ts';
+import { type Batch, createUsage, type Usage, type UsageItem, type UsageOptions } from '#mcp-host/observe/usage.ts';
+import { createWaits } from '#mcp-host/limits/waits.ts';
+import { until } from '../support.ts';
+
+const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
+  of: {
+    kind: 'tool',
+    name,
+    entity_id: name,
+    connection_id: null,
+    snapshot_version: 1,
+    client: 'test/1',
+    token_prefix: null,
+    ...over,
+  },
+  timestamp: Date.parse('2026-03-01T12:00:00.000Z'),
+  duration_ms: 1,
+  wait_ms: 0,
+  rows: 0,
+  bytes: 0,
+  error: null,
+});
+const namesOf = (batch: Batch | undefined) => batch?.calls.group.map((place) => batch.groups[place]?.name);
+const items = (count: number) => Array.from({ length: count }, (_, n) => item(`tool_${n}`));
+const log = createLog('ERROR', () => undefined);
+
+let usage: Usage | undefined;
+afterEach(() => usage?.close());
+
+function start(options: Partial<UsageOptions> & { answer?: () => Promise<void> }) {
+  const sent: Batch[] = [];
+  const { answer = () => Promise.resolve(), ...rest } = options;
+  const send = async (batch: Batch) => {
+    sent.push(batch);
+    await answer();
+  };
+  const made = createUsage({ send, log, lines: createLines(), queues: () => [], interval_ms: 10_000, ...rest });
+  usage = made;
+  return { sent, usage: made };
+}
+
+describe('usage on its way to the server', () => {
+  test('goes in batches one after the other until nothing is left, also what came meanwhile', async () => {
+    const running = start({ batch_size: 10, answer: () => Bun.sleep(1) });
+    for (const each of items(25)) running.usage.add(each);
+    const first = running.usage.flush();
+    await Bun.sleep(0);
+    running.usage.add(item('late'));
+    await first;
+    await running.usage.flush();
+    expect(running.sent.map(({ seq, calls }) => [seq, calls.timestamp.length])).toEqual([
+      [1, 10],
+      [2, 10],
+      [3, 6],
+    ]);
+    expect(running.usage.dropped()).toBe(0);
+  });
+
+  test('says once what calls have in common, whoever calls in between, and a list for each field', async () => {
+    const running = start({});
+    const callers: Partial<CallGroup>[] = [{}, { client: 'other/2' }, { token_prefix: 'svc_mcp_AbCd' }, { snapshot_version: 2 }];
+    const expected: [string, Partial<CallGroup>][] = [];
+    for (let n = 0; n < 100; n++) {
+      const call: [string, Partial<CallGroup>] = [`tool_${n % 3}`, callers[(n * 7) % callers.length] ?? {}];
+      expected.push(call);
+      running.usage.add({ ...item(...call), duration_ms: n, error: n % 10 === 0 ? 'timeout' : null });
+    }
+    await running.usage.flush();
+    const [batch] = running.sent;
+    expect(batch?.groups).toHaveLength(12);
+    expect(batch?.calls.group.map((place) => batch.groups[place])).toEqual(expected.map((call) => item(...call).of));
+    expect(batch?.calls.duration_ms).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    expect(batch?.calls.error.filter((code) => code === 'timeout')).toHaveLength(10);
+    expect(new Set(Object.values(batch?.calls ?? {}).map(({ length }) => length))).toEqual(new Set([100]));
+  });
+
+  test('of a busy host waits for a full batch, and no longer than its patience', async () => {
+    const running = start({ interval_ms: 5, patience_ms: 60_000, batch_size: 500 });
+    const lengths = () => running.sent.map(({ calls }) => calls.timestamp.length);
+    for (const each of items(300)) running.usage.add(each);
+    await until(() => running.sent.length === 1);
+    for (const each of items(600)) running.usage.add(each);
+    await until(() => running.sent.length === 2);
+    await running.usage.flush();
+    expect(lengths()).toEqual([300, 500, 100]);
+    running.usage.close();
+    const hasty = start({ interval_ms: 5, patience_ms: 0, batch_size: 500 });
+    for (const each of items(300)) hasty.usage.add(each);
+    await until(() => hasty.sent.length === 1);
+    for (const each of items(200)) hasty.usage.add(each);
+    await until(() => hasty.sent.length === 2);
+    expect(hasty.sent[1]?.calls.timestamp).toHaveLength(200);
+  });
+
+  test('is sent again unchanged after a failure, and given up when the server says that it is malformed', async () => {
+    const answers = [
+      new Error('gone'),
+      Object.assign(new Error('busy'), { status: 503 }),
+      Object.assign(new Error('no'), { status: 422 }),
+    ];
+    const running = start({
+      answer: () => {
+        const next = answers.shift();
+        return next === undefined ? Promise.resolve() : Promise.reject(next);
+      },
+    });
+    running.usage.add(item('one'));
+    await running.usage.flush();
+    running.usage.add(item('two'));
+    await running.usage.flush();
+    await running.usage.flush();
+    expect(running.sent.map((batch) => [batch.seq, namesOf(batch)?.[0]])).toEqual([
+      [1, 'one'],
+      [1, 'one'],
+      [1, 'one'],
+      [2, 'two'],
+    ]);
+    expect(running.usage.dropped()).toBe(1);
+  });
+
+  test('while the server is away never grows beyond its capacity: the oldest calls go and are counted', async () => {
+    const running = start({ capacity: 100, answer: () => Promise.reject(new Error('gone')) });
+    for (const each of items(1_000)) running.usage.add(each);
+    expect(running.usage.dropped()).toBeGreaterThanOrEqual(900);
+    await running.usage.flush();
+    expect(namesOf(running.sent[0])?.at(-1)).toBe('tool_999');
+  });
+
+  test('says how the queues are when they changed, and from time to time when they did not', async () => {
+    const queue = { id: 'c', name: 'shop', limit: 4, active: 0, waiting: 0, completed: 0, rejected: 0, timed_out: 0 };
+    let active = 0;
+    const queues = (): QueueGauge[] => [{ ...queue, active, waits: { count: 0, total_ms: 0, histogram: {} } }];
+    const running = start({ queues, interval_ms: 5, heartbeat_ms: 200 });
+    await until(() => running.sent.length === 1);
+    await Bun.sleep(50);
+    expect(running.sent).toHaveLength(1);
+    active = 2;
+    await until(() => running.sent.length === 2);
+    expect(running.sent.at(-1)?.queues).toMatchObject([{ active: 2 }]);
+    await until(() => running.sent.length === 3);
+    expect(running.sent.at(-1)).toMatchObject({ seq: 3, groups: [], queues: [{ active: 2 }] });
+  });
+});
+
+test('lines on their way are bounded in number and length and hold plain values only', () => {
+  const lines = createLines(3);
+  const noted: LogLine[] = [];
+  const from = createLog('INFO', (line) => noted.push(line), 'host');
+  from.tap((line) => lines.add(line));
+  for (let n = 0; n < 10; n++) from.info(`line ${n}`, { n, text: 'x'.repeat(5_000), nested: { secret: 1 }, nothing: null });
+  from.debug('below the level');
+  const taken = lines.take();
+  expect(taken.map(({ message }) => message)).toEqual(['line 7', 'line 8', 'line 9']);
+  expect(taken[0]?.fields).toEqual({ n: 7, text: 'x'.repeat(500), nothing: null });
+  expect(lines.count()).toBe(0);
+  expect(noted).toHaveLength(10);
+});
+
+test('waits are those of the last 5 to 10 minutes', () => {
+  let now = 0;
+  const waits = createWaits(() => now);
+  for (const ms of [0, 100]) waits.add(ms);
+  now = 6 * 60_000;
+  waits.add(50);
+  expect(waits.recent()).toMatchObject({ count: 3, total_ms: 150 });
+  expect(quantile(waits.recent().histogram, 0.99)).toBeWithin(98, 102);
+  now = 11.5 * 60_000;
+  expect(waits.recent()).toMatchObject({ count: 1, total_ms: 50 });
+  now = 60 * 60_000;
+  expect(waits.recent()).toEqual({ count: 0, total_ms: 0, histogram: {} });
+});

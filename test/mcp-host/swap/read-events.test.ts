@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { readEvents } from '#mcp-host/swap/control.ts';
+
+/** A body that arrives cut at these places. */
+const arriving = (bytes: Uint8Array, cuts: readonly number[]): ReadableStream<Uint8Array> => {
+  const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length];
+  return new ReadableStream({
+    start(controller) {
+      for (let n = 1; n < places.length; n++) controller.enqueue(bytes.slice(places[n - 1], places[n]));
+      controller.close();
+    },
+  });
+};
+
+test('events are the same however their bytes arrive', async () => {
+  const event = fc.record({ event: fc.stringMatching(/^[a-z]{1,8}$/), data: fc.array(fc.stringMatching(/^[^\r\n]*$/u)) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(event), fc.array(fc.nat(400)), async (events, cuts) => {
+      const text = events
+        .map(({ event, data }) => `event: ${event}\n${data.map((line) => `data: ${line}\n`).join('')}\n`)
+        .join('');
+      const heard: { event: string; data: string }[] = [];
+      await readEvents(arriving(Buffer.from(`${text}event: half\ndata: `), cuts), (name, data) =>
+        heard.push({ event: name, data }),
+      );
+      expect(heard).toEqual(events.map(({ event, data }) => ({ event, data: data.join('\n') })));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('an event between two chunks of line breaks is heard when it ends, not before', async () => {
+  const heard: string[] = [];
+  const stream = new TransformStream<Uint8Array, Uint8Array>();
+  const reading = readEvents(stream.readable, (event, data) => heard.push(`${event} ${data}`));
+  const writer = stream.writable.getWriter();
+  await writer.write(Buffer.from('event: a\ndata: 1\n'));
+  await Bun.sleep(1);
+  expect(heard).toEqual([]);
+  await writer.write(Buffer.from('\nevent: b\ndata: 2'));
+  await Bun.sleep(1);
+  expect(heard).toEqual(['a 1']);
+  await writer.write(Buffer.from('\n\n'));
+  await writer.close();
+  await reading;
+  expect(heard).toEqual(['a 1', 'b 2']);
+});

@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { readEvents } from '#mcp-host/swap/control.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  keyring,
+  modern,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
+
+const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
+const connection = connectionOf({});
+let folder: ReturnType<typeof sqliteFolder>;
+let control: ControlServer;
+let host: TestHost;
+let version = 0;
+const closing: (() => unknown)[] = [];
+
+const deploy = (server: Partial<FrozenServer> = {}) => {
+  version++;
+  return control.deploy(
+    snapshotOf(version, {
+      connections: [connection],
+      tools: [toolOf(connection, `tool_${version}`, 'select 1 as one'), toolOf(connection, 'endless', ENDLESS)],
+      server: { transport: 'sse', ...server },
+    }),
+  );
+};
+
+beforeEach(async () => {
+  version = 0;
+  folder = sqliteFolder();
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  await deploy();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+async function connect(heard: () => void = () => undefined): Promise<LegacyClient> {
+  const client = new LegacyClient({ name: 'sse', version: '1' });
+  client.setNotificationHandler(ToolListChangedNotificationSchema, heard);
+  await client.connect(new SSEClientTransport(new URL('/sse', host.mcp)));
+  closing.push(() => client.close());
+  return client;
+}
+
+/** A raw stream: where its messages go, and what came over it so far. */
+async function open(headers: Record<string, string> = {}) {
+  const end = new AbortController();
+  const response = await fetch(new URL('/sse', host.mcp), { headers, signal: end.signal });
+  const events: [string, string][] = [];
+  let ended = false;
+  if (response.body !== null && response.ok) {
+    void readEvents(response.body, (event, data) => events.push([event, data]))
+      .catch(() => undefined)
+      .finally(() => {
+        ended = true;
+      });
+    await until(() => events.length > 0);
+    closing.push(() => end.abort());
+  }
+  return {
+    status: response.status,
+    events,
+    ended: () => ended,
+    leave: () => end.abort(),
+    address: events[0]?.[1] ?? '/messages',
+  };
+}
+const post = async (address: string, body: string | object, headers: Record<string, string> = {}) =>
+  (
+    await fetch(new URL(address, host.mcp), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify({ jsonrpc: '2.0', ...body }),
+    })
+  ).status;
+
+describe('the official client', () => {
+  test('lists, calls, hears of a deploy, and lists again', async () => {
+    let heard = 0;
+    const client = await connect(() => void heard++);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_1', 'endless']);
+    expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
+    expect(await client.callTool({ name: 'nothing' }).catch((error: unknown) => error)).toMatchObject({ code: -32_602 });
+    await deploy();
+    await until(() => heard === 1);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_2', 'endless']);
+  });
+
+  test('has its calls cancelled when it leaves, and leaves nothing behind', async () => {
+    const client = await connect();
+    await until(() => host.host.health().streams === 2);
+    const call = client.callTool({ name: 'endless' }).catch(() => null);
+    await until(() => host.host.health().connections[0]?.queue.active === 1);
+    await client.close();
+    await until(() => host.host.health().connections[0]?.queue.active === 0);
+    await until(() => host.host.health().sessions === 0 && host.host.health().streams === 0);
+    await call;
+  });
+});
+
+describe.each([
+  ['with an initialize handshake', {}],
+  ['in the stateless revision', { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const],
+])('the official v2 client %s', (_, options) => {
+  test('lists, calls, hears of progress, cancels, hears of a deploy, and lists again', async () => {
+    const client = new ModernClient({ name: 'sse', version: '2' }, options);
+    let heard = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => void heard++);
+    await client.connect(new ModernTransport(new URL('/sse', host.mcp)));
+    closing.push(() => client.close());
+    if ('versionNegotiation' in options) await client.listen({ toolsListChanged: true });
+    const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await names()).toEqual(['tool_1', 'endless']);
+    expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
+    const progress: number[] = [];
+    const end = new AbortController();
+    const told = { signal: end.signal, onprogress: ({ progress: figure }: { progress: number }) => progress.push(figure) };
+    const call = client.callTool({ name: 'endless' }, told).catch(() => 'cancelled');
+    await until(() => progress.length >= 2);
+    expect(progress.slice(0, 2)).toEqual([0, 1]);
+    end.abort();
+    expect(await call).toBe('cancelled');
+    await until(() => host.host.health().connections[0]?.queue.active === 0);
+    await deploy();
+    await until(() => heard === 1);
+    expect(await names()).toEqual(['tool_2', 'endless']);
+  });
+});
+
+test('/mcp is served beside it', async () => {
+  expect((await modern(host.mcp, 'tools/list')).status).toBe(200);
+});
+
+test('a message is accepted at once and answered over the stream', async () => {
+  const { address, events } = await open();
+  expect(events[0]).toEqual(['endpoint', expect.stringMatching(/^\/messages\?session_id=[\w-]{32}$/)]);
+  expect(await post(address, { id: 1, method: 'ping' })).toBe(202);
+  await until(() => events.length === 2);
+  expect(events[1]).toEqual(['message', '{"jsonrpc":"2.0","id":1,"result":{}}']);
+});
+
+test('what cannot be read, has no session, or another method is refused', async () => {
+  const { address, events } = await open();
+  expect([
+    await post(address, 'not json'),
+    await post(address, 'a=b', { 'content-type': 'text/plain' }),
+    await post('/messages', { id: 1, method: 'ping' }),
+    await post('/messages?session_id=x', { id: 1, method: 'ping' }),
+    await post('/sse', { id: 1, method: 'ping' }),
+    (await fetch(new URL('/messages', host.mcp))).status,
+    await post(address, { id: 1, method: 'ping' }, { origin: 'https://evil.example.com' }),
+  ]).toEqual([400, 415, 404, 404, 405, 405, 403]);
+  expect(events.length).toBe(1);
+});
+
+test('without the setting the paths are not there, and a deploy that takes it away ends the streams', async () => {
+  const { address, ended } = await open();
+  await deploy({ transport: 'http' });
+  await until(() => ended());
+  expect([(await open()).status, await post(address, { id: 1, method: 'ping' })]).toEqual([404, 404]);
+  expect(host.host.health()).toMatchObject({ sessions: 0, streams: 0 });
+});
+
+test('a stream belongs to the credential that opened it, and ends with it', async () => {
+  const liveToken = async (token: string, revoked = false) => ({
+    id: `id-of-${token}`,
+    name: token,
+    token_prefix: token.slice(0, 12),
+    idle_timeout_minutes: null,
+    last_used_at: null,
+    revoked,
+    created_at: new Date().toISOString(),
+    digest: createHash('sha256').update(token).digest('hex'),
+    secret_hash: {
+      $sealed: keyring.seal(
+        await Bun.password.hash(token, { algorithm: 'bcrypt', cost: 4 }),
+        `mcp_token/id-of-${token}/secret_hash`,
+      ),
+    },
+  });
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  await deploy({ auth_type: 'bearer' });
+  control.send('tokens', { tokens: [await liveToken('one'), await liveToken('two')] });
+  await until(() => host.host.health().access_tokens.as_of !== null);
+  expect((await open()).status).toBe(401);
+  const { address, ended } = await open(bearer('one'));
+  expect([
+    await post(address, { id: 1, method: 'ping' }),
+    await post(address, { id: 1, method: 'ping' }, bearer('two')),
+    await post(address, { id: 1, method: 'ping' }, bearer('one')),
+  ]).toEqual([401, 404, 202]);
+  control.send('tokens', { tokens: [await liveToken('one', true), await liveToken('two')] });
+  await until(() => ended());
+  expect(await post(address, { id: 1, method: 'ping' }, bearer('one'))).toBe(401);
+});

@@ -1,0 +1,276 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
+import { reachable } from '#test/support/databases.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  const db = new Database(join(t.directory, 'databases/shop.sqlite'));
+  db.run('create table products (id integer primary key, name text not null, price real)');
+  db.run("insert into products values (1, 'Atlas', 4.5), (2, 'Basket', 8.25)");
+  db.close();
+});
+afterEach(() => t.close());
+
+const sqlite = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
+const postgres = { name: 'pg', db_type: 'postgresql', host: '127.0.0.1', port: 5432, database: 'test', username: 'postgres' };
+const post = (body: unknown) => t.request('POST', '/api/v1/connections', { body });
+
+test('a connection is created with defaults, read, changed and deleted', async () => {
+  const created = await post(sqlite);
+  expect(created.status).toBe(201);
+  expect(created.body).toMatchObject({
+    name: 'shop',
+    enabled: true,
+    pool_size: 4,
+    max_rows: 1000,
+    password_set: false,
+    version: 1,
+  });
+  const path = `/api/v1/connections/${String(created.body['id'])}`;
+  expect((await t.request('GET', path)).body).toEqual(created.body);
+  const changed = await t.request('PATCH', path, { body: { ...created.body, pool_size: 2 } });
+  expect(changed.body).toMatchObject({ pool_size: 2, version: 2 });
+  expect((await t.request('DELETE', path)).status).toBe(204);
+  expect((await t.request('GET', path)).status).toBe(404);
+});
+
+test('the sample shop is made and connected once; its tables can be read', async () => {
+  const sample = () => t.request('POST', '/api/v1/connections/sample', { body: {} });
+  const made = await sample();
+  expect([made.status, made.body['name'], made.body['db_type']]).toEqual([201, 'demo', 'sqlite']);
+  const tables = await t.request('GET', `/api/v1/schema/${String(made.body['id'])}/tables`);
+  expect(tables.body).toMatchObject({ total: 4 });
+  expect((await sample()).status).toBe(409);
+});
+
+test.each([
+  'passphrase',
+  'pwd',
+  'access_key',
+  'sslkey',
+  'auth',
+  'dsn',
+  'connectionString',
+  'url',
+  'client_cert',
+  'apiKey',
+  'JWT',
+])('an extra parameter named %s is a secret', async (name) => {
+  const id = String((await post(postgres)).body['id']);
+  await storeExtras(t.app, id, { [name]: 'canary-extra', application: 'x' });
+  const { body } = await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } });
+  expect(body['extra_params']).toEqual({ [name]: '********', application: 'x' });
+  const { connections, history } = t.app.store.tables;
+  const stored = [await t.app.store.db.select().from(connections), await t.app.store.db.select().from(history)];
+  expect(JSON.stringify([stored, body, t.log])).not.toContain('canary');
+});
+
+test('a password is stored sealed, never answered, kept when not sent and cleared by null', async () => {
+  const id = String((await post({ ...postgres, password: 'canary-password' })).body['id']);
+  await storeExtras(t.app, id, { application: 'x', api_token: 'canary-token' });
+  const path = `/api/v1/connections/${id}`;
+  const created = await t.request('GET', path);
+  expect(created.body).toMatchObject({ password_set: true, extra_params: { application: 'x', api_token: '********' } });
+  const kept = await t.request('PATCH', path, { body: { pool_size: 3, extra_params: created.body['extra_params'] } });
+  expect(kept.body).toMatchObject({ password_set: true, extra_params: { api_token: '********' } });
+  const { connections, history } = t.app.store.tables;
+  const stored = JSON.stringify([await t.app.store.db.select().from(connections), await t.app.store.db.select().from(history)]);
+  expect(stored).toContain('$sealed');
+  expect(stored).not.toContain('canary');
+  expect(JSON.stringify([created.body, kept.body, t.log])).not.toContain('canary');
+  const { toSettings } = await import('#core/definitions/source-pool.ts');
+  const [row] = await t.app.store.db.select().from(connections);
+  if (row === undefined) throw new Error('no row');
+  expect(toSettings(row, t.app.keyring)).toMatchObject({
+    password: 'canary-password',
+    extra_params: { api_token: 'canary-token' },
+  });
+  expect((await t.request('PATCH', path, { body: { password: null } })).body['password_set']).toBe(false);
+});
+
+describe('what is refused', () => {
+  test('a second connection of the same name, also by renaming', async () => {
+    await post(sqlite);
+    const again = await post(sqlite);
+    expect([again.status, isErrorBody(again.body)]).toEqual([409, true]);
+    const other = await post({ ...sqlite, name: 'other' });
+    const renamed = await t.request('PATCH', `/api/v1/connections/${String(other.body['id'])}`, { body: { name: 'shop' } });
+    expect(renamed.status).toBe(409);
+    expect((await t.request('GET', '/api/v1/connections')).body['total']).toBe(2);
+  });
+
+  test('a change on an old version', async () => {
+    const created = await post(sqlite);
+    const path = `/api/v1/connections/${String(created.body['id'])}`;
+    await t.request('PATCH', path, { body: { version: 1, pool_size: 2 } });
+    const stale = await t.request('PATCH', path, { body: { version: 1, pool_size: 3 } });
+    expect([stale.status, isErrorBody(stale.body)]).toEqual([409, true]);
+    expect((await t.request('GET', path)).body['pool_size']).toBe(2);
+  });
+
+  test('null in a field that needs a value, at its field', async () => {
+    const created = await post(sqlite);
+    const answer = await t.request('PATCH', `/api/v1/connections/${String(created.body['id'])}`, {
+      body: { name: null },
+      headers: { accept: 'application/problem+json' },
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.body['errors']).toEqual([{ field: 'name', message: 'name must not be null.' }]);
+  });
+
+  test('a network type without host or port, and a type without a driver', async () => {
+    const missing = await post({ name: 'a', db_type: 'postgresql', database: 'x' });
+    expect(missing.status).toBe(422);
+    expect(missing.body['detail']).toContain('host is required');
+    expect((await post({ ...postgres, db_type: 'oracle' })).status).toBe(422);
+    expect((await post({ ...postgres, db_type: 'dbase' })).status).toBe(422);
+  });
+
+  test('files outside the folder, links out of it, folders and our own file', async () => {
+    writeFileSync(join(t.directory, 'secret.sqlite'), '');
+    symlinkSync(join(t.directory, 'secret.sqlite'), join(t.directory, 'databases/link.sqlite'));
+    for (const database of [
+      '../secret.sqlite',
+      '/etc/passwd',
+      'link.sqlite',
+      '.',
+      'missing.sqlite',
+      'shop.sqlite/../../secret.sqlite',
+    ]) {
+      const answer = await post({ ...sqlite, database });
+      expect([database, answer.status]).toEqual([database, 422]);
+      expect(isErrorBody(answer.body)).toBe(true);
+    }
+  });
+
+  test('private addresses, unless allowed; metadata addresses always', async () => {
+    const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
+    await strict.signIn();
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '127.1',
+      '0x7f.1',
+      '2130706433',
+      '10.0.0.1',
+      '::1',
+      '[::ffff:10.0.0.1]',
+      '169.254.169.254',
+    ]) {
+      const answer = await strict.request('POST', '/api/v1/connections', { body: { ...postgres, host } });
+      expect([host, answer.status]).toEqual([host, 422]);
+    }
+    const refused = await strict.request('POST', '/api/v1/connections', {
+      body: postgres,
+      headers: { accept: 'application/problem+json' },
+    });
+    expect(refused.body['code']).toBe('private_network_blocked');
+    expect(refused.body['detail']).toContain('SVC_ALLOW_PRIVATE_NETWORKS');
+    expect((await strict.request('GET', '/api/v1/connections')).body['total']).toBe(0);
+    await strict.close();
+    expect((await post({ ...postgres, host: '169.254.169.254' })).status).toBe(422);
+    for (const db_type of ['postgresql', 'mysql', 'libsql']) {
+      for (const host of ['127.0.0.1?x=', '127.0.0.1#', 'user@127.0.0.1', '127.0.0.1:9', 'a b']) {
+        const refused = await post({ ...postgres, db_type, host });
+        expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('is not a host name')]);
+      }
+    }
+    const token = await post({ ...postgres, db_type: 'libsql', password: 'a\nb' });
+    expect([token.status, token.body['detail']]).toEqual([422, expect.stringContaining('no token has')]);
+  });
+});
+
+test('a test tells what is wrong, stored or not', async () => {
+  const created = await post(sqlite);
+  const good = await t.request('POST', `/api/v1/connections/${String(created.body['id'])}/test`, { body: {} });
+  expect(good.body).toMatchObject({ success: true, message: 'Connected.' });
+  const closed = await t.request('POST', '/api/v1/connections/test', { body: { ...postgres, port: 1 } });
+  expect([closed.status, closed.body['success'], closed.body['code']]).toEqual([200, false, 'refused']);
+  const named = await t.request('POST', '/api/v1/connections/test', { body: { ...postgres, host: 'nowhere.invalid' } });
+  expect(named.body).toMatchObject({ success: false, code: 'dns_failed' });
+  expect((await t.request('GET', '/api/v1/connections')).body['total']).toBe(1);
+});
+
+test('the list is sorted, searched, filtered and paged', async () => {
+  for (const name of ['b', 'c', 'a', 'x_1', 'x%2']) await post({ ...sqlite, name, enabled: name !== 'c' });
+  const names = async (query: string) => {
+    const { body } = await t.request('GET', `/api/v1/connections?${query}`);
+    return [body['total'], ...(body['items'] as { name: string }[]).map(({ name }) => name)];
+  };
+  expect(await names('')).toEqual([5, 'a', 'b', 'c', 'x%2', 'x_1']);
+  expect(await names('skip=1&limit=2')).toEqual([5, 'b', 'c']);
+  expect(await names('search=X_')).toEqual([1, 'x_1']);
+  expect(await names('search=%25')).toEqual([1, 'x%2']);
+  expect(await names('enabled=false')).toEqual([1, 'c']);
+  expect((await t.request('GET', '/api/v1/connections?limit=501')).status).toBe(422);
+  expect((await t.request('GET', '/api/v1/connections?skip=-1')).status).toBe(422);
+});
+
+test('every type is described, and those without a driver say so', async () => {
+  const { body } = await t.request('GET', '/api/v1/connections/types');
+  const items = body['items'] as { db_type: string; supported: boolean; default_port: number | null }[];
+  expect(items.find(({ db_type }) => db_type === 'postgresql')).toMatchObject({ supported: true, default_port: 5432 });
+  expect(items.find(({ db_type }) => db_type === 'oracle')).toMatchObject({ supported: false });
+});
+
+test('deleting a connection deletes what it owns in one batch', async () => {
+  const connection_id = (await post(sqlite)).body['id'];
+  const tool = { connection_id, description: 'x', sql_query: 'select 1 as one' };
+  await t.request('POST', '/api/v1/tools', { body: { ...tool, name: 'one' } });
+  await t.request('POST', '/api/v1/tools', { body: { ...tool, name: 'two' } });
+  await t.request('DELETE', `/api/v1/connections/${String(connection_id)}`);
+  expect((await t.request('GET', '/api/v1/tools')).body['total']).toBe(0);
+  const entries = await t.app.store.db.select().from(t.app.store.tables.history);
+  const deleted = entries.filter(({ action }) => action === 'delete');
+  expect(deleted.map(({ entity_type }) => entity_type).sort()).toEqual(['connection', 'tool', 'tool']);
+  expect(new Set(deleted.map(({ batch_id }) => batch_id)).size).toBe(1);
+});
+
+test.each(['postgresql', 'supabase', 'mysql', 'mariadb'])(
+  '%s needs no user name: peers and trusted networks have none',
+  async (db_type) => {
+    const { username: _username, ...rest } = postgres;
+    const created = await post({ ...rest, db_type, name: db_type, port: 1 });
+    expect([created.status, created.body['username']]).toEqual([201, null]);
+    const { body } = await t.request('GET', '/api/v1/connections/types');
+    const type = (body['items'] as { db_type: string; required_fields: string[] }[]).find((one) => one.db_type === db_type);
+    expect(type?.required_fields).toEqual(['host', 'database']);
+  },
+);
+
+if (reachable.postgres) {
+  test('PostgreSQL that trusts its network is asked as postgres when no user is named', async () => {
+    const { username: _username, ...rest } = postgres;
+    const { body } = await t.request('POST', '/api/v1/connections/test', { body: rest });
+    expect(body).toMatchObject({ success: true });
+  });
+} else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
+
+test('an extra parameter that has no effect is refused by name; what an earlier version stored stays until it is changed', async () => {
+  const bodies = { application_name: 'x', api_token: 'canary' };
+  for (const path of ['connections', 'connections/test']) {
+    const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
+    expect([refused.status, refused.body['detail']]).toEqual([
+      422,
+      'extra_params.application_name has no effect on PostgreSQL: remove it. extra_params.api_token has no effect on PostgreSQL: remove it.',
+    ]);
+  }
+  const id = String((await post(postgres)).body['id']);
+  await storeExtras(t.app, id, bodies);
+  const change = (extra_params: object) => t.request('PATCH', `/api/v1/connections/${id}`, { body: { extra_params } });
+  expect((await change({ application_name: 'x', api_token: '********' })).status).toBe(200);
+  expect((await change({ application_name: 'other' })).status).toBe(422);
+  expect((await change({ application_name: 'x', api_token: 'other' })).status).toBe(422);
+  expect((await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } })).status).toBe(200);
+  expect((await change({})).body['extra_params']).toEqual({});
+  const file = { format: 'sluice/1', connections: [{ ...postgres, name: 'imported', extra_params: { region: 'eu' } }] };
+  const imported = await t.request('POST', '/api/v1/export-import/import', { body: file });
+  expect([imported.status, String(imported.body['detail'])]).toEqual([422, expect.stringContaining('extra_params.region')]);
+});

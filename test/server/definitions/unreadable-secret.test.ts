@@ -1,0 +1,59 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { createKeyring } from '#core/lib/secrets.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { connectHost } from '#test/support/host.ts';
+
+let t: TestApp;
+let damaged: string;
+let good: string;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  connectHost(t.app);
+  mkdirSync(t.app.env.SVC_SQLITE_DIR, { recursive: true });
+  new Database(join(t.app.env.SVC_SQLITE_DIR, 'shop.sqlite'), { create: true }).run('create table items (id integer)');
+  const make = async (noun: string, body: object) => String((await t.request('POST', `/api/v1/${noun}`, { body })).body['id']);
+  good = await make('connections', { name: 'good', db_type: 'sqlite', database: 'shop.sqlite' });
+  const network = { db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'x', password: 'first' };
+  damaged = await make('connections', { name: 'damaged', ...network });
+  for (const [name, connection_id] of Object.entries({ fine: good, broken: damaged })) {
+    await make('tools', { name, connection_id, description: 'Counts.', sql_query: 'select 1 as one' });
+  }
+  expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  const foreign = createKeyring(['k'.repeat(40)], new Uint8Array(32));
+  const { connections } = t.app.store.tables;
+  const password = { $sealed: foreign.seal('first', `connection/${damaged}/password`) };
+  // As another server of the installation would see it, or this one after a backup was restored.
+  await t.app.store.write((tx) => tx.update(connections).set({ password, version: 9 }).where(eq(connections.id, damaged)));
+});
+afterEach(() => t.close());
+
+test('a secret that no key opens marks its own connection in the health, and nothing else', async () => {
+  const health = await t.request('GET', '/api/v1/server/health');
+  expect(health.status).toBe(200);
+  expect(health.body['connections']).toEqual([
+    { id: damaged, name: 'damaged', healthy: false },
+    { id: good, name: 'good', healthy: true },
+  ]);
+  const tested = await t.request('POST', `/api/v1/connections/${damaged}/test`, { body: {} });
+  expect([tested.status, tested.body]).toMatchObject([200, { success: false, message: expect.stringContaining('secret') }]);
+  for (const path of ['/deploy/status', '/deploy/diff', '/connections', '/flow', '/export-import/export']) {
+    expect([path, (await t.request('GET', `/api/v1${path}`)).status]).toEqual([path, 200]);
+  }
+});
+
+test('a deploy names the connection and says what to do; disabled, or with its secret, it deploys', async () => {
+  const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
+  const refused = await deploy();
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('connection damaged')]);
+  expect(refused.body['detail']).toContain('disable');
+  const patch = (body: object) => t.request('PATCH', `/api/v1/connections/${damaged}`, { body });
+  expect((await patch({ enabled: false })).status).toBe(200);
+  expect((await deploy()).status).toBe(200);
+  expect((await patch({ enabled: true, password: 'first' })).status).toBe(200);
+  expect((await deploy()).status).toBe(200);
+});

@@ -1,0 +1,177 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostEvent } from '#core/deploy/hosts.ts';
+import { followDeployments } from '#core/deploy/deployment-follow.ts';
+import { until } from '#test/support/programs.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { reachable, testDatabase } from '#test/support/databases.ts';
+import { connectHost } from '#test/support/host.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+
+let t: TestApp;
+let connection_id: string;
+beforeEach(async () => {
+  t = await testApp({ SVC_ALLOW_PASSTHROUGH_SQL: 'true' });
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  new Database(join(t.directory, 'databases/shop.sqlite')).run('create table products (id integer primary key, name text)');
+  const connection = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
+  connection_id = String((await t.request('POST', '/api/v1/connections', { body: connection })).body['id']);
+});
+afterEach(() => t.close());
+
+const tool = (over: object = {}) =>
+  t.request('POST', '/api/v1/tools', {
+    body: { connection_id, name: 'products', description: 'All products', sql_query: 'select id from products', ...over },
+  });
+const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
+
+test('a host that lacks what is deployed gets it, although nothing changed', async () => {
+  connectHost(t.app, 'h1');
+  await tool();
+  await deploy();
+  const got: boolean[] = [];
+  t.app.hosts.connect('h2', ({ event, data }: HostEvent) => {
+    if (event !== 'snapshot') return;
+    const sent = JSON.parse(data as string) as { version: number; checksum: string };
+    got.push('content' in sent);
+    const { version, checksum } = sent;
+    queueMicrotask(() =>
+      t.app.hosts.acknowledge('h2', { boot_id: 'b', version, checksum, load_ms: 1, url: null, error: null, request_id: null }),
+    );
+  });
+  expect((await deploy()).body).toMatchObject({ changed: false, hosts: [{ id: 'h1' }, { id: 'h2', error: null }] });
+  await deploy();
+  expect(got).toEqual([true, false]);
+});
+
+test('a host that refuses a snapshot is named with its reason, at once', async () => {
+  t.app.hosts.connect('h1', ({ event, data }: HostEvent) => {
+    if (event !== 'snapshot' && event !== 'listen') return;
+    const request_id = event === 'listen' ? (data as { request_id: string }).request_id : null;
+    const error = event === 'listen' ? null : 'The disk is full.';
+    queueMicrotask(() =>
+      t.app.hosts.acknowledge('h1', { boot_id: 'b', version: null, checksum: null, load_ms: null, url: null, error, request_id }),
+    );
+  });
+  await tool();
+  const { body } = await deploy();
+  expect(Number(body['duration_ms'])).toBeLessThan(4_000);
+  expect(body['hosts']).toMatchObject([{ id: 'h1', error: 'The disk is full.' }]);
+  expect(String(body['warnings'])).toContain('refused the snapshot: The disk is full.');
+});
+
+test('changes of the same tool at the same moment without a version all win in turn', async () => {
+  const { body } = await tool();
+  const path = `/api/v1/tools/${String(body['id'])}`;
+  const changes = [{ description: 'New' }, { title: 'Title' }, { tags: ['a'] }, { cache_ttl_seconds: 5 }];
+  const answers = await Promise.all(changes.map((change) => t.request('PATCH', path, { body: change })));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect((await t.request('GET', path)).body).toMatchObject({
+    description: 'New',
+    title: 'Title',
+    tags: ['a'],
+    cache_ttl_seconds: 5,
+    version: 5,
+  });
+});
+
+test('a tool that takes its whole statement is deployed where that is allowed, and not brought back where it is not', async () => {
+  connectHost(t.app);
+  const passthrough = await tool({ name: 'any', sql_query: ':sql', parameters: [{ name: 'sql', type: 'string' }] });
+  expect(passthrough.status).toBe(201);
+  expect((await deploy()).status).toBe(200);
+  const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
+  const { run, systemCall } = await import('#core/run.ts');
+  expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
+    code: 'passthrough_sql_blocked',
+  });
+});
+
+test('a tool saved while its connection is being deleted goes with it', async () => {
+  const saves = Array.from({ length: 5 }, (_, n) => tool({ name: `tool_${n}` }));
+  const removed = t.request('DELETE', `/api/v1/connections/${connection_id}`);
+  await Promise.all([...saves, removed]);
+  expect((await t.request('GET', '/api/v1/tools')).body['total']).toBe(0);
+});
+
+test('an artifact of an older compiler is made and described again', async () => {
+  connectHost(t.app);
+  await tool({
+    sql_query: 'select id, name from products where :a is null or name = :a',
+    parameters: [{ name: 'a', type: 'string' }],
+  });
+  await deploy();
+  const { compiled } = t.app.store.tables;
+  const made = await t.app.store.db.select().from(compiled);
+  const artifact = { ...(made[0]?.artifact as Compiled), key: 'older' };
+  await t.app.store.db.update(compiled).set({ key: 'older', digest: checksum(canonical(artifact)), artifact });
+  // Who looks at what waits freezes too.
+  await t.request('GET', '/api/v1/deploy/status');
+  expect((await deploy()).body).toMatchObject({ changed: false });
+  expect(await t.app.store.db.select().from(compiled)).toEqual(made);
+  const { body } = await t.request('GET', '/api/v1/snapshots/1');
+  expect(JSON.stringify(body)).toContain('"name":{"anyOf":[{"type":"string"},{"type":"null"}]}');
+});
+
+describe.skipIf(!reachable.postgres)('two servers on one PostgreSQL database', () => {
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  let a: TestApp;
+  let b: TestApp;
+  let connection: string;
+  beforeEach(async () => {
+    database = await testDatabase('postgresql');
+    const { host, port, username, database: name } = database.settings;
+    const url = `postgres://${username}@${host}:${port}/${name}`;
+    [a, b] = [await testApp({}, url), await testApp({}, url)];
+    await a.signIn();
+    await b.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    connectHost(a.app, 'ha');
+    connectHost(b.app, 'hb');
+    const draft = { name: 'pg', db_type: 'postgresql', host, port, username, database: 'postgres', ssl_mode: 'disable' };
+    connection = String((await a.request('POST', '/api/v1/connections', { body: draft })).body['id']);
+  });
+  afterEach(async () => {
+    await Promise.all([a.close(), b.close()]);
+    await database.drop();
+  });
+
+  const create = (server: TestApp, name: string) =>
+    server.request('POST', '/api/v1/tools', {
+      body: { connection_id: connection, name, description: name, sql_query: 'select 1 as one' },
+    });
+  const deployOn = (server: TestApp) => server.request('POST', '/api/v1/deploy', { body: {} });
+
+  test('deploys at the same moment take turns, none is refused and no write is lost', async () => {
+    for (let round = 0; round < 5; round++) {
+      const answers = await Promise.all([
+        create(a, `a_${round}`).then(() => deployOn(a)),
+        create(b, `b_${round}`).then(() => deployOn(b)),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      await deployOn(a);
+      const { body } = await b.request('GET', '/api/v1/deploy/status');
+      expect(body).toMatchObject({ pending_changes: 0, last_error: null });
+    }
+    const { body } = await a.request('GET', '/api/v1/snapshots?limit=1');
+    expect(body['items']).toMatchObject([{ active: true, counts: { tools: 10 } }]);
+  }, 30_000);
+
+  test('a deploy and a stop on one reach the hosts of the other', async () => {
+    const heard: string[] = [];
+    b.app.hosts.connect('watcher', ({ event }: HostEvent) => heard.push(event));
+    const end = followDeployments(b.app, 50);
+    // A server that begins to follow says what it finds.
+    await until(() => heard.length === 1, 10_000);
+    await create(a, 'one');
+    await deployOn(a);
+    await until(() => heard.length === 2, 10_000);
+    await a.request('POST', '/api/v1/deploy/stop', { body: {} });
+    await until(() => heard.length === 3, 10_000);
+    expect(heard).toEqual(['stop', 'snapshot', 'stop']);
+    end();
+  });
+});

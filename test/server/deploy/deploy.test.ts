@@ -1,0 +1,299 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostEvent } from '#core/deploy/hosts.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
+
+let t: TestApp;
+let file: string;
+let connection_id: string;
+let events: string[];
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  file = join(t.directory, 'databases/shop.sqlite');
+  const db = new Database(file);
+  db.run('create table products (id integer primary key, name text not null, price real)');
+  db.close();
+  const created = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  });
+  connection_id = String(created.body['id']);
+  events = [];
+  connectHost('h1');
+});
+afterEach(() => t.close());
+
+/** A host as the server sees one: it takes what it is sent and says so. */
+function connectHost(id: string, refuse_listen = false): () => void {
+  return t.app.hosts.connect(id, ({ event, data }: HostEvent) => {
+    events.push(event);
+    const sent = (typeof data === 'string' ? JSON.parse(data) : data) as Record<string, unknown>;
+    const request_id = typeof sent['request_id'] === 'string' ? sent['request_id'] : null;
+    if (event !== 'snapshot' && event !== 'listen') return;
+    queueMicrotask(() =>
+      t.app.hosts.acknowledge(id, {
+        boot_id: 'b',
+        version: Number(sent['version'] ?? 0),
+        checksum: typeof sent['checksum'] === 'string' ? sent['checksum'] : null,
+        load_ms: 1,
+        url: 'http://127.0.0.1:8080',
+        error: event === 'listen' && refuse_listen ? 'The address is in use.' : null,
+        request_id,
+      }),
+    );
+  });
+}
+
+const tool = (over: object = {}) =>
+  t.request('POST', '/api/v1/tools', {
+    body: { connection_id, name: 'products', description: 'All products', sql_query: 'select id, name from products', ...over },
+  });
+const deploy = (body: object = {}) => t.request('POST', '/api/v1/deploy', { body });
+const status = async () => (await t.request('GET', '/api/v1/deploy/status')).body;
+
+test('a deploy freezes, numbers and sends; the same configuration again changes nothing', async () => {
+  await tool();
+  expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null });
+  const first = await deploy({ note: 'hello' });
+  expect(first.status).toBe(200);
+  expect(first.body).toMatchObject({
+    status: 'running',
+    snapshot_version: 1,
+    changed: true,
+    counts: { connections: 1, tools: 1 },
+  });
+  expect(first.body['hosts']).toMatchObject([{ id: 'h1', load_ms: 1 }]);
+  expect(String(first.body['checksum'])).toMatch(/^sha256:[0-9a-f]{64}$/);
+  const again = await deploy();
+  expect(again.body).toMatchObject({ snapshot_version: 1, changed: false, checksum: first.body['checksum'] });
+  expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, pending_changes: 0, last_error: null });
+});
+
+test('a listener on every address without credentials is named in every receipt', async () => {
+  await tool();
+  for (const answer of [await deploy(), await deploy()]) expect(String(answer.body['warnings'])).toContain('no credentials');
+});
+
+test('what waits for a deploy is counted and shown with what breaks', async () => {
+  await tool();
+  await deploy();
+  const { body } = await t.request('GET', '/api/v1/tools');
+  const [row] = body['items'] as { id: string }[];
+  await t.request('PATCH', `/api/v1/tools/${row?.id}`, {
+    body: { sql_query: 'select id from products where name = :name', parameters: [{ name: 'name', type: 'string' }] },
+  });
+  await tool({ name: 'other' });
+  expect((await status())['pending_changes']).toBe(2);
+  const diff = await t.request('GET', '/api/v1/deploy/diff');
+  expect(diff.body['from_version']).toBe(1);
+  expect(diff.body['changes']).toMatchObject([
+    { name: 'other', change: 'added' },
+    {
+      name: 'products',
+      change: 'changed',
+      breaking: ['The argument name of this tool is now required.', 'name is no longer in the result of this tool.'],
+    },
+  ]);
+});
+
+test('a dry run answers and changes nothing', async () => {
+  await tool();
+  const answer = await deploy({ dry_run: true });
+  expect(answer.body).toMatchObject({ status: 'stopped', snapshot_version: null, changed: true, counts: { tools: 1 } });
+  expect(events).toEqual([]);
+  expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: null });
+});
+
+test('a statement that no longer prepares refuses the deploy, names every problem, and the old snapshot goes on', async () => {
+  await tool();
+  await tool({ name: 'prices', sql_query: 'select price from products' });
+  await tool({ name: 'names', sql_query: 'select name from products' });
+  await deploy();
+  const db = new Database(file);
+  db.run('alter table products rename column name to title');
+  db.close();
+  await tool({ name: 'titles', sql_query: 'select title from products' });
+  const before = events.length;
+  const refused = await deploy();
+  expect(refused.status).toBe(422);
+  expect(isErrorBody(refused.body)).toBe(true);
+  expect(refused.body['detail']).toContain('tool names:');
+  expect(refused.body['detail']).toContain('tool products:');
+  expect(refused.body['detail']).not.toContain('prices');
+  expect(events.slice(before)).toEqual([]);
+  expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, last_error: refused.body['detail'] });
+});
+
+test('a column that the database describes in another way reaches the output schema', async () => {
+  await tool({ sql_query: 'select * from products' });
+  await deploy();
+  const db = new Database(file);
+  db.run('alter table products add column colour text');
+  db.close();
+  expect((await deploy()).body).toMatchObject({ snapshot_version: 2, changed: true });
+  const { body } = await t.request('GET', '/api/v1/tools');
+  expect(JSON.stringify(body)).toContain('colour');
+});
+
+test('a database that is down is a warning at deploy', async () => {
+  const down = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'down', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'x' },
+  });
+  await tool({ connection_id: down.body['id'], sql_query: 'select 1 as one' });
+  const answer = await deploy();
+  expect(answer.status).toBe(200);
+  expect(String(answer.body['warnings'])).toContain('down');
+});
+
+test('stop and deploy again: hosts hear both, the version stays', async () => {
+  await tool();
+  await deploy();
+  expect((await t.request('POST', '/api/v1/deploy/stop', { body: {} })).body).toEqual({ status: 'stopped' });
+  expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: 1 });
+  expect((await deploy()).body).toMatchObject({ status: 'running', snapshot_version: 1, changed: false });
+  expect(events).toEqual(['listen', 'snapshot', 'stop', 'snapshot']);
+});
+
+test('a host that cannot open the address refuses the deploy and nothing is stored', async () => {
+  connectHost('h2', true);
+  await tool();
+  const answer = await deploy();
+  expect(answer.status).toBe(422);
+  expect(answer.body['detail']).toContain('The address is in use.');
+  expect(await status()).toMatchObject({ status: 'error', snapshot_version: null });
+  expect(events).not.toContain('snapshot');
+});
+
+test('deploys at the same moment take turns and none is refused', async () => {
+  await tool();
+  const answers = await Promise.all([deploy(), deploy(), deploy()]);
+  expect(answers.map((answer) => [answer.status, answer.body['snapshot_version']])).toEqual([
+    [200, 1],
+    [200, 1],
+    [200, 1],
+  ]);
+});
+
+test('hosts gone for more than 10 s are an error, and a host that returns restores running', async () => {
+  await tool();
+  await deploy();
+  const leave = connectHost('h1');
+  leave();
+  expect(await status()).toMatchObject({ status: 'running' });
+  t.advance(10_001);
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
+  connectHost('h1');
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
+});
+
+test('a client on standard input does not stand in for the host that listens', async () => {
+  await tool();
+  await deploy();
+  connectHost('stdio:desk-1');
+  connectHost('h1')();
+  t.advance(9_000);
+  // A client that comes and goes is no sign of life either.
+  connectHost('stdio:desk-2')();
+  t.advance(1_001);
+  expect(await status()).toMatchObject({ status: 'error', last_error: expect.stringContaining('No MCP host') });
+  connectHost('h1');
+  expect(await status()).toMatchObject({ status: 'running', last_error: null });
+});
+
+test('who stopped the server and who started it again stands in the history', async () => {
+  await tool();
+  await deploy();
+  const stop = () => t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  const entries = async () =>
+    (await t.request('GET', '/api/v1/history?entity_type=snapshot')).body['items'] as Record<string, unknown>[];
+  await stop();
+  await stop();
+  await deploy();
+  await deploy();
+  const status = (from: string, to: string) => ({
+    action: 'update',
+    entity_name: 'v1',
+    actor: { type: 'admin', name: 'ada' },
+    changes: { status: { old: from, new: to } },
+  });
+  expect(await entries()).toMatchObject([status('stopped', 'running'), status('running', 'stopped'), { action: 'deploy' }]);
+  const [entry] = await entries();
+  expect((await t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {} })).status).toBe(422);
+});
+
+test('generated projects go with their snapshots, and drafts that were left behind with them', async () => {
+  const folder = t.app.env.SVC_GENERATED_DIR;
+  for (const name of ['3', '7.4711.draft', '150', 'notes', '9.txt']) mkdirSync(join(folder, name), { recursive: true });
+  const { snapshots } = t.app.store.tables;
+  await tool();
+  await deploy();
+  await t.app.store.write(async (tx) => {
+    await tx.update(snapshots).set({ version: 149 });
+    await tx.update(t.app.store.tables.deployment).set({ active_version: 149 });
+  });
+  t.app.snapshot_cache.clear();
+  await t.request('PATCH', '/api/v1/server/config', { body: { server_name: 'Shop' } });
+  expect((await deploy()).body['snapshot_version']).toBe(150);
+  const until = performance.now() + 10_000;
+  while (readdirSync(folder).includes('3') && performance.now() < until) await Bun.sleep(50);
+  expect(readdirSync(folder).toSorted()).toEqual(['150', '9.txt', 'notes']);
+}, 20_000);
+
+test('the generated project is answered and written, without any secret', async () => {
+  await storeExtras(t.app, connection_id, { api_token: 'canary-token' });
+  await tool();
+  expect((await t.request('GET', '/api/v1/server/generated')).status).toBe(404);
+  await deploy();
+  const { body } = await t.request('GET', '/api/v1/server/generated');
+  expect(body).toMatchObject({ snapshot_version: 1, language: 'typescript' });
+  const text = JSON.stringify(body['files']);
+  expect(text).toContain('select id, name from products');
+  expect(text).not.toContain('canary');
+  expect(text).not.toContain('$sealed');
+  expect((await t.request('GET', '/api/v1/server/generated?snapshot=9')).status).toBe(404);
+});
+
+test('health names the server, its hosts, counts and databases', async () => {
+  await tool();
+  await deploy();
+  const { body } = await t.request('GET', '/api/v1/server/health');
+  expect(body).toMatchObject({
+    status: 'running',
+    snapshot_version: 1,
+    server_name: 'Sluice',
+    transport: 'http',
+    auth_type: 'none',
+    counts: { connections: 1, tools: 1 },
+    hosts: [{ id: 'h1', snapshot_version: 1 }],
+    connections: [{ name: 'shop', healthy: true }],
+  });
+});
+
+test('a secret sealed again with a new key changes neither the checksum nor the pool', async () => {
+  const { freeze } = await import('#snapshots/freeze.ts');
+  const { createKeyring } = await import('#core/lib/secrets.ts');
+  const fingerprint_key = new Uint8Array(32).fill(7);
+  const seal = (key: string) => ({ $sealed: createKeyring([key], fingerprint_key).seal('secret', 'connection/c/password') });
+  const [row] = await t.app.store.db.select().from(t.app.store.tables.connections);
+  const [stored] = (await (await tool()).body['id']) ? await t.app.store.db.select().from(t.app.store.tables.tools) : [];
+  if (row === undefined || stored === undefined) throw new Error('nothing stored');
+  const { readServerConfig } = await import('#core/definitions/settings/config.ts');
+  const with_password = async (key: string) =>
+    freeze({
+      server: await readServerConfig(t.app),
+      connections: [{ ...row, password: seal(key) }],
+      tools: [stored],
+      resources: [],
+      prompts: [],
+      compiled: new Map(),
+      allow_passthrough_sql: false,
+    });
+  const [a, b] = [await with_password('a'.repeat(32)), await with_password('b'.repeat(32))];
+  expect(a.text).not.toBe(b.text);
+  expect(a.checksum).toBe(b.checksum);
+  expect(a.content.connections[0]?.pool_key).toBe(b.content.connections[0]?.pool_key);
+});

@@ -1,0 +1,138 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostEvent } from '#core/deploy/hosts.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { storeExtras } from '#test/support/extras.ts';
+
+let t: TestApp;
+let sent: { event: string; version: unknown; has_content: boolean }[];
+let tool_path: string;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  new Database(join(t.directory, 'databases/shop.sqlite')).run('create table products (id integer primary key)');
+  sent = [];
+  t.app.hosts.connect('h1', ({ event, data }: HostEvent) => {
+    const said = (typeof data === 'string' ? JSON.parse(data) : data) as Record<string, unknown>;
+    sent.push({ event, version: said['version'], has_content: 'content' in said });
+    const request_id = typeof said['request_id'] === 'string' ? said['request_id'] : null;
+    const checksum = typeof said['checksum'] === 'string' ? said['checksum'] : null;
+    const version = typeof said['version'] === 'number' ? said['version'] : null;
+    queueMicrotask(() =>
+      t.app.hosts.acknowledge('h1', { boot_id: 'b', version, checksum, load_ms: 1, url: null, error: null, request_id }),
+    );
+  });
+  const connection = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  });
+  await storeExtras(t.app, String(connection.body['id']), { api_token: 'canary-token' });
+  const tool = await t.request('POST', '/api/v1/tools', {
+    body: { connection_id: connection.body['id'], name: 'one', description: 'One', sql_query: 'select 1 as one' },
+  });
+  tool_path = `/api/v1/tools/${String(tool.body['id'])}`;
+  await t.request('POST', '/api/v1/deploy', { body: { note: 'first' } });
+  await t.request('PATCH', tool_path, { body: { sql_query: 'select 2 as two', description: 'Two' } });
+  await t.request('POST', '/api/v1/deploy', { body: { note: 'second' } });
+});
+afterEach(() => t.close());
+
+test('snapshots are listed with who made them and which one is active', async () => {
+  const { body } = await t.request('GET', '/api/v1/snapshots');
+  expect(body).toMatchObject({
+    total: 2,
+    items: [
+      { version: 2, active: true, note: 'second', counts: { tools: 1 }, actor: { type: 'admin', name: 'ada' } },
+      { version: 1, active: false, note: 'first' },
+    ],
+  });
+});
+
+test('one is shown with its content and without any secret', async () => {
+  const { body } = await t.request('GET', '/api/v1/snapshots/1');
+  expect(body).toMatchObject({ version: 1, content: { tools: [{ name: 'one' }] } });
+  expect(JSON.stringify(body)).not.toContain('$sealed');
+  expect(JSON.stringify(body)).not.toContain('canary');
+  for (const version of ['9', '0', 'x', '1.5', '-1', '99999999999']) {
+    expect((await t.request('GET', `/api/v1/snapshots/${version}`)).status).toBe(404);
+  }
+});
+
+test('two are compared in the words of the tools', async () => {
+  const { body } = await t.request('GET', '/api/v1/snapshots/1/diff/2');
+  expect(body).toEqual({
+    from_version: 1,
+    to_version: 2,
+    changes: [
+      {
+        entity_type: 'tool',
+        name: 'one',
+        change: 'changed',
+        fields: ['description', 'output_schema', 'sql_query'],
+        values: {
+          description: { old: 'One', new: 'Two' },
+          output_schema: { old: expect.any(Object), new: expect.any(Object) },
+          sql_query: { old: 'select 1 as one', new: 'select 2 as two' },
+        },
+        breaking: ['one is no longer in the result of this tool.'],
+      },
+    ],
+  });
+  expect((await t.request('GET', '/api/v1/snapshots/1/diff/9')).status).toBe(404);
+});
+
+test('a comparison shows statements as they are written and no secret', async () => {
+  const connection = String((await t.request('GET', tool_path)).body['connection_id']);
+  await storeExtras(t.app, connection, { api_token: 'canary-other' });
+  await t.request('PATCH', tool_path, {
+    body: {
+      sql_query: 'select 2 as two where 1 in (:ids) [[and 2 = :two]]',
+      parameters: [
+        { name: 'ids', type: 'array', items: 'integer' },
+        { name: 'two', type: 'integer', required: false },
+      ],
+    },
+  });
+  const { body } = await t.request('GET', '/api/v1/deploy/diff');
+  expect(body['changes']).toMatchObject([
+    {
+      entity_type: 'connection',
+      values: { extra_params: { old: { api_token: '[redacted]' }, new: { api_token: '[redacted]' } } },
+    },
+    { entity_type: 'tool', values: { sql_query: { new: 'select 2 as two where 1 IN (:ids) [[and 2 = :two]]' } } },
+  ]);
+  expect(JSON.stringify(body)).not.toMatch(/canary|sealed/);
+});
+
+test('an earlier one is served again at once; the working copy stays and counts as pending', async () => {
+  const before = await t.request('GET', tool_path);
+  const answer = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
+  expect(answer.body).toMatchObject({ status: 'running', snapshot_version: 1, changed: true, hosts: [{ id: 'h1' }] });
+  expect(sent.at(-1)).toEqual({ event: 'snapshot', version: 1, has_content: true });
+  expect((await t.request('GET', tool_path)).body).toEqual(before.body);
+  expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ snapshot_version: 1, pending_changes: 1 });
+  const again = await t.request('POST', '/api/v1/deploy', { body: {} });
+  expect(again.body).toMatchObject({ snapshot_version: 3, changed: true });
+  expect((await t.request('POST', '/api/v1/snapshots/9/activate', { body: {} })).status).toBe(404);
+});
+
+test('a stopped server starts with the snapshot that is activated', async () => {
+  await t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  expect((await t.request('POST', '/api/v1/snapshots/2/activate', { body: {} })).body).toMatchObject({
+    status: 'running',
+    changed: false,
+  });
+  expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ status: 'running', snapshot_version: 2 });
+});
+
+test('a hundred are kept, the active one among them', async () => {
+  for (let n = 0; n < 101; n++) {
+    await t.request('PATCH', tool_path, { body: { description: `Version ${n}` } });
+    await t.request('POST', '/api/v1/deploy', { body: {} });
+  }
+  const { body } = await t.request('GET', '/api/v1/snapshots?limit=100');
+  expect(body['total']).toBe(100);
+  expect(body['items']).toMatchObject([{ version: 103, active: true }, ...Array.from({ length: 99 }, () => ({ active: false }))]);
+}, 30_000);

@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { tellTokenUses } from '#core/identity/mcp-tokens.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { until } from '#test/support/programs.ts';
+
+let t: TestApp;
+let stop: () => void;
+beforeEach(async () => {
+  t = await testApp();
+  await t.signIn();
+  stop = tellTokenUses(t.app, 10);
+});
+afterEach(async () => {
+  stop();
+  await t.close();
+});
+
+let seq = 0;
+const report = (id: unknown, last_used_at: string) =>
+  t.request('POST', '/api/internal/hosts/h1/usage', {
+    body: { boot_id: 'b', seq: ++seq, token_uses: [{ id, last_used_at }] },
+    headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
+  });
+
+test('every host hears of the uses of a token that has an idle time, once for each change', async () => {
+  const create = async (body: object) => (await t.request('POST', '/api/v1/mcp-tokens', { body })).body['id'];
+  const [idle, lasting] = [await create({ name: 'idle', idle_timeout_minutes: 1 }), await create({ name: 'lasting' })];
+  const uses: (string | null)[][] = [];
+  t.app.hosts.connect('h2', (event) => {
+    if (event.event === 'tokens') uses.push(event.data.tokens.map(({ last_used_at }) => last_used_at));
+  });
+  await report(lasting, '2026-03-01T12:00:10.000Z');
+  await Bun.sleep(100);
+  expect(uses).toEqual([]);
+  await report(idle, '2026-03-01T12:00:20.000Z');
+  await until(() => uses.length > 0, 2_000);
+  await Bun.sleep(100);
+  expect(uses).toEqual([['2026-03-01T12:00:20.000Z', '2026-03-01T12:00:10.000Z']]);
+});

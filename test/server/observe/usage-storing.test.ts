@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { asc } from 'drizzle-orm';
+import type { SeriesRow } from '#core/observe/usage-series.ts';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { type Call, toBatch } from '#test/support/usage.ts';
+
+const call = (over: Partial<Call> = {}): Partial<Call> => ({
+  kind: 'tool',
+  name: 'orders',
+  entity_id: 'tool-1',
+  connection_id: 'c1',
+  snapshot_version: 3,
+  client: 'c/1',
+  token_prefix: null,
+  timestamp: '2026-03-01T11:30:00.000Z',
+  duration_ms: 10,
+  wait_ms: 1,
+  rows: 2,
+  bytes: 100,
+  error: null,
+  ...over,
+});
+
+describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect) => {
+  const can = dialect === 'sqlite' || reachable.postgres;
+  let database: TestDatabase | null = null;
+  let t: TestApp;
+  beforeEach(async () => {
+    if (!can) return;
+    database = dialect === 'sqlite' ? null : await testDatabase('postgresql');
+    t = await testApp({}, database?.url);
+    await t.signIn();
+  });
+  afterEach(async () => {
+    if (can) await t.close();
+    await database?.drop();
+  });
+
+  const send = (body: object) =>
+    t.request('POST', '/api/internal/hosts/h1/usage', {
+      body: { boot_id: 'boot-1', seq: 1, ...body },
+      headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
+    });
+  const store = async (calls: readonly Partial<Call>[], over: object = {}) => {
+    expect((await send({ ...toBatch(calls), ...over })).status).toBe(204);
+  };
+  const logs = async () => {
+    const { items } = (await t.request('GET', '/api/v1/logs?limit=200')).body as { items: Record<string, unknown>[] };
+    return items;
+  };
+  const series = () => {
+    const { usage_series } = t.app.store.tables;
+    const { seconds, start, kind, name } = usage_series;
+    return t.app.store.db.select().from(usage_series).orderBy(asc(seconds), asc(start), asc(kind), asc(name));
+  };
+
+  test.skipIf(!can)('what is malformed is refused in words, and nothing of it is stored', async () => {
+    const { groups, calls } = toBatch([call(), call({ error: 'timeout' })]);
+    const numbers = 'must be a list of at most 10000 numbers from 0 to 1000000000000.';
+    const faulty: [object, string][] = [
+      [{ seq: 0 }, 'seq must be at least 1.'],
+      [{ items: [{ name: 'x' }] }, 'items is not a known field'],
+      [{ groups: [...groups, { kind: 'other', name: 'x' }] }, 'groups.2.kind must be one of tool, resource, prompt.'],
+      [{ groups: [] }, 'calls.group names a group that is not there.'],
+      [{ groups: 1 }, 'groups must be a list.'],
+      [{ calls: 1 }, 'calls must be an object.'],
+      [{ calls: {} }, 'calls.group is required.'],
+      [{ calls: { ...calls, rows: [1] } }, 'calls must hold lists of one length.'],
+      [{ calls: { ...calls, group: [0, -1] } }, 'calls.group must be a list of at most 10000 whole numbers from 0 to 9999.'],
+      [{ calls: { ...calls, group: [0, 2] } }, 'calls.group names a group that is not there.'],
+      [{ calls: { ...calls, duration_ms: [1, -1] } }, `calls.duration_ms ${numbers}`],
+      [{ calls: { ...calls, duration_ms: [1, '1'] } }, `calls.duration_ms ${numbers}`],
+      [{ calls: { ...calls, wait_ms: [1, null] } }, `calls.wait_ms ${numbers}`],
+      [{ calls: { ...calls, bytes: { 0: 1 } } }, `calls.bytes ${numbers}`],
+      [{ calls: { ...calls, rows: [1, 1.5] } }, 'calls.rows must be a list of at most 10000 whole numbers from 0 to 2147483647.'],
+      [
+        { calls: { ...calls, timestamp: ['2026-03-01T11:59:58.000Z', 1] } },
+        'calls.timestamp must be a list of at most 10000 whole numbers from 0 to 253402300799999.',
+      ],
+      [{ calls: { ...calls, error: [null, ''] } }, 'calls.error must be a list of at most 10000 error codes or nulls.'],
+      [
+        { calls: { ...calls, rows: Array(10_001).fill(1) } },
+        'calls.rows must be a list of at most 10000 whole numbers from 0 to 2147483647.',
+      ],
+    ];
+    for (const [over, detail] of faulty) {
+      const answer = await send({ groups, calls, ...over });
+      expect([over, answer.status, isErrorBody(answer.body)]).toEqual([over, 422, true]);
+      expect(answer.body['detail']).toContain(detail);
+    }
+    expect([await logs(), await series()]).toEqual([[], []]);
+  });
+
+  test.skipIf(!can)('every column of a call is what the host said, whatever is in it', async () => {
+    const calls = [
+      call({ timestamp: '2026-03-01T11:30:00.001Z', name: 'a "b" \\ {c,d}', client: ' ü 🎈 ', token_prefix: '' }),
+      call({ timestamp: '2026-03-01T11:30:00.010Z', kind: 'resource', entity_id: null, client: null, snapshot_version: null }),
+      call({ timestamp: '2026-03-01T11:30:01.999Z', kind: 'prompt', connection_id: null, error: 'timeout', rows: 0 }),
+      call({ timestamp: '2026-03-01T11:31:00.000Z', duration_ms: 1_234_567.891, wait_ms: 0.001, rows: 2 ** 31 - 1 }),
+      call({ timestamp: '1999-12-31T23:59:59.999Z', duration_ms: 0, wait_ms: 0, client: "'; drop table request_logs; --" }),
+    ];
+    await store(calls);
+    const shown = (await logs()).map(({ id, ...one }) => (expect(id).toMatch(/^\d+$/), one));
+    const said = calls.map(({ entity_id: _, bytes: __, ...one }) => ({ ...one, success: one.error === null }));
+    const newest = (a: { timestamp?: string }, b: { timestamp?: string }) => ((a.timestamp ?? '') < (b.timestamp ?? '') ? 1 : -1);
+    expect(shown).toEqual(said.toSorted(newest));
+  });
+
+  test.skipIf(!can)('calls of one moment keep their order, and pages of them neither repeat nor miss one', async () => {
+    await store(Array.from({ length: 30 }, (_, n) => call({ rows: n })));
+    await store(
+      Array.from({ length: 30 }, (_, n) => call({ rows: 30 + n })),
+      { seq: 2 },
+    );
+    const pages = await Promise.all(
+      [0, 25, 50].map(
+        async (skip) => (await t.request('GET', `/api/v1/logs?limit=25&skip=${skip}`)).body['items'] as { rows: number }[],
+      ),
+    );
+    expect(pages.flat().map(({ rows }) => rows)).toEqual(Array.from({ length: 60 }, (_, n) => 59 - n));
+  });
+
+  test.skipIf(!can)(
+    'a batch over several minutes and an hour is counted where it belongs; all is the sum, an hour that of its minutes',
+    async () => {
+      const times = ['10:58:59.999', '10:59:00.000', '10:59:59.999', '11:00:00.000', '11:00:30.000', '11:01:00.000'];
+      const calls = times.flatMap((time, n) =>
+        ['orders', 'stock'].map((name, m) =>
+          call({ name, timestamp: `2026-03-01T${time}Z`, duration_ms: 1 + n * 10 + m, error: n % 3 === m ? 'timeout' : null }),
+        ),
+      );
+      await store([...calls, call({ kind: 'prompt', name: 'orders', timestamp: '2026-03-01T11:00:00.000Z' })]);
+      await store(calls.toReversed(), { seq: 2 });
+      const rows = await series();
+      const minutes = rows.filter(({ seconds, kind }) => seconds === 60 && kind !== 'all');
+      const hours = rows.filter(({ seconds }) => seconds === 3_600);
+      expect(minutes).toHaveLength(9);
+      expect(
+        minutes.filter(({ name, kind }) => name === 'orders' && kind === 'tool').map(({ start, calls: count }) => [start, count]),
+      ).toEqual([
+        ['2026-03-01T10:58:00.000Z', 2],
+        ['2026-03-01T10:59:00.000Z', 4],
+        ['2026-03-01T11:00:00.000Z', 4],
+        ['2026-03-01T11:01:00.000Z', 2],
+      ]);
+      for (const all of rows.filter(({ kind }) => kind === 'all')) {
+        expect(sumOf([all])).toEqual(sumOf(minutes.filter(({ start }) => start === all.start)));
+        expect(all.entity_id).toBeNull();
+      }
+      expect(rows.filter(({ kind }) => kind === 'all')).toHaveLength(4);
+      expect(hours).toHaveLength(5);
+      for (const hour of hours) {
+        const own = minutes.filter(
+          ({ start, kind, name }) => start.slice(0, 13) === hour.start.slice(0, 13) && kind === hour.kind && name === hour.name,
+        );
+        expect(sumOf([hour])).toEqual(sumOf(own));
+        expect(hour.entity_id).toBe('tool-1');
+      }
+      for (const { histogram, calls: count } of rows) expect(Object.values(histogram).reduce((a, b) => a + b, 0)).toBe(count);
+    },
+  );
+
+  test.skipIf(!can)('the same batch again changes nothing, and a name keeps the id that it had last', async () => {
+    await store([call({ entity_id: 'old' }), call({ entity_id: 'new', client: 'c/2' })]);
+    const before = [await logs(), await series()];
+    await store([call(), call()]);
+    expect([await logs(), await series()]).toEqual(before);
+    await store([call({ entity_id: null, timestamp: '2026-03-01T11:30:20.000Z' }), call()], { seq: 2, boot_id: 'boot-2' });
+    expect(await logs()).toHaveLength(4);
+    const [first] = (await series()).filter(({ kind }) => kind === 'tool');
+    expect(first).toMatchObject({ calls: 4, entity_id: 'tool-1', last_called_at: '2026-03-01T11:30:20.000Z' });
+  });
+
+  test.skipIf(!can)('many names and callers in one batch', async () => {
+    const calls = Array.from({ length: 3_000 }, (_, n) =>
+      call({ name: `tool_${n % 211}`, client: `client/${n % 13}`, rows: n % 7 }),
+    );
+    await store(calls);
+    const minutes = (await series()).filter(({ seconds, kind }) => seconds === 60 && kind === 'tool');
+    expect(minutes).toHaveLength(211);
+    for (const { name, calls: count, rows } of minutes) {
+      const own = calls.filter((one) => one.name === name);
+      expect([name, count, rows]).toEqual([name, own.length, own.reduce((sum, one) => sum + (one.rows ?? 0), 0)]);
+    }
+    const { total } = (await t.request('GET', '/api/v1/logs?name=tool_7')).body;
+    expect(total).toBe(calls.filter(({ name }) => name === 'tool_7').length);
+  });
+});
+
+/** What is added up, as one record. */
+function sumOf(rows: readonly SeriesRow[]) {
+  const histogram: Record<string, number> = {};
+  const sum = { calls: 0, errors: 0, duration_ms: 0, rows: 0, bytes: 0, last_called_at: '' };
+  for (const row of rows) {
+    for (const name of ['calls', 'errors', 'duration_ms', 'rows', 'bytes'] as const) sum[name] += row[name];
+    if (row.last_called_at > sum.last_called_at) sum.last_called_at = row.last_called_at;
+    for (const [bucket, count] of Object.entries(row.histogram)) histogram[bucket] = (histogram[bucket] ?? 0) + count;
+  }
+  return { ...sum, histogram };
+}
