@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
-import type { Change } from './contract/deploy/deploy.ts';
 import type { Env } from '#core/env.ts';
 import { createHostBoard, type HostBoard } from './deploy/hosts.ts';
 import type { Kv } from './cluster/kv.ts';
@@ -13,8 +12,9 @@ import { createLock, type Lock, type Store } from './store/open.ts';
 import type { Guard } from './lib/prompt-guard/guard.ts';
 import { readSettings } from './definitions/settings/config.ts';
 import { type Countries, createCountries } from './observe/countries.ts';
-import { type ConfigurationCache, createConfigurationCache } from './deploy/configuration.ts';
-import type { StoredSnapshot } from './deploy/deployment.ts';
+import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
+import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
+import type { Pending } from './deploy/pending.ts';
 
 export interface AppOptions {
   readonly env: Env;
@@ -39,11 +39,12 @@ export interface App extends AppOptions {
   readonly token_lock: Lock;
   /** The prompt guard of the present settings. */
   readonly guards: Map<string, Guard>;
-  readonly configuration_cache: ConfigurationCache;
-  /** What waits for a deploy, by the state that it was worked out from. */
-  readonly pending_cache: Map<string, Change[]>;
-  /** The snapshot that was read or stored last, by version. */
-  readonly snapshot_cache: Map<number, StoredSnapshot>;
+  /** The configuration as it is stored now, frozen. */
+  readonly working_copy: WorkingCopyHolder;
+  /** What waits for a deploy, worked out last. */
+  pending: Pending | null;
+  /** The versions that were read or stored last. */
+  readonly snapshot_cache: SnapshotCache;
   /** Of this process: whether it ends, and how many requests it answers now. */
   readonly life: { ending: boolean; answering: number };
   /** Work that no caller waits for; `close` does. */
@@ -79,9 +80,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     deploy_lock: createLock(),
     token_lock: createLock(),
     guards: new Map(),
-    configuration_cache: createConfigurationCache(),
-    pending_cache: new Map(),
-    snapshot_cache: new Map(),
+    working_copy: createWorkingCopyHolder(),
+    pending: null,
+    snapshot_cache: createSnapshotCache(),
     life: { ending: false, answering: 0 },
     background(work) {
       const watched = work.finally(() => working.delete(watched));

@@ -6,20 +6,20 @@ import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/lib/places.ts';
 import type { Shares } from '#core/cluster/shares.ts';
 import type { Stop } from '#core/engines/shared/stop.ts';
-import type { Draft, SnapshotFile } from '#snapshots/file.ts';
-import type { FrozenServer, Snapshot } from '#snapshots/format.ts';
+import type { SnapshotFile } from './swap/snapshot-file.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
 import { type AuthSettings, createAuth } from './auth/authorise.ts';
 import type { Caller } from './auth/scheme.ts';
 import { createResultCache } from './call/cache.ts';
-import { type ControlEvent, createControl, type ListenEvent, type SnapshotEvent } from './swap/control.ts';
+import { type ControlEvent, createControl, type ListenEvent } from './swap/control.ts';
 import { createDispatch } from './protocol/dispatch.ts';
 import { drain } from './swap/drain.ts';
 import { type HostHealth, healthOf } from './observe/health.ts';
 import { createHostNames } from './swap/host-names.ts';
 import { createLines } from './observe/lines.ts';
 import { type Address, createListener, type Listener, NO_LISTENER } from './transports/listener.ts';
-import { changedLists, LIST_KINDS, type Registry } from './swap/registry.ts';
-import { loadAllowed } from './auth/required-auth.ts';
+import { changedLists, LIST_KINDS, loadRegistry, type Registry } from './swap/registry.ts';
+import { requireAuth } from './auth/required-auth.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -31,6 +31,7 @@ import { createStreams } from './protocol/streams.ts';
 import { type Bridge, createBridge } from './transports/bridge.ts';
 import { createHttp, type HostFetch } from './transports/http.ts';
 import { createSse } from './transports/sse.ts';
+import { createSnapshotTaker } from './swap/take-snapshot.ts';
 import { createUpdates } from './protocol/updates.ts';
 import { createTracing } from './observe/tracing.ts';
 import { createUsage } from './observe/usage.ts';
@@ -256,48 +257,33 @@ export function createHost(options: HostOptions): Host {
       .catch((error: unknown) => log.warning('ack_not_sent', { error: String(error) }));
   };
 
-  /** What is new to this host; null when it has it already. */
-  const newIn = ({ version, checksum, created_at, content }: SnapshotEvent): Snapshot | null => {
-    const same = held?.snapshot_version === version && held.checksum === checksum;
-    if (held !== null && same && !(stale && content !== undefined)) return null;
-    if (content === undefined) throw new AppError('not_found', `The host does not have snapshot ${version}.`);
-    return { version, checksum, created_at, content };
-  };
-
   /** What is acknowledged survives a restart; a full disk does not keep the host from serving. */
   const keep = (write: () => Promise<void>) =>
     write().catch((error: unknown) => log.error('snapshot_not_kept', { error: String(error) }));
-  const onSnapshot = async (data: SnapshotEvent, text: string) => {
-    const began = performance.now();
-    let draft: Promise<Draft> | null = null;
-    try {
-      const snapshot = newIn(data);
-      if (snapshot !== null) {
-        // Written while it is read; a fault of the disk is told when it is to be kept.
-        draft = file.draft(text);
-        draft.catch(() => undefined);
-        const registry = await loadAllowed(snapshot, now(), options);
-        stale = false;
-        await listener.use(registry.server);
-        swap(registry);
-      } else if (held !== null) {
-        await listener.use(held.server);
-        swap(held);
-      }
-      const load_ms = Math.round((performance.now() - began) * 100) / 100;
-      log.info('snapshot_loaded', { version: data.version, load_ms, tools: held?.tools.size ?? 0 });
-      await keep(async () => {
-        await (await draft)?.keep();
+  const snapshots = createSnapshotTaker({
+    file,
+    log,
+    now,
+    held: () => held,
+    isStale: () => stale,
+    async take(registry, fresh) {
+      requireAuth(registry.server, options);
+      await listener.use(registry.server);
+      if (fresh) stale = false;
+      swap(registry);
+    },
+    keep: (draft) =>
+      keep(async () => {
+        await (await draft?.())?.keep();
         file_fault = null;
         await file.setStopped(false);
-      });
-      acknowledge({ load_ms });
-    } catch (error) {
-      log.error('snapshot_refused', { version: data.version, error: String(error) });
-      await draft?.then((written) => written.discard()).catch(() => undefined);
-      acknowledge({ error: error instanceof AppError ? error.detail : 'The host could not load the snapshot.' });
-    }
-  };
+      }),
+    acknowledge,
+    askForAll() {
+      stale = true;
+      control.again();
+    },
+  });
   const onListen = async ({ request_id, ...address }: ListenEvent) => {
     try {
       await listener.prepare(address);
@@ -319,7 +305,7 @@ export function createHost(options: HostOptions): Host {
     acknowledge({ nothing: true });
   };
   function onEvent(event: ControlEvent): Promise<void> {
-    if (event.event === 'snapshot') return onSnapshot(event.data, event.text);
+    if (event.event === 'snapshot') return snapshots.take(event.data);
     if (event.event === 'tokens') return onTokens(event.data.tokens);
     if (event.event === 'names') return names.use(event.data.names);
     return event.event === 'listen' ? onListen(event.data) : onStop();
@@ -359,8 +345,11 @@ export function createHost(options: HostOptions): Host {
       if (fault !== null) log.error('snapshot_file_damaged', { detail: fault });
       if (snapshot !== null) {
         try {
-          const registry = await loadAllowed(snapshot, now(), options);
-          const { connections, server } = snapshot.content;
+          const { texts, ...rest } = snapshot;
+          const registry = await loadRegistry({ ...rest, textOf: (hash) => texts.get(hash) }, null, now());
+          requireAuth(registry.server, options);
+          snapshots.remember(snapshot.checksum, snapshot.leaves);
+          const { connections, server } = registry;
           stale = secretsIn([connections, server], '').some(({ sealed }) => options.staleSecret?.(sealed) ?? false);
           if (stopped) {
             held = registry;

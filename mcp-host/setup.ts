@@ -10,7 +10,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/shared/open.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import { snapshotFile } from '#snapshots/file.ts';
+import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import { tokenFile } from './auth/token-file.ts';
 import type { HostOptions } from './host.ts';
 

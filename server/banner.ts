@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
 import { clientTexts, curlText } from '#core/client-texts.ts';
-import { activeSnapshot, contentOf } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
 import { stdioCommand } from '#core/deploy/stdio-command.ts';
@@ -18,12 +18,13 @@ export async function printBanner(app: App, port: number, write: (text: string) 
   const active = await activeSnapshot(app);
   const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (with a token of POST /api/v1/agent-tokens)`];
   if (active !== null) {
-    const { server, tools } = contentOf(active);
+    const { server, counts } = active;
+    const tools = active.tree.leaves.filter(({ kind }) => kind === 'tool');
     const mcp = await mcpUrl(app, server.port);
     const is_remote = server.transport !== 'stdio';
     const endpoint = { ...server, url: mcp, stdio: stdioCommand(app.env) };
     const [first] = clientTexts(endpoint);
-    lines.push(`  MCP server  ${is_remote ? mcp : 'stdio'}  (${tools.length} tools, snapshot ${active.version})`, '');
+    lines.push(`  MCP server  ${is_remote ? mcp : 'stdio'}  (${counts.tools} tools, snapshot ${active.version})`, '');
     lines.push('  Connect a client:', indented(first?.text ?? ''));
     const exposed = await exposureOf(app, server);
     if (exposed !== null) lines.push('', `  Warning: ${exposed}`);

@@ -15,18 +15,15 @@ export function canonical(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** The canonical text of an object, some of whose fields are canonical texts already. */
-export function canonicalFields(value: Readonly<Record<string, unknown>>, texts: readonly string[]): string {
-  const fields = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${texts.includes(key) ? String(value[key]) : canonical(value[key])}`);
-  return `{${fields.join(',')}}`;
-}
-
 const SEALED = /\{"\$sealed":"v1\.[0-9a-f]{8}\.([\w-]*)\.[\w-]*"\}/g;
 
+const withFingerprints = (canonical_text: string): string =>
+  canonical_text.includes('{"$sealed"') ? canonical_text.replace(SEALED, '{"$secret":"$1"}') : canonical_text;
+
 /** `sha256:` and 64 hex digits over a canonical text; of a secret only its fingerprint counts, so sealing it again changes nothing. */
-export function checksum(canonical_text: string): string {
-  const hashed = canonical_text.includes('{"$sealed"') ? canonical_text.replace(SEALED, '{"$secret":"$1"}') : canonical_text;
-  return `sha256:${createHash('sha256').update(hashed).digest('hex')}`;
-}
+export const checksum = (canonical_text: string): string =>
+  `sha256:${createHash('sha256').update(withFingerprints(canonical_text)).digest('hex')}`;
+
+/** The same as 43 characters of base64url: what a tree names an entity by. */
+export const hashOf = (canonical_text: string): string =>
+  createHash('sha256').update(withFingerprints(canonical_text)).digest('base64url');

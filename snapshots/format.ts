@@ -3,7 +3,9 @@ import type { Parameter } from '#core/contract/parameters.ts';
 import type { ReturnType } from '#core/contract/tools.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
-export const SNAPSHOT_FORMAT = 'sluice-snapshot/1';
+export const SNAPSHOT_FORMAT = 'sluice-snapshot/2';
+/** A whole configuration in one text, as the first edition stored it and kept it on the disks of hosts. */
+export const WHOLE_FORMAT = 'sluice-snapshot/1';
 
 /** Ciphertext of a secret with a keyed fingerprint of its plain text; only the fingerprint counts in hashes. */
 export interface Sealed {
@@ -101,7 +103,7 @@ export interface FrozenPrompt {
   readonly listing: Readonly<Record<string, unknown>>;
 }
 
-/** The frozen configuration: what is hashed, stored, sent to hosts and kept on their disks. Sorted, canonical JSON. */
+/** The frozen configuration as a whole. It is stored, sent and kept as a tree of its entities (`tree.ts`). */
 export interface SnapshotContent {
   readonly format: typeof SNAPSHOT_FORMAT;
   readonly server: FrozenServer;
@@ -113,7 +115,7 @@ export interface SnapshotContent {
 
 export interface Snapshot {
   readonly version: number;
-  /** `sha256:` and 64 hex digits over the canonical content with fingerprints in place of ciphertext. */
+  /** The root of its tree. */
   readonly checksum: string;
   readonly created_at: string;
   readonly content: SnapshotContent;

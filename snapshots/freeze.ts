@@ -1,7 +1,5 @@
-import { lockedOut } from '#core/contract/config.ts';
 import type { DbType } from '#core/contract/connections.ts';
 import { AppError } from '#core/errors.ts';
-import { canonical, canonicalFields, checksum } from './canonical.ts';
 import { type Compiled, currentArtifact } from './compile.ts';
 import {
   type ConnectionDefinition,
@@ -15,7 +13,8 @@ import {
   type ToolDefinition,
   toolFreezer,
 } from './entities.ts';
-import { type FrozenResource, type FrozenServer, type FrozenTool, SNAPSHOT_FORMAT, type SnapshotContent } from './format.ts';
+import type { FrozenResource, FrozenServer, FrozenTool, SnapshotContent } from './format.ts';
+import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from './tree.ts';
 
 export interface Configuration {
   readonly server: FrozenServer;
@@ -26,155 +25,221 @@ export interface Configuration {
   /** Stored artifacts by entity id; one with another key is made again. */
   readonly compiled: ReadonlyMap<string, Compiled>;
   readonly allow_passthrough_sql: boolean;
-  /** Tools frozen before, for the same row, artifact and connection objects. Changes the time, never the bytes. */
-  readonly memo?: FreezeMemo;
 }
 
-interface Piece<F> {
-  readonly name: string;
-  readonly id: string;
-  readonly frozen: F;
-  /** The canonical text of it. */
-  readonly text: string;
+export type DefinitionKind = 'tool' | 'resource' | 'prompt';
+interface DefinitionOf {
+  readonly tool: ToolDefinition;
+  readonly resource: ResourceDefinition;
+  readonly prompt: PromptDefinition;
 }
-
-interface Remembered {
-  readonly compiled: Compiled;
-  /** The piece is made of it; otherwise it was stale, and the piece is made of another. */
-  readonly current: boolean;
-  readonly db_type: DbType;
-  readonly limits: string;
-  readonly piece: Piece<FrozenTool | FrozenResource>;
-}
-
-export type FreezeMemo = WeakMap<object, Remembered>;
-
-/** Whether an artifact is known to be that of a definition, without working out its key again. */
-export function isRemembered(memo: FreezeMemo | undefined, definition: object, compiled: Compiled, db_type: DbType): boolean {
-  const kept = memo?.get(definition);
-  return kept !== undefined && kept.current && kept.compiled === compiled && kept.db_type === db_type;
-}
-export const createFreezeMemo = (): FreezeMemo => new WeakMap();
 
 /** Why one entity cannot be served, in a sentence. */
 export interface Problem {
-  readonly entity_type: 'tool' | 'resource' | 'prompt' | 'connection' | 'server_config';
+  readonly entity_type: DefinitionKind | 'connection' | 'server_config';
   readonly name: string;
   readonly message: string;
 }
 
 export interface Frozen {
-  readonly content: SnapshotContent;
-  /** The canonical text of the content: what is hashed, stored and sent. */
-  readonly text: string;
-  readonly checksum: string;
+  readonly tree: Tree;
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
+}
+
+/** What became of one definition. */
+export interface Outcome {
+  readonly entity_type: DefinitionKind;
+  readonly id: string;
+  readonly name: string;
+  readonly connection_id: string | null;
+  /** What is served; null when it is not: disabled, left out or with a problem. */
+  readonly leaf: Leaf | null;
+  readonly problem: string | null;
+  readonly left_out: boolean;
+  /** The artifact that it was frozen with, when that is another than the stored one. */
+  readonly renewed: { readonly before: Compiled | undefined; readonly after: Compiled } | null;
 }
 
 /** Contract section 13. */
 export const MOST_TOOLS = 10_000;
 
-/** The configuration as it will be served. Pure: the same configuration gives the same bytes. */
-export async function freeze(configuration: Configuration): Promise<Frozen> {
+/** What is frozen at one moment. */
+export interface FrozenView {
+  readonly server: FrozenServer;
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly connections: ReadonlyMap<string, ConnectionDefinition>;
+  /** @param instead outcomes that are to count in the place of what was put. */
+  frozen(instead?: ReadonlyMap<string, Outcome>): Frozen;
+}
+
+/**
+ * The configuration frozen entity by entity: what does not change is not frozen, hashed or read again. The same configuration
+ * gives the same tree, in whatever order and however often its parts were put.
+ */
+export interface FrozenState {
+  putServer(server: FrozenServer): void;
+  /** Tools and resources of a connection depend on it: whoever puts another one puts them again. */
+  putConnection(connection: ConnectionDefinition): void;
+  removeConnection(id: string): void;
+  put<K extends DefinitionKind>(kind: K, definition: DefinitionOf[K], stored: Compiled | undefined): Promise<void>;
+  remove(id: string): void;
+  outcomes(): Iterable<Outcome>;
+  outcome(id: string): Outcome | undefined;
+  view(): FrozenView;
+  /** Another number after everything that was put and is not what it was. */
+  revision(): number;
+  /** The canonical text of something frozen since the last `forget`. */
+  textOf(hash: string): string | undefined;
+  /** Keeps only texts that something put has and that are not stored in this tree. */
+  forget(stored: readonly Leaf[]): void;
+}
+
+export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
+  const connections = new Map<string, ConnectionDefinition>();
+  const connection_leaves = new Map<string, Leaf>();
+  const outcomes = new Map<string, Outcome>();
+  const texts = new Map<string, string>();
+  let server: { readonly leaf: Leaf; readonly frozen: FrozenServer } | null = null;
+  let revision = 0;
+
+  const remember = ({ text, ...leaf }: Blob): Leaf => {
+    texts.set(leaf.hash, text);
+    return leaf;
+  };
+  return {
+    putServer(frozen) {
+      const blob = toBlob('server', '', frozen);
+      if (blob.hash === server?.leaf.hash) return;
+      revision++;
+      server = { leaf: remember(blob), frozen };
+    },
+    putConnection(connection) {
+      revision++;
+      connections.set(connection.id, connection);
+      if (connection.enabled) {
+        connection_leaves.set(connection.id, remember(toBlob('connection', connection.name, freezeConnection(connection))));
+      } else connection_leaves.delete(connection.id);
+    },
+    removeConnection(id) {
+      revision++;
+      connections.delete(id);
+      connection_leaves.delete(id);
+    },
+    async put(kind, definition, stored) {
+      revision++;
+      const { outcome, blob } = await freezeOne(kind, definition, connections, stored, allow_passthrough_sql);
+      outcomes.set(definition.id, { ...outcome, leaf: blob && remember(blob) });
+    },
+    remove(id) {
+      revision++;
+      outcomes.delete(id);
+    },
+    revision: () => revision,
+    outcomes: () => outcomes.values(),
+    outcome: (id) => outcomes.get(id),
+    view() {
+      if (server === null) throw new AppError('internal', 'The server configuration was not read.');
+      const { leaf, frozen } = server;
+      const now = new Map(outcomes);
+      const leaves = new Map(connection_leaves);
+      return {
+        server: frozen,
+        outcomes: now,
+        connections: new Map(connections),
+        frozen: (instead) => collect(leaf, leaves, now, instead ?? new Map()),
+      };
+    },
+    textOf: (hash) => texts.get(hash),
+    forget(stored) {
+      const known = new Set(stored.map(({ hash }) => hash));
+      const put = [server?.leaf ?? null, ...connection_leaves.values(), ...[...outcomes.values()].map(({ leaf }) => leaf)];
+      const needed = new Set(put.flatMap((leaf) => (leaf === null || known.has(leaf.hash) ? [] : [leaf.hash])));
+      for (const hash of texts.keys()) if (!needed.has(hash)) texts.delete(hash);
+    },
+  };
+}
+
+function collect(
+  server: Leaf,
+  connections: ReadonlyMap<string, Leaf>,
+  outcomes: ReadonlyMap<string, Outcome>,
+  instead: ReadonlyMap<string, Outcome>,
+): Frozen {
+  const leaves: Leaf[] = [server];
+  const used = new Set<string>();
   const problems: Problem[] = [];
   const warnings: string[] = [];
-  const locked = lockedOut(configuration.server);
-  if (locked !== null) {
-    problems.push({ entity_type: 'server_config', name: configuration.server.server_name, message: locked.message });
+  for (const [id, put] of outcomes) {
+    const { entity_type, name, connection_id, leaf, problem, left_out } = instead.get(id) ?? put;
+    if (problem !== null) problems.push({ entity_type, name, message: problem });
+    if (left_out) warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
+    if (leaf === null) continue;
+    leaves.push(leaf);
+    if (connection_id !== null && entity_type !== 'prompt') used.add(connection_id);
   }
-  const connections = new Map(configuration.connections.filter(({ enabled }) => enabled).map((row) => [row.id, row]));
-  /** Freezes what is enabled and whose connection is; collects what cannot be. */
-  const freezeAll = async <D extends Definition, F>(
-    entity_type: 'tool' | 'resource' | 'prompt',
-    definitions: readonly D[],
-    make: (definition: D, connection: ConnectionDefinition | null) => Promise<Piece<F>>,
-  ): Promise<Piece<F>[]> => {
-    const pieces: Piece<F>[] = [];
-    for (const definition of definitions) {
-      if (!definition.enabled) continue;
-      const { connection_id, name } = definition;
-      const connection = connection_id === null ? null : connections.get(connection_id);
-      if (connection === undefined) {
-        warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
-        continue;
-      }
-      try {
-        pieces.push(await make(definition, connection));
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        problems.push({ entity_type, name, message: error.detail });
-      }
-    }
-    return sortByName(pieces);
-  };
-  const enabled = configuration.tools.filter((tool) => tool.enabled && connections.has(tool.connection_id)).length;
-  if (enabled > MOST_TOOLS) {
-    const message = `${enabled} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
-    problems.push({ entity_type: 'server_config', name: configuration.server.server_name, message });
+  for (const id of used) {
+    const leaf = connections.get(id);
+    if (leaf !== undefined) leaves.push(leaf);
   }
-  const tools = await freezeAll('tool', enabled > MOST_TOOLS ? [] : configuration.tools, remembered(configuration, toolFreezer));
-  const resources = await freezeAll('resource', configuration.resources, remembered(configuration, resourceFreezer));
-  const prompts = await freezeAll('prompt', configuration.prompts, async (prompt) => toPiece(freezePrompt(prompt)));
-  const used = new Set([...tools, ...resources].map(({ frozen }) => frozen.connection_id));
-  const content: SnapshotContent = {
-    format: SNAPSHOT_FORMAT,
-    server: configuration.server,
-    connections: sortByName([...connections.values()].filter(({ id }) => used.has(id)).map(freezeConnection)),
-    tools: tools.map(({ frozen }) => frozen),
-    resources: resources.map(({ frozen }) => frozen),
-    prompts: prompts.map(({ frozen }) => frozen),
-  };
-  const texts = { tools: listText(tools), resources: listText(resources), prompts: listText(prompts) };
-  const text = canonicalFields({ ...content, ...texts }, Object.keys(texts));
-  return { content, text, checksum: checksum(text), problems, warnings };
+  const tools = leaves.filter(({ kind }) => kind === 'tool').length;
+  if (tools <= MOST_TOOLS) return { tree: toTree(leaves.sort(compare)), problems, warnings };
+  const message = `${tools} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
+  problems.push({ entity_type: 'server_config', name: '', message });
+  const rest = leaves.filter(({ kind }) => kind !== 'tool');
+  return { tree: toTree(rest.sort(compare)), problems, warnings };
 }
 
-interface Definition {
-  readonly name: string;
-  readonly enabled: boolean;
-  readonly connection_id: string | null;
+/** The configuration as it will be served. Pure: the same configuration gives the same bytes. */
+export async function freeze(configuration: Configuration): Promise<Frozen & { readonly content: SnapshotContent }> {
+  const state = createFrozenState(configuration.allow_passthrough_sql);
+  state.putServer(configuration.server);
+  for (const connection of configuration.connections) state.putConnection(connection);
+  for (const tool of configuration.tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
+  for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
+  for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
+  const frozen = state.view().frozen();
+  return { ...frozen, content: toContent(frozen.tree.leaves, state.textOf) };
 }
 
-const toPiece = <F extends { readonly name: string; readonly id: string }>(frozen: F): Piece<F> => ({
-  name: frozen.name,
-  id: frozen.id,
-  frozen,
-  text: canonical(frozen),
-});
+/** Freezes one definition; a fault of the definition is its outcome. */
+export async function freezeOne<K extends DefinitionKind>(
+  kind: K,
+  definition: DefinitionOf[K],
+  connections: ReadonlyMap<string, ConnectionDefinition>,
+  stored: Compiled | undefined,
+  allow_passthrough_sql: boolean,
+): Promise<{ outcome: Omit<Outcome, 'leaf'>; blob: Blob | null }> {
+  const { id, name, connection_id, enabled } = definition;
+  const outcome = { entity_type: kind, id, name, connection_id, problem: null, left_out: false, renewed: null };
+  if (!enabled) return { outcome, blob: null };
+  const connection = connection_id === null ? null : connections.get(connection_id);
+  if (connection?.enabled === false || connection === undefined) return { outcome: { ...outcome, left_out: true }, blob: null };
+  try {
+    if (kind === 'prompt') return { outcome, blob: toBlob(kind, name, freezePrompt(definition as PromptDefinition)) };
+    const { frozen, compiled } =
+      kind === 'tool'
+        ? await freezeQuery(definition as ToolDefinition, toolFreezer, connection, stored, allow_passthrough_sql)
+        : await freezeQuery(definition as ResourceDefinition, resourceFreezer, connection, stored, allow_passthrough_sql);
+    return {
+      outcome: { ...outcome, renewed: compiled === stored ? null : { before: stored, after: compiled } },
+      blob: toBlob(kind, name, frozen),
+    };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { outcome: { ...outcome, problem: error.detail }, blob: null };
+  }
+}
 
-const listText = (pieces: readonly Piece<unknown>[]): string => `[${pieces.map(({ text }) => text).join(',')}]`;
-
-/** Freezes through the memo: the same row, artifact and limits of the connection give the piece made before. */
-function remembered<D extends ToolDefinition | ResourceDefinition, F extends FrozenTool | FrozenResource>(
-  configuration: Configuration,
+async function freezeQuery<D extends ToolDefinition | ResourceDefinition, F extends FrozenTool | FrozenResource>(
+  definition: D,
   { query, read_only, freeze: make }: Freezer<D, F>,
-): (definition: D, connection: ConnectionDefinition | null) => Promise<Piece<F>> {
-  const { memo, allow_passthrough_sql } = configuration;
-  return async (definition, connection) => {
-    if (connection === null) throw new AppError('invalid', 'It names no connection.');
-    const { name, db_type, query_timeout_ms, max_rows, max_bytes } = connection;
-    const limits = JSON.stringify([
-      name,
-      db_type,
-      connection.read_only,
-      query_timeout_ms,
-      max_rows,
-      max_bytes,
-      allow_passthrough_sql,
-    ]);
-    const stored = configuration.compiled.get(definition.id);
-    const kept = memo?.get(definition);
-    if (kept !== undefined && kept.compiled === stored && kept.limits === limits) return kept.piece as Piece<F>;
-    const compiled = await currentArtifact(stored, query(definition), db_type);
-    refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
-    const piece = toPiece(make(definition, compiled, connection));
-    if (stored !== undefined) memo?.set(definition, { compiled: stored, current: stored === compiled, db_type, limits, piece });
-    return piece;
-  };
+  connection: ConnectionDefinition | null,
+  stored: Compiled | undefined,
+  allow_passthrough_sql: boolean,
+): Promise<{ frozen: F; compiled: Compiled }> {
+  if (connection === null) throw new AppError('invalid', 'It names no connection.');
+  const compiled = await currentArtifact(stored, query(definition), connection.db_type satisfies DbType);
+  refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
+  return { frozen: make(definition, compiled, connection), compiled };
 }
-
-const sortByName = <T extends { readonly name: string; readonly id: string }>(items: readonly T[]): T[] =>
-  [...items].sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -7,6 +7,7 @@ import type { Context } from '#core/run.ts';
 import { globContaining, regexContaining } from '#core/lib/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { type EntityType, recordHistory } from '#core/observe/history.ts';
+import { type EntityKind, noteChange } from '#core/store/journal.ts';
 
 type NounTable = 'connections' | 'tools' | 'resources' | 'prompts';
 type RowOf<T extends NounTable> = Schema[T]['$inferSelect'];
@@ -46,7 +47,7 @@ interface Past {
   readonly created_at: string;
 }
 
-export function createNoun<T extends NounTable>(table_name: T, entity_type: EntityType): Noun<T> {
+export function createNoun<T extends NounTable>(table_name: T, entity_type: EntityType & EntityKind): Noun<T> {
   // Every noun has the common columns; the dialect's row type is restored at the edges of this file.
   const tableOf = ({ app }: Context): Schema['tools'] => app.store.tables[table_name] as unknown as Schema['tools'];
   const toRow = (row: unknown): RowOf<T> => row as RowOf<T>;
@@ -88,6 +89,7 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
       const now = context.app.clock().toISOString();
       const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? now, updated_at: now };
       const row = { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
+      await noteChange(context.app.store, tx, entity_type, id);
       const stored = (await named(entity_type, () => tx.insert(table).values(row).returning()))[0];
       await recordHistory(tx, context, {
         entity_type,
@@ -101,6 +103,7 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
     },
     async update(context, tx, id, expected, values) {
       const table = tableOf(context);
+      await noteChange(context.app.store, tx, entity_type, id);
       const before = (await get(context, id, tx)) as unknown as Schema['tools']['$inferSelect'];
       checkVersion(entity_type, before, expected);
       const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
@@ -125,6 +128,7 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
     },
     async remove(context, tx, id, batch_id) {
       const table = tableOf(context);
+      await noteChange(context.app.store, tx, entity_type, id);
       const row = (await tx.delete(table).where(eq(table.id, id)).returning())[0];
       if (row === undefined) throw missing();
       await tx.delete(context.app.store.tables.compiled).where(eq(context.app.store.tables.compiled.entity_id, id));

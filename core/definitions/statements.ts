@@ -100,11 +100,23 @@ export function describeWhole(
   );
 }
 
+/** Names the schema of a connection's database as it is now; null where the engine cannot tell, or the database is away. */
+export async function schemaMark(app: App, connection: ConnectionRow): Promise<string | null> {
+  try {
+    const source = await withTimeout(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
+    return (await withTimeout(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
 async function askDatabase(
   app: App,
   connection: ConnectionRow,
   statements: readonly BoundStatement[],
 ): Promise<(Description | AppError)[] | AppError> {
+  if (statements.length === 0) return [];
   const ask = async (source: Source): Promise<(Description | AppError)[]> => {
     if (source.describeAll !== undefined) return source.describeAll(statements);
     return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));

@@ -1,7 +1,8 @@
 import type { App } from '#core/app.ts';
 import { repeat } from '#core/observe/chores.ts';
-import { readDeployment, snapshotEvent } from './deployment.ts';
+import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
+import { publishSnapshot } from './snapshot-event.ts';
 
 /** Contract section 0: a deploy reaches every host without Redis. */
 const FOLLOW_MS = 2_000;
@@ -17,7 +18,8 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
     if (known === now) return;
     // The first time too: hosts may have come before, and who has it is told no more than that.
     const { snapshot } = await snapshotToServe(app);
-    app.hosts.publish(snapshot === null ? { event: 'stop', data: {} } : (have) => snapshotEvent(snapshot, have));
+    if (snapshot === null) app.hosts.publish({ event: 'stop', data: {} });
+    else await publishSnapshot(app, snapshot);
     known = now;
   };
   return repeat(app, every_ms, 'reading the deployment', look, false, 'deployment');

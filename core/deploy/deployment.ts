@@ -1,12 +1,9 @@
-import { desc, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { DeployStatus } from '#core/contract/deploy/deploy.ts';
 import type { Db } from '#core/store/open.ts';
-import type { HostEvent } from './hosts.ts';
-import type { FrozenServer, Snapshot, SnapshotContent } from '#snapshots/format.ts';
+import { readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
 
-/** Contract section 13. */
-export const KEPT_SNAPSHOTS = 100;
 /** Hosts gone for longer than this are an error (contract section 9). */
 const ABSENT_MS = 10_000;
 
@@ -53,54 +50,8 @@ export function lastErrorOf(app: App, state: Deployment, refused: string | null)
   return refused ?? (absent ? NO_HOST : state.last_error);
 }
 
-/** The snapshot that runs, as its canonical text; null when none was ever deployed. */
+/** The snapshot that runs; null when none was ever deployed. */
 export async function activeSnapshot(app: App): Promise<StoredSnapshot | null> {
   const { active_version } = await readDeployment(app);
   return active_version === null ? null : readSnapshot(app, active_version);
-}
-
-/** A stored snapshot with its content as text: sent on without being parsed. */
-export type StoredSnapshot = Omit<Snapshot, 'content'> & { readonly text: string };
-
-export async function readSnapshot(app: App, version: number): Promise<StoredSnapshot | null> {
-  const cached = app.snapshot_cache.get(version);
-  if (cached !== undefined) return cached;
-  const { snapshots } = app.store.tables;
-  const rows = await app.store.db.select().from(snapshots).where(eq(snapshots.version, version));
-  const row = rows[0];
-  if (row === undefined) return null;
-  const stored = { version, checksum: row.checksum, created_at: row.created_at, text: row.content };
-  app.snapshot_cache.clear();
-  app.snapshot_cache.set(version, stored);
-  return stored;
-}
-
-export async function newestVersion(app: App, tx: Db): Promise<number> {
-  const { snapshots } = app.store.tables;
-  const rows = await tx.select({ version: snapshots.version }).from(snapshots).orderBy(desc(snapshots.version)).limit(1);
-  return rows[0]?.version ?? 0;
-}
-
-export const contentOf = (stored: StoredSnapshot): SnapshotContent => JSON.parse(stored.text) as SnapshotContent;
-
-const servers = new WeakMap<StoredSnapshot, FrozenServer>();
-/** The server settings of a snapshot, without its content being parsed again. */
-export function serverOf(stored: StoredSnapshot): FrozenServer {
-  const known = servers.get(stored) ?? contentOf(stored).server;
-  servers.set(stored, known);
-  return known;
-}
-
-/** A snapshot that was frozen or read as content just now. */
-export function toStored(head: Omit<StoredSnapshot, 'text'>, text: string, { server }: SnapshotContent): StoredSnapshot {
-  const stored = { ...head, text };
-  servers.set(stored, server);
-  return stored;
-}
-
-/** The event that brings a host to a snapshot; without content when it has it already. */
-export function snapshotEvent({ version, checksum, created_at, text }: StoredSnapshot, have: string | null): HostEvent {
-  const head = JSON.stringify({ version, checksum, created_at });
-  const has = have === `${version}:${checksum}`;
-  return { event: 'snapshot', data: has ? head : `${head.slice(0, -1)},"content":${text}}` };
 }

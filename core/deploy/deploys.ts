@@ -1,33 +1,22 @@
-import { count, lt, max } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Change, Receipt } from '#core/contract/deploy/deploy.ts';
-import type { Db } from '#core/store/open.ts';
-import { AppError } from '#core/errors.ts';
-import type { Context, Handlers } from '#core/run.ts';
-import { diff } from '#snapshots/diff.ts';
-import { freeze } from '#snapshots/freeze.ts';
-import { readConfiguration } from './configuration.ts';
-import {
-  activeSnapshot,
-  contentOf,
-  type Deployment,
-  KEPT_SNAPSHOTS,
-  lastErrorOf,
-  newestVersion,
-  readDeployment,
-  serverOf,
-  statusOf,
-  type StoredSnapshot,
-  toStored,
-  writeDeployment,
-} from './deployment.ts';
-import { checkExposure, exposureOf, snapshotToServe } from './exposure.ts';
-import { writeGenerated } from './generated.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import { prepare, type Prepared, refusal } from './prepare.ts';
-import { countsOf, elapsed, probeListener, publish } from './publish.ts';
+import type { Change, Counts, Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { pruneChanges, noteChange } from '#core/store/journal.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Leaf, Tree } from '#snapshots/tree.ts';
+import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
+import { exposureOf, snapshotToServe } from './exposure.ts';
+import { type Candidate, runGates } from './gates/gate.ts';
+import { GATES, REHEARSED } from './gates/index.ts';
+import { writeGenerated } from './generated.ts';
+import { changesBetween, pendingChanges } from './pending.ts';
+import { prepare, type Prepared } from './prepare.ts';
+import { elapsed, publish } from './publish.ts';
+import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
 
 export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${string}`>> = {
   'deploy.run': (context, { note, dry_run }) => (dry_run ? rehearse(context) : inTurn(context.app, () => deploy(context, note))),
@@ -47,7 +36,7 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
   },
   'deploy.diff': async ({ app }) => ({
     from_version: (await readDeployment(app)).active_version,
-    changes: await pendingChanges(app),
+    changes: [...(await pendingChanges(app))],
   }),
   'deploy.stop': (context) =>
     inTurn(context.app, async () => {
@@ -65,44 +54,25 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
 
 async function standingWarnings(app: App, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
-  const exposed = active === null ? null : await exposureOf(app, serverOf(active));
+  const exposed = active === null ? null : await exposureOf(app, active.server);
   return exposed === null ? [] : [exposed];
 }
 
 /** Deploys, stops and activations one after the other, over every server of the database. */
 export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
 
-/** What waits for a deploy; worked out again only when the history or the active version moved since. */
-async function pendingChanges(app: App): Promise<Change[]> {
-  const { history } = app.store.tables;
-  const [newest, { active_version }] = await Promise.all([
-    app.store.db.select({ id: max(history.id), entries: count() }).from(history),
-    readDeployment(app),
-  ]);
-  // With the count, because another server's clock may be behind.
-  const key = `${newest[0]?.id ?? ''}:${newest[0]?.entries ?? 0}:${active_version ?? ''}`;
-  const kept = app.pending_cache.get(key);
-  if (kept !== undefined) return kept;
-  const [frozen, active] = await Promise.all([readConfiguration(app).then(freeze), activeSnapshot(app)]);
-  const changes = active?.checksum === frozen.checksum ? [] : diff(active === null ? null : contentOf(active), frozen.content);
-  app.pending_cache.clear();
-  app.pending_cache.set(key, changes);
-  return changes;
-}
-
 async function deploy(context: Context, note: string | null): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   try {
     const prepared = await prepare(app);
-    if (prepared.problems.length > 0) throw refusal(prepared.problems);
     const active = await activeSnapshot(app);
-    const changed = active?.checksum !== prepared.checksum;
-    if (changed) await probeListener(app, active, prepared.content);
-    // The hosts may have taken seconds.
-    await checkExposure(app, prepared.content.server);
-    const snapshot = active === null || changed ? await store(context, prepared, note) : await resume(context, active, prepared);
-    const receipt = await publish(app, snapshot, { changed, content: prepared.content, warnings: prepared.warnings, started });
+    const candidate = toCandidate(app, prepared, active);
+    const changed = active?.checksum !== prepared.tree.checksum;
+    const warnings = await runGates(GATES, context, candidate, active);
+    const snapshot =
+      active === null || changed ? await store(context, prepared, candidate, note) : await resume(context, active, prepared);
+    const receipt = await publish(app, snapshot, { changed, warnings, started });
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
   } catch (error) {
@@ -114,55 +84,69 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
 }
 
 /** What a deploy would answer; nothing is stored or sent. */
-async function rehearse({ app }: Context): Promise<Receipt> {
+async function rehearse(context: Context): Promise<Receipt> {
+  const { app } = context;
   const started = performance.now();
   const prepared = await prepare(app);
-  if (prepared.problems.length > 0) throw refusal(prepared.problems);
-  const state = await readDeployment(app);
-  const active = await activeSnapshot(app);
+  const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app)]);
+  const warnings = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active);
   return {
     status: statusOf(app, state),
     snapshot_version: state.active_version,
-    checksum: prepared.checksum,
-    changed: active?.checksum !== prepared.checksum,
-    counts: countsOf(prepared.content),
-    warnings: [...prepared.warnings],
+    checksum: prepared.tree.checksum,
+    changed: active?.checksum !== prepared.tree.checksum,
+    counts: countsOf(prepared.tree),
+    warnings,
     duration_ms: elapsed(started),
     hosts: [],
   };
 }
 
+function toCandidate(app: App, { server, tree, problems, warnings, textOf }: Prepared, active: StoredSnapshot | null): Candidate {
+  const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
+    const fresh = leaves.flatMap(({ hash }) => (textOf(hash) === undefined ? [] : [[hash, textOf(hash) ?? ''] as const]));
+    const rest = leaves.filter(({ hash }) => textOf(hash) === undefined);
+    return new Map([...fresh, ...(rest.length === 0 ? [] : await textsOf(app, rest))]);
+  };
+  return {
+    tree,
+    server,
+    version: null,
+    problems,
+    warnings,
+    texts,
+    changes: (): Promise<readonly Change[]> => changesBetween(active?.tree ?? null, tree, texts),
+  };
+}
+
 async function store(
   context: Context,
-  { text, checksum, content, refreshed }: Prepared,
+  prepared: Prepared,
+  { server, tree }: Candidate,
   note: string | null,
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
-  const { snapshots } = app.store.tables;
   const created_at = app.clock().toISOString();
-  const version = await app.store.write(async (tx) => {
-    const next = (await newestVersion(app, tx)) + 1;
-    const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
-    await tx
-      .insert(snapshots)
-      .values({ version: next, checksum, content: text, counts: countsOf(content), note, actor: by, created_at });
-    for (const [id, { before, after }] of refreshed) await replaceCompiled(app, tx, id, before, after);
-    await writeDeployment(app, tx, { desired: 'running', active_version: next, deployed_at: created_at, last_error: null });
+  const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
+  const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
+  const stored = await app.store.write(async (tx) => {
+    const snapshot = await storeSnapshot(app, tx, { ...head, note, actor: by }, prepared.textOf);
+    const { version, checksum } = snapshot;
+    await storeArtifacts(app, tx, prepared);
+    await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null });
     await recordHistory(tx, context, {
       entity_type: 'snapshot',
-      entity_id: String(next),
-      entity_name: `v${next}`,
+      entity_id: String(version),
+      entity_name: `v${version}`,
       action: 'deploy',
       before: null,
-      after: { version: next, checksum, note },
+      after: { version, checksum, note },
     });
-    await tx.delete(snapshots).where(lt(snapshots.version, next - KEPT_SNAPSHOTS + 1));
-    return next;
+    await pruneChanges(app.store, tx);
+    return snapshot;
   });
-  const stored = toStored({ version, checksum, created_at }, text, content);
-  app.snapshot_cache.clear();
-  app.snapshot_cache.set(version, stored);
-  return stored;
+  app.working_copy.copy?.state.forget(stored.tree.leaves);
+  return cacheSnapshot(app, stored);
 }
 
 /** Notes who stopped the server or started it again; what it serves stays the same version. */
@@ -180,12 +164,24 @@ async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopp
 }
 
 /** The same configuration again: a stopped server starts. */
-async function resume(context: Context, active: StoredSnapshot, { refreshed }: Prepared): Promise<StoredSnapshot> {
+async function resume(context: Context, active: StoredSnapshot, prepared: Prepared): Promise<StoredSnapshot> {
   const { app } = context;
   await app.store.write(async (tx) => {
     await recordSwitch(context, tx, 'running');
-    for (const [id, { before, after }] of refreshed) await replaceCompiled(app, tx, id, before, after);
+    await storeArtifacts(app, tx, prepared);
     await writeDeployment(app, tx, { desired: 'running', last_error: null });
   });
   return active;
+}
+
+async function storeArtifacts(app: App, tx: Db, { refreshed, kinds }: Prepared): Promise<void> {
+  for (const [id, { before, after }] of refreshed) {
+    await noteChange(app.store, tx, kinds.get(id) ?? 'tool', id);
+    await replaceCompiled(app, tx, id, before, after);
+  }
+}
+
+export function countsOf({ leaves }: Tree): Counts {
+  const of = (kind: Leaf['kind']) => leaves.filter((leaf) => leaf.kind === kind).length;
+  return { connections: of('connection'), tools: of('tool'), resources: of('resource'), prompts: of('prompt') };
 }

@@ -1,10 +1,9 @@
 import type { App } from '#core/app.ts';
 import { asksNothing, isLoopback } from '#core/contract/config.ts';
-import { AppError } from '#core/errors.ts';
-import type { HostEvent } from './hosts.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
-import { activeSnapshot, readDeployment, serverOf, snapshotEvent, type StoredSnapshot } from './deployment.ts';
+import { activeSnapshot, readDeployment } from './deployment.ts';
+import type { StoredSnapshot } from './stored-snapshots.ts';
 
 /** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
 export async function exposureOf(app: App, server: FrozenServer): Promise<string | null> {
@@ -16,27 +15,15 @@ export async function exposureOf(app: App, server: FrozenServer): Promise<string
   return `The front port listens on ${SVC_BIND} and hands calls on (mcp_proxy) to the MCP server, which ${consequence}`;
 }
 
-const ADVICE =
+/** What to do where an installation requires authentication. */
+export const REQUIRED_AUTH =
   'This installation requires authentication (SVC_REQUIRE_AUTH): choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
-
-/** The warnings of a deploy of this server. Rejects where the installation requires authentication. */
-export async function checkExposure(app: App, server: FrozenServer): Promise<string[]> {
-  const said = await exposureOf(app, server);
-  if (said === null || !app.env.SVC_REQUIRE_AUTH) return said === null ? [] : [said];
-  throw new AppError('cannot_deploy', `${said} ${ADVICE}`, { errors: [{ field: 'auth_type', message: ADVICE }] });
-}
 
 /** The snapshot that hosts are to serve, null for none; `refused` says why a deployed one is held back. */
 export async function snapshotToServe(app: App): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
   const { desired } = await readDeployment(app);
   const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
   // It may have been deployed before authentication was required.
-  const said = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, serverOf(snapshot));
-  return said === null ? { snapshot, refused: null } : { snapshot: null, refused: `${said} ${ADVICE} Then deploy.` };
-}
-
-/** What a host that connects now is to do. */
-export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
-  const { snapshot } = await snapshotToServe(app);
-  return snapshot === null ? { event: 'stop', data: {} } : snapshotEvent(snapshot, have);
+  const said = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, snapshot.server);
+  return said === null ? { snapshot, refused: null } : { snapshot: null, refused: `${said} ${REQUIRED_AUTH} Then deploy.` };
 }

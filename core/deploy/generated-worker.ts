@@ -12,10 +12,10 @@ self.addEventListener('message', ({ data }: MessageEvent<GenerateJob>) => {
 });
 
 /** All of the project or nothing. */
-async function write({ stored, target, oldest }: GenerateJob): Promise<void> {
+async function write({ snapshot, target, oldest }: GenerateJob): Promise<void> {
   const draft = `${target}.${process.pid}.draft`;
   try {
-    for (const { path, content } of await generatedFiles(stored)) {
+    for (const { path, content } of await generatedFiles(snapshot)) {
       const file = join(draft, path);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, content);

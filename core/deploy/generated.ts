@@ -1,18 +1,24 @@
 import { join } from 'node:path';
 import type { App } from '#core/app.ts';
 import { productFile } from '#core/product.ts';
-import { contentOf, KEPT_SNAPSHOTS, readDeployment, type StoredSnapshot } from './deployment.ts';
+import type { Snapshot } from '#snapshots/format.ts';
+import { readDeployment } from './deployment.ts';
+import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot } from './stored-snapshots.ts';
 
 /** The project that a snapshot is, as source text. */
-export async function generatedFiles(stored: StoredSnapshot): Promise<{ path: string; content: string }[]> {
+export async function generatedFiles(snapshot: Snapshot): Promise<{ path: string; content: string }[]> {
   const { generate } = await import('#snapshots/generate/generate.ts');
-  const { version, checksum, created_at } = stored;
-  return [...generate({ version, checksum, created_at, content: contentOf(stored) })];
+  return [...generate(snapshot)];
+}
+
+/** A stored version as a whole. */
+export async function snapshotOf(app: App, { version, checksum, created_at, tree }: StoredSnapshot): Promise<Snapshot> {
+  return { version, checksum, created_at, content: await contentOf(app, tree.leaves) };
 }
 
 /** What the worker is told. */
 export interface GenerateJob {
-  readonly stored: StoredSnapshot;
+  readonly snapshot: Snapshot;
   /** Folder of this version, absolute. */
   readonly target: string;
   /** Projects of versions before this one go with their snapshots. */
@@ -30,7 +36,7 @@ export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<
   await app.sleep(QUIET_MS);
   if ((await readDeployment(app)).active_version !== stored.version) return;
   const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
-  const job: GenerateJob = { stored, target, oldest: stored.version - KEPT_SNAPSHOTS + 1 };
+  const job: GenerateJob = { snapshot: await snapshotOf(app, stored), target, oldest: stored.version - KEPT_SNAPSHOTS + 1 };
   const worker = new Worker(productFile('core/deploy/generated-worker.ts'));
   const fault = await new Promise<string | null>((resolve) => {
     worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));

@@ -1,11 +1,25 @@
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
-import type { Sealed, Snapshot, SnapshotContent } from '#snapshots/format.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import type { Kind } from '#snapshots/tree.ts';
 import type * as v from 'valibot';
 
-/** What the server says on a host's stream (contract section 0). A snapshot without content is the one the host has. */
+/** A snapshot as a host is told of it; without a delta it is the one that the host has. */
+export interface SnapshotNews {
+  readonly version: number;
+  readonly checksum: string;
+  readonly created_at: string;
+  readonly delta?: {
+    /** Checksum of the snapshot that the delta leads from; null: from nothing. */
+    readonly from: string | null;
+    readonly removed: readonly string[];
+    readonly blobs: readonly (readonly [kind: Kind, name: string, hash: string, text: string])[];
+  };
+}
+
+/** What the server says on a host's stream (contract section 0). */
 export type HostEvent =
-  | { readonly event: 'snapshot'; readonly data: (Omit<Snapshot, 'content'> & { readonly content?: SnapshotContent }) | string }
+  | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
@@ -60,6 +74,8 @@ export interface HostBoard {
   acknowledge(id: string, ack: Acknowledgement): void;
   /** To the hosts of this server. @param event one for all, or made for what a host serves: `<version>:<checksum>`, or null. */
   publish(event: HostEvent | ((have: string | null) => HostEvent)): void;
+  /** What the hosts of this server serve, each as `publish` names it. */
+  serving(): (string | null)[];
   /** Of every server. */
   list(): HostState[];
   /** ms since some host that listens was connected; 0 while one is. */
@@ -123,11 +139,10 @@ export function createHostBoard(clock: () => Date): HostBoard {
   const all = (): Map<string, Known> =>
     new Map<string, Known>([...own, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
   const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
+  const haveOf = ({ ack }: Connected): string | null =>
+    ack !== null && ack.error === null && ack.version !== null ? `${ack.version}:${ack.checksum}` : null;
   const publish: HostBoard['publish'] = (event) => {
-    for (const { send, ack } of own.values()) {
-      const serves = ack !== null && ack.error === null && ack.version !== null;
-      send(typeof event === 'function' ? event(serves ? `${ack.version}:${ack.checksum}` : null) : event);
-    }
+    for (const host of own.values()) host.send(typeof event === 'function' ? event(haveOf(host)) : event);
   };
   const take = (id: string, ack: Acknowledgement): void => {
     const host = own.get(id);
@@ -185,6 +200,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       sharing.acknowledged(id, ack);
     },
     publish,
+    serving: () => [...own.values()].map(haveOf),
     list: () =>
       [...all()]
         .map(([id, { ack, connected_at }]) => ({

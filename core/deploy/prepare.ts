@@ -1,94 +1,142 @@
 import type { App } from '#core/app.ts';
-import { AppError } from '#core/errors.ts';
-import type { Description } from '#core/engines/shared/source.ts';
-import { type Compiled, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
-import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
-import { freeze, type Frozen, isRemembered, type Problem } from '#snapshots/freeze.ts';
-import { readConfiguration, type StoredConfiguration } from './configuration.ts';
-import { checkExposure } from './exposure.ts';
 import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-pool.ts';
-import { describeWhole, withoutUnchecked } from '#core/definitions/statements.ts';
+import { describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
+import type { Description } from '#core/engines/shared/source.ts';
+import { AppError } from '#core/errors.ts';
+import { type Compiled, describeCompiled } from '#snapshots/compile.ts';
+import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { type DefinitionKind, freezeOne, type Frozen, type Outcome, type Problem } from '#snapshots/freeze.ts';
+import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 export interface Prepared extends Frozen {
+  readonly server: FrozenServer;
   /** Artifacts that are other than the stored ones, with what they replace. */
   readonly refreshed: ReadonlyMap<string, { readonly before: Compiled | undefined; readonly after: Compiled }>;
+  /** Of each refreshed artifact's definition. */
+  readonly kinds: ReadonlyMap<string, DefinitionKind>;
+  /** The canonical text of what was frozen since the last deploy. */
+  readonly textOf: (hash: string) => string | undefined;
 }
 
-/** Freezes after every database prepared its statements again; what it now refuses is a problem, one that is down a warning. */
+/** From so many statements on it pays to ask first whether the schema changed. */
+const MANY = 50;
+
+/** What the databases said while a deploy was prepared. */
+interface Said {
+  readonly instead: Map<string, Outcome>;
+  readonly texts: Map<string, string>;
+  readonly refreshed: Map<string, { before: Compiled | undefined; after: Compiled }>;
+  readonly problems: Problem[];
+  readonly unchecked: string[];
+}
+
+/**
+ * Freezes after every database prepared the statements again that changed, or all of them when its schema did; what it now
+ * refuses is a problem, one that is down a warning.
+ */
 export async function prepare(app: App): Promise<Prepared> {
-  const configuration = await readConfiguration(app);
-  const compiled = new Map(configuration.compiled);
-  const refreshed = new Map<string, { before: Compiled | undefined; after: Compiled }>();
-  const problems: Problem[] = [];
-  const unchecked: string[] = [];
-  const checkConnection = async (connection: ConnectionRow): Promise<void> => {
-    const asked: (Query & { artifact: Compiled })[] = [];
-    const queries = queriesOf(configuration, connection);
-    const unreadable = queries.length === 0 ? null : unreadableSecret(connection, app.keyring);
-    if (unreadable !== null) {
-      const message = `${unreadable.detail} Send its secrets again, or disable the connection.`;
-      problems.push({ entity_type: 'connection', name: connection.name, message });
-      return;
-    }
-    for (const query of queries) {
-      const stored = compiled.get(query.entity.id);
-      const known = stored !== undefined && isRemembered(configuration.memo, query.entity, stored, connection.db_type);
-      const artifact = known
-        ? stored
-        : await currentArtifact(stored, query.definition, connection.db_type).catch(asProblem(query, problems));
-      // What is one parameter has no statement that could be prepared.
-      if (artifact !== null && !artifact.classification.passthrough) asked.push({ ...query, artifact });
-    }
-    if (asked.length === 0) return;
-    const described = await describeWhole(
-      app,
-      connection,
-      asked.map(({ artifact }) => artifact),
-    );
-    if (described instanceof AppError) {
-      unchecked.push(`The statements of ${connection.name} were not checked: ${described.detail}`);
-      return;
-    }
-    for (const [n, { entity_type, entity, definition, artifact }] of asked.entries()) {
-      const now = described[n];
-      if (now instanceof AppError) problems.push({ entity_type, name: entity.name, message: now.detail });
-      if (now === undefined || now instanceof AppError) continue;
-      const checked = withoutUnchecked(artifact);
-      if (checked === configuration.compiled.get(entity.id) && sameDescription(checked, now)) continue;
-      const fresh = describeCompiled(checked, definition, now);
-      compiled.set(entity.id, fresh);
-      refreshed.set(entity.id, { before: configuration.compiled.get(entity.id), after: fresh });
-    }
-  };
-  await Promise.all(configuration.connections.filter(({ enabled }) => enabled).map(checkConnection));
-  const frozen = await freeze({ ...configuration, compiled });
+  const copy = await readWorkingCopy(app);
+  const view = copy.state.view();
+  const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [] };
+  for (const { id, renewed } of view.outcomes.values()) if (renewed !== null) said.refreshed.set(id, renewed);
+  const owned = Map.groupBy(
+    [...view.outcomes.values()].filter(({ entity_type, leaf }) => leaf !== null && entity_type !== 'prompt'),
+    ({ connection_id }) => connection_id,
+  );
+  const connections = [...view.connections.values()].filter(({ enabled, id }) => enabled && owned.has(id));
+  await Promise.all(
+    connections.map((one) => prepareConnection(app, copy, view, one as ConnectionRow, owned.get(one.id) ?? [], said)),
+  );
+  const frozen = view.frozen(said.instead);
   return {
-    ...frozen,
-    problems: [...problems, ...frozen.problems],
-    warnings: [...frozen.warnings, ...unchecked, ...(await checkExposure(app, frozen.content.server))],
-    refreshed,
+    server: view.server,
+    tree: frozen.tree,
+    problems: [...said.problems, ...frozen.problems],
+    warnings: [...frozen.warnings, ...said.unchecked],
+    refreshed: said.refreshed,
+    kinds: new Map([...said.refreshed.keys()].map((id) => [id, view.outcomes.get(id)?.entity_type ?? 'tool'])),
+    textOf: (hash) => said.texts.get(hash) ?? copy.state.textOf(hash),
   };
 }
 
-type Query = ReturnType<typeof queriesOf>[number];
+async function prepareConnection(
+  app: App,
+  copy: WorkingCopy,
+  view: ReturnType<WorkingCopy['state']['view']>,
+  connection: ConnectionRow,
+  owned: readonly Outcome[],
+  said: Said,
+): Promise<void> {
+  const unreadable = unreadableSecret(connection, app.keyring);
+  if (unreadable !== null) {
+    const message = `${unreadable.detail} Send its secrets again, or disable the connection.`;
+    said.problems.push({ entity_type: 'connection', name: connection.name, message });
+    return;
+  }
+  const mark = owned.length < MANY ? null : await schemaMark(app, connection);
+  const same = mark !== null && copy.schemas.get(connection.id) === mark;
+  const asked = same ? owned.filter(({ id }) => copy.unprepared.has(id)) : owned;
+  const queries = await readQueries(app, view, asked);
+  const described = await describeWhole(
+    app,
+    connection,
+    queries.map(({ artifact }) => artifact),
+  );
+  if (described instanceof AppError) {
+    said.unchecked.push(`The statements of ${connection.name} were not checked: ${described.detail}`);
+    return;
+  }
+  for (const [n, query] of queries.entries()) {
+    const answer = described[n];
+    if (answer === undefined) continue;
+    if (answer instanceof AppError) {
+      said.problems.push({ entity_type: query.outcome.entity_type, name: query.outcome.name, message: answer.detail });
+    } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {
+      // Put again meanwhile, it is another definition.
+      if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
+    } else await takeDescription(app, view, query, answer, said);
+  }
+  if (mark !== null) copy.schemas.set(connection.id, mark);
+}
 
-const asProblem =
-  ({ entity_type, entity }: Query, problems: Problem[]) =>
-  (error: unknown): null => {
-    if (!(error instanceof AppError)) throw error;
-    problems.push({ entity_type, name: entity.name, message: error.detail });
-    return null;
-  };
+async function takeDescription(
+  app: App,
+  view: ReturnType<WorkingCopy['state']['view']>,
+  { outcome, row, stored, artifact, definition }: Query,
+  now: Description,
+  { instead, texts, refreshed }: Said,
+): Promise<void> {
+  const fresh = describeCompiled(withoutUnchecked(artifact), definition, now);
+  refreshed.set(outcome.id, { before: stored, after: fresh });
+  const again = await freezeOne(outcome.entity_type, row as never, view.connections, fresh, app.env.SVC_ALLOW_PASSTHROUGH_SQL);
+  instead.set(outcome.id, { ...again.outcome, leaf: again.blob });
+  if (again.blob !== null) texts.set(again.blob.hash, again.blob.text);
+}
 
-/** Everything enabled of a connection that has a statement. */
-const queriesOf = ({ tools, resources }: StoredConfiguration, { id }: ConnectionRow) => [
-  ...tools
-    .filter((entity) => entity.enabled && entity.connection_id === id)
-    .map((entity) => ({ entity_type: 'tool' as const, entity, definition: toolFreezer.query(entity) })),
-  ...resources
-    .filter((entity) => entity.enabled && entity.connection_id === id)
-    .map((entity) => ({ entity_type: 'resource' as const, entity, definition: resourceFreezer.query(entity) })),
-];
+type Query = Awaited<ReturnType<typeof readQueries>>[number];
+
+const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
+
+/** The statements of some outcomes. What is one parameter has none that could be prepared; what was written since comes next time. */
+async function readQueries(app: App, { outcomes }: ReturnType<WorkingCopy['state']['view']>, asked: readonly Outcome[]) {
+  const kinds = (['tool', 'resource'] as const).map(
+    (kind) => [kind, asked.filter(({ entity_type }) => entity_type === kind)] as const,
+  );
+  const queries = [];
+  for (const [kind, list] of kinds) {
+    for (let start = 0; start < list.length; start += 500) {
+      const ids = list.slice(start, start + 500).map(({ id }) => id);
+      for (const { row, compiled } of await readDefinitions(app, app.store.db, kind satisfies DefinitionKind, ids)) {
+        const outcome = outcomes.get(row.id);
+        const artifact = outcome?.renewed?.after ?? compiled;
+        if (outcome === undefined || artifact === undefined || artifact.classification.passthrough) continue;
+        queries.push({ outcome, row, stored: compiled, artifact, definition: FREEZERS[kind].query(row as never) });
+      }
+    }
+  }
+  return queries;
+}
 
 const sameDescription = ({ statement, columns }: Compiled, now: Description): boolean =>
   statement.typed === now.typed &&
@@ -96,11 +144,3 @@ const sameDescription = ({ statement, columns }: Compiled, now: Description): bo
   now.columns.every(
     ({ name, type, kind }, n) => columns[n]?.name === name && columns[n].type === type && columns[n].kind === kind,
   );
-
-/** Every problem in one refusal. */
-export function refusal(problems: readonly Problem[]): AppError {
-  const sentences = problems.map(({ entity_type, name, message }) => `${entity_type} ${name}: ${message}`);
-  return new AppError('cannot_deploy', `The configuration cannot be deployed. ${sentences.join(' ')}`, {
-    errors: problems.map(({ entity_type, name, message }) => ({ field: `${entity_type}.${name}`, message })),
-  });
-}

@@ -4,11 +4,11 @@ import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
-import { activeSnapshot, contentOf, readDeployment, readSnapshot, statusOf } from './deployment.ts';
+import { activeSnapshot, readDeployment, statusOf } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
-import { countsOf } from './publish.ts';
-import { generatedFiles } from './generated.ts';
+import { generatedFiles, snapshotOf } from './generated.ts';
 import { stdioCommand } from './stdio-command.ts';
+import { contentOf, readSnapshot } from './stored-snapshots.ts';
 
 const PROBE_TIMEOUT_MS = 3_000;
 
@@ -21,8 +21,9 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       snapshotToServe(app),
       app.hosts.refresh(),
     ]);
-    const content = active === null ? null : contentOf(active);
-    const server = content?.server ?? (await readServerConfig(app));
+    const server = active?.server ?? (await readServerConfig(app));
+    const used = active?.tree.leaves.filter(({ kind }) => kind === 'connection') ?? [];
+    const { connections } = await contentOf(app, used);
     return {
       status: statusOf(app, state, refused),
       snapshot_version: state.active_version,
@@ -31,8 +32,11 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
       auth_type: server.auth_type,
       mcp_url: await mcpUrl(app, server.port),
       hosts: app.hosts.list(),
-      counts: content === null ? { connections: 0, tools: 0, resources: 0, prompts: 0 } : countsOf(content),
-      connections: await probeConnections(app, content?.connections.map(({ id }) => id) ?? []),
+      counts: active?.counts ?? { connections: 0, tools: 0, resources: 0, prompts: 0 },
+      connections: await probeConnections(
+        app,
+        connections.map(({ id }) => id),
+      ),
     };
   },
   'server.stdio': ({ app }) => stdioCommand(app.env),
@@ -45,7 +49,11 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
         version === null ? 'Nothing was deployed yet. Deploy first.' : `There is no snapshot ${version}.`,
       );
     }
-    return { snapshot_version: stored.version, language: 'typescript' as const, files: await generatedFiles(stored) };
+    return {
+      snapshot_version: stored.version,
+      language: 'typescript' as const,
+      files: await generatedFiles(await snapshotOf(app, stored)),
+    };
   },
 };
 

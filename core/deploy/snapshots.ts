@@ -1,21 +1,22 @@
 import { desc, eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { lockedOut } from '#core/contract/config.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { keyOf } from '#core/lib/places.ts';
-import { diff } from '#snapshots/diff.ts';
-import type { SnapshotContent } from '#snapshots/format.ts';
-import { activeSnapshot, contentOf, readDeployment, readSnapshot, type StoredSnapshot, writeDeployment } from './deployment.ts';
+import { refuseActivation } from '#core/identity/token-limits.ts';
+import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
 import { recordHistory } from '#core/observe/history.ts';
-import { snapshotSecrets } from '#core/identity/keys.ts';
-import { checkExposure } from './exposure.ts';
-import { probeListener, publish } from './publish.ts';
+import { blobSecrets, HOLDS_SECRETS } from '#core/identity/keys.ts';
+import { type Leaf, parseTree } from '#snapshots/tree.ts';
+import { type Candidate, runGates } from './gates/gate.ts';
+import { GATES } from './gates/index.ts';
+import { changesBetween } from './pending.ts';
+import { publish } from './publish.ts';
+import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
-import { refuseActivation } from '#core/identity/token-limits.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
@@ -35,15 +36,17 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
     const row = rows[0];
     if (row === undefined) throw missing(version);
     const { active_version } = await readDeployment(app);
+    const { leaves } = parseTree(row.content);
     return {
       ...toSummary(row, active_version),
-      ...unavailable(app, row.content),
-      content: redact(JSON.parse(row.content)) as Record<string, unknown>,
+      ...(await unavailable(app, leaves)),
+      content: redact(await contentOf(app, leaves)) as Record<string, unknown>,
     };
   },
   'snapshots.diff': async (context, { from, to }) => {
     const [before, after] = [await find(context, from), await find(context, to)];
-    return { from_version: from, to_version: to, changes: diff(contentOf(before), contentOf(after)) };
+    const changes = await changesBetween(before.tree, after.tree, (leaves) => textsOf(context.app, leaves));
+    return { from_version: from, to_version: to, changes };
   },
   'snapshots.activate': (context, { version, note }) => inTurn(context.app, () => activate(context, version, note)),
 };
@@ -53,14 +56,9 @@ async function activate(context: Context, version: number, note: string | null) 
   const { app } = context;
   const started = performance.now();
   const snapshot = await find(context, version);
-  const content = contentOf(snapshot);
   const active = await activeSnapshot(app);
-  if (active !== null) await refuseActivation(context, contentOf(active), content);
-  checkActivation(app, snapshot, content);
-  const warnings = await checkExposure(app, content.server);
-  await probeListener(app, active, content);
-  // The hosts may have taken seconds.
-  await checkExposure(app, content.server);
+  if (active !== null) await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
+  const warnings = await runGates(GATES, context, toCandidate(app, snapshot, active), active);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
@@ -73,21 +71,22 @@ async function activate(context: Context, version: number, note: string | null) 
       after: { version, checksum: snapshot.checksum, note },
     });
   });
-  return publish(app, snapshot, { changed: active?.version !== version, content, warnings, started });
+  return publish(app, snapshot, { changed: active?.version !== version, warnings, started });
 }
 
-/** What would fail at the first call, or may not be served here. */
-function checkActivation(app: App, snapshot: StoredSnapshot, content: SnapshotContent): void {
-  for (const { sealed, place } of snapshotSecrets(snapshot.text)) app.keyring.open(sealed, place);
-  const locked = lockedOut(content.server);
-  if (locked !== null) throw new AppError('cannot_deploy', `This snapshot lets no caller in: ${locked.message}`);
-  const passthrough = content.tools.find((tool) => tool.passthrough === true);
-  if (passthrough !== undefined && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
-    throw new AppError(
-      'passthrough_sql_blocked',
-      `The tool ${passthrough.name} of this snapshot takes its whole statement as a parameter. Set SVC_ALLOW_PASSTHROUGH_SQL=true to serve it.`,
-    );
-  }
+/** The parts of a version that decide who gets in and where secrets go. */
+async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
+  const { connections } = await contentOf(
+    app,
+    tree.leaves.filter(({ kind }) => kind === 'connection'),
+  );
+  return { server, connections };
+}
+
+function toCandidate(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
+  const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
+  const changes = () => changesBetween(active?.tree ?? null, tree, texts);
+  return { tree, server, version, problems: [], warnings: [], texts, changes };
 }
 
 async function find({ app }: Context, version: number): Promise<StoredSnapshot> {
@@ -97,9 +96,11 @@ async function find({ app }: Context, version: number): Promise<StoredSnapshot> 
 }
 
 /** Marks a snapshot with a secret that no key opens: it can be read, not activated. */
-function unavailable({ keyring }: App, text: string): { secrets_unavailable?: true } {
-  const lost = snapshotSecrets(text).some(({ sealed }) => !keyring.key_ids.includes(keyOf(sealed)));
-  return lost ? { secrets_unavailable: true } : {};
+async function unavailable(app: App, leaves: readonly Leaf[]): Promise<{ secrets_unavailable?: true }> {
+  const sealed = leaves.filter(({ kind }) => HOLDS_SECRETS.includes(kind));
+  const texts = await textsOf(app, sealed);
+  const secrets = sealed.flatMap(({ kind, hash }) => blobSecrets({ kind, text: texts.get(hash) ?? '' }));
+  return secrets.some((secret) => !app.keyring.key_ids.includes(keyOf(secret.sealed))) ? { secrets_unavailable: true } : {};
 }
 
 const missing = (version: number): AppError => new AppError('not_found', `There is no snapshot ${version}.`);

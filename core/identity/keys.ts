@@ -1,12 +1,13 @@
-import { and, asc, eq, gt, like, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, like, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { noteChange } from '#core/store/journal.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf, type PlacedSecret, secretsIn } from '#core/lib/places.ts';
 import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
-import { checksum } from '#snapshots/canonical.ts';
-import type { SnapshotContent } from '#snapshots/format.ts';
+import { hashOf } from '#snapshots/canonical.ts';
+import { type Kind, parseTree } from '#snapshots/tree.ts';
 
 /** A whole app, or the store and the ring alone, when a lost key keeps the app from starting. */
 export interface Vault {
@@ -46,6 +47,8 @@ interface Holder {
 }
 
 const SEALED = /"\$sealed":"v1\.([0-9a-f]{8})\./g;
+/** Kinds of frozen entities that may hold secrets. */
+export const HOLDS_SECRETS: readonly Kind[] = ['server', 'connection'];
 const PAGE = 500;
 const NAMED = 5;
 
@@ -121,19 +124,21 @@ export async function rewrapSecrets(app: App): Promise<{ entities: number; activ
  * fingerprints, which stay. Says whether there was something to do.
  */
 export async function rewrapActiveSnapshot(app: App): Promise<boolean> {
-  const { snapshots, deployment } = app.store.tables;
+  const { blobs } = app.store.tables;
   return app.store.write(async (tx) => {
-    const rows = await tx.select().from(snapshots).innerJoin(deployment, eq(deployment.active_version, snapshots.version));
-    const active = rows[0]?.snapshots;
-    if (active === undefined) return false;
-    const content = rewrapText(app.keyring, active.content, snapshotSecrets(active.content));
-    if (content === active.content) return false;
-    if (checksum(content) !== active.checksum) {
-      throw new AppError('internal', `Sealing the secrets of snapshot ${active.version} again would have changed it.`);
+    let sealed_anew = false;
+    for (const blob of await activeBlobs({ ...app.store, db: tx })) {
+      const text = rewrapText(app.keyring, blob.text, blobSecrets(blob));
+      if (text === blob.text) continue;
+      if (hashOf(text) !== blob.hash) {
+        throw new AppError('internal', 'Sealing the secrets of the active snapshot again would have changed it.');
+      }
+      await tx.update(blobs).set({ text }).where(eq(blobs.hash, blob.hash));
+      sealed_anew = true;
     }
-    await tx.update(snapshots).set({ content }).where(eq(snapshots.version, active.version));
-    app.snapshot_cache.delete(active.version);
-    return true;
+    app.snapshot_cache.versions.clear();
+    app.snapshot_cache.texts = new Map();
+    return sealed_anew;
   });
 }
 
@@ -143,6 +148,7 @@ async function rewrapHolder({ store, keyring }: App, { table: name, key, id, col
   const table = store.tables[name] as unknown as Schema['connections'];
   const equals = (of: string, value: unknown) => eq(table[of as 'extra_params'], value as Record<string, unknown>);
   return store.write(async (tx) => {
+    if (name === 'connections') await noteChange(store, tx, 'connection', String(id));
     const [row] = (await tx.select().from(table).where(equals(key, id))) as unknown as Record<string, unknown>[];
     const change: Record<string, Record<string, unknown>> = {};
     for (const of of row === undefined ? [] : columns) {
@@ -231,31 +237,48 @@ async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> 
 
 /** With the active snapshot. */
 async function allHolders(vault: Vault): Promise<Pick<Holder, 'name' | 'secrets'>[]> {
-  const { snapshots, deployment } = vault.store.tables;
-  const active = await vault.store.db
+  const blobs = await activeBlobs(vault.store);
+  return [...(await liveHolders(vault)), { name: 'the active snapshot', secrets: blobs.flatMap(blobSecrets) }];
+}
+
+/** Every secret that a frozen entity holds, with its place. */
+export function blobSecrets({ kind, text }: { readonly kind: Kind; readonly text: string }): PlacedSecret[] {
+  if (!text.includes('"$sealed"')) return [];
+  const frozen = JSON.parse(text) as { readonly id?: string };
+  return secretsIn(frozen, kind === 'connection' ? `connection/${frozen.id}` : 'server_config');
+}
+
+/** What of the active snapshot may hold secrets. */
+async function activeBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) {
+  const { snapshots, deployment, blobs } = tables;
+  const [active] = await db
     .select({ content: snapshots.content })
     .from(snapshots)
     .innerJoin(deployment, eq(deployment.active_version, snapshots.version));
-  const frozen = active.map(({ content }) => ({ name: 'the active snapshot', secrets: snapshotSecrets(content) }));
-  return [...(await liveHolders(vault)), ...frozen];
+  if (active === undefined) return [];
+  const hashes = sealedHashes(active.content);
+  const rows = await db
+    .select()
+    .from(blobs)
+    .where(inArray(blobs.kind, [...HOLDS_SECRETS]));
+  return rows.filter(({ hash }) => hashes.has(hash));
 }
 
-/** Every secret that a snapshot holds, with its place. */
-export function snapshotSecrets(text: string): PlacedSecret[] {
-  if (!text.includes('"$sealed"')) return [];
-  const { connections, server } = JSON.parse(text) as SnapshotContent;
-  return [
-    ...connections.flatMap((connection) => secretsIn(connection, `connection/${connection.id}`)),
-    ...secretsIn(server, 'server_config'),
-  ];
-}
+const sealedHashes = (tree: string): Set<string> =>
+  new Set(parseTree(tree).leaves.flatMap(({ kind, hash }) => (HOLDS_SECRETS.includes(kind) ? [hash] : [])));
 
-async function snapshotKeys({ db, tables: { snapshots } }: Store): Promise<{ version: number; keys: string[] }[]> {
+async function snapshotKeys({ db, tables: { snapshots, blobs } }: Store): Promise<{ version: number; keys: string[] }[]> {
+  const rows = await db
+    .select()
+    .from(blobs)
+    .where(inArray(blobs.kind, [...HOLDS_SECRETS]));
+  const keys_of = new Map(rows.map(({ hash, text }) => [hash, keysIn(text)]));
   const versions = await db.select({ version: snapshots.version }).from(snapshots);
   const found: { version: number; keys: string[] }[] = [];
   for (const { version } of versions) {
-    const rows = await db.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
-    found.push({ version, keys: keysIn(rows[0]?.content ?? '') });
+    const [row] = await db.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
+    const hashes = row === undefined ? [] : [...sealedHashes(row.content)];
+    found.push({ version, keys: hashes.flatMap((hash) => keys_of.get(hash) ?? []) });
   }
   return found;
 }

@@ -77,8 +77,10 @@ const keptSecrets = (before: Target, after: Target): string[] => [
     .map(([key]) => `extra_params.${key}`),
 ];
 
+type Targets = Pick<SnapshotContent, 'server' | 'connections'>;
+
 /** Refuses a token that activates a snapshot with other settings than those served now, or with a weaker or moved connection. */
-export async function refuseActivation({ app, actor }: Context, before: SnapshotContent, after: SnapshotContent): Promise<void> {
+export async function refuseActivation({ app, actor }: Context, before: Targets, after: Targets): Promise<void> {
   if (isAdministrator(actor)) return;
   refuseServer(before.server, after.server);
   for (const connection of after.connections) {

@@ -9,6 +9,7 @@ import { productFile } from '#core/product.ts';
 import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { keepPrivate } from './private-file.ts';
 import { pgSchema, type Schema, sqliteSchema } from './schema.ts';
+import { upgradeSnapshots } from './upgrade.ts';
 
 export type Db = Omit<LibSQLDatabase, 'batch' | 'transaction'>;
 
@@ -38,8 +39,10 @@ export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>)
   env.SVC_DATABASE_URL ?? `file:${env.SVC_DATA_DIR}/sluice.sqlite`;
 
 /** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. */
-export function openStore(url: string): Promise<Store> {
-  return /^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url);
+export async function openStore(url: string): Promise<Store> {
+  const store = await (/^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url));
+  await upgradeSnapshots(store);
+  return store;
 }
 
 async function openEmbeddedStore(url: string): Promise<Store> {

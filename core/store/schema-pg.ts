@@ -14,6 +14,8 @@ export const {
   compiled,
   server_config,
   snapshots,
+  blobs,
+  changes,
   deployment,
   history,
   request_logs,

@@ -7,6 +7,7 @@ import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/t
 import type { Sealed } from '#snapshots/format.ts';
 import { type Kit, pgKit, sqliteKit } from './kit.ts';
 import { clusterTables } from './schema-cluster.ts';
+import { deployTables } from './schema-deploy.ts';
 import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
 
@@ -167,23 +168,6 @@ function define(k: Kit) {
     version: k.int().notNull(),
     updated_at: k.text().notNull(),
   });
-  const snapshots = k.table('snapshots', {
-    version: k.int().primaryKey(),
-    checksum: k.text().notNull(),
-    content: k.long().notNull(),
-    counts: k.json<{ connections: number; tools: number; resources: number; prompts: number }>().notNull(),
-    note: k.text(),
-    actor: k.json<unknown>().notNull(),
-    created_at: k.text().notNull(),
-  });
-  /** One row: what should run. */
-  const deployment = k.table('deployment', {
-    id: k.int().primaryKey(),
-    desired: k.text().$type<'running' | 'stopped'>().notNull(),
-    active_version: k.int(),
-    last_error: k.text(),
-    deployed_at: k.text(),
-  });
   const history = k.table(
     'history',
     {
@@ -298,9 +282,8 @@ function define(k: Kit) {
     prompts,
     compiled,
     server_config,
-    snapshots,
-    deployment,
     history,
+    ...deployTables(k),
     ...usageTables(k),
     ...tlsTables(k),
     ...clusterTables(k),

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run, systemCall } from '#core/run.ts';
-import { newestVersion } from '#core/deploy/deployment.ts';
+import { newestVersion } from '#core/deploy/stored-snapshots.ts';
 import { createShop, SHOP_FILE } from './sample-shop.ts';
 
 /**
@@ -12,8 +12,7 @@ export async function createDemo(app: App): Promise<boolean> {
   const { connections } = app.store.tables;
   const existing = await app.store.db.select({ name: connections.name }).from(connections).limit(2);
   // A demo whose first deploy was refused is deployed at the next start.
-  if (existing.length > 0)
-    return existing.length === 1 && existing[0]?.name === 'demo' && (await newestVersion(app, app.store.db)) === 0;
+  if (existing.length > 0) return existing.length === 1 && existing[0]?.name === 'demo' && (await newestVersion(app)) === 0;
   createShop(app.env.SVC_SQLITE_DIR);
   const call = systemCall('demo');
   await run(app, 'config.update', { host: '127.0.0.1' }, call);

@@ -14,6 +14,8 @@ export interface RenderedList {
   readonly pages: readonly Page[];
   /** Every item as text, to tell whether two snapshots list the same. */
   readonly items: readonly string[];
+  /** The pages without their cursors: one that lists the same goes over into the next snapshot. */
+  readonly bodies: readonly Page[];
 }
 
 /** The members of a result that is the same for everybody, such as a page of a list. */
@@ -41,14 +43,21 @@ const PACKED_FROM = 14_000;
 
 /**
  * @param items each as text. @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such.
+ * @param before the same list of the snapshot before, whose pages stay where they list the same.
  */
-export function renderList(method: ListMethod, items: readonly string[], edition: string): RenderedList {
+export function renderList(method: ListMethod, items: readonly string[], edition: string, before?: RenderedList): RenderedList {
   const pages: Page[] = [];
+  const bodies: Page[] = [];
   for (let start = 0; start === 0 || start < items.length; start += PAGE) {
-    const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(edition, pages.length + 1)}"` : '';
-    pages.push(createPage(`"${LIST_MEMBER[method]}":[${items.slice(start, start + PAGE).join(',')}]${next}`));
+    const page = items.slice(start, start + PAGE);
+    const old = before?.items.slice(start, start + PAGE);
+    const same = old?.length === page.length && page.every((item, n) => item === old[n]);
+    const body = (same ? before?.bodies[bodies.length] : undefined) ?? createPage(`"${LIST_MEMBER[method]}":[${page.join(',')}]`);
+    bodies.push(body);
+    const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(edition, bodies.length)}"` : '';
+    pages.push({ within: (head, tail) => body.within(head, `${next}${tail}`) });
   }
-  return { pages, items };
+  return { pages, items, bodies };
 }
 
 function createPage(members: string): Page {

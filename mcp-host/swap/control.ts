@@ -1,18 +1,15 @@
-import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
-import type { Snapshot } from '#snapshots/format.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
-/** A snapshot without content is the one that the host has. */
-export type SnapshotEvent = Omit<Snapshot, 'content'> & { readonly content?: Snapshot['content'] };
 export interface ListenEvent {
   readonly host: string;
   readonly port: number;
   readonly request_id: string;
 }
-/** What the server says on the stream, beside pings (contract section 0). `text` is what `data` was read from. */
+/** What the server says on the stream, beside pings (contract section 0). */
 export type ControlEvent =
-  | { readonly event: 'snapshot'; readonly data: SnapshotEvent; readonly text: string }
+  | { readonly event: 'snapshot'; readonly data: SnapshotNews }
   | { readonly event: 'listen'; readonly data: ListenEvent }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
@@ -40,6 +37,8 @@ export interface Control {
   start(): void;
   /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
   post(path: 'ack' | 'usage', body: object): Promise<void>;
+  /** Connects anew at once, so that the server hears again what the host has. */
+  again(): void;
   state(): { connected: boolean; last_event_at: string | null };
   close(): void;
 }
@@ -56,12 +55,13 @@ export function createControl(options: ControlOptions): Control {
   let last_event_at: string | null = null;
   let queue: Promise<void> = Promise.resolve();
   let retry_ms = min_retry_ms;
+  let current: AbortController | null = null;
 
   const handle = (event: string, data: string) => {
     last_event_at = new Date(options.now()).toISOString();
     retry_ms = min_retry_ms;
     if (!EVENTS.has(event)) return;
-    const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown, text: data } as ControlEvent);
+    const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent);
     // A revoked token must not outlive a snapshot that loads or a disk that hangs.
     const taken = event === 'tokens' ? take() : queue.then(take);
     const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
@@ -71,6 +71,7 @@ export function createControl(options: ControlOptions): Control {
   const listen = async () => {
     const query = new URLSearchParams({ id, have: options.have() });
     const attempt = new AbortController();
+    current = attempt;
     const watchdog = setTimeout(() => attempt.abort(new Error(`no event for ${quiet_ms} ms`)), quiet_ms);
     try {
       const response = await fetch(`${base}/stream?${query}`, { headers, signal: AbortSignal.any([end.signal, attempt.signal]) });
@@ -100,6 +101,7 @@ export function createControl(options: ControlOptions): Control {
 
   return {
     start: () => void run(),
+    again: () => current?.abort(new Error('the host asks for the whole snapshot')),
     async post(path, body) {
       const response = await fetch(`${base}/${encodeURIComponent(id)}/${path}`, {
         method: 'POST',

@@ -1,4 +1,13 @@
-import type { FrozenConnection, FrozenQuery, FrozenResource, FrozenServer, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import type {
+  FrozenConnection,
+  FrozenPrompt,
+  FrozenQuery,
+  FrozenResource,
+  FrozenServer,
+  FrozenTool,
+  Snapshot,
+} from '#snapshots/format.ts';
+import { keyOf, type Kind, type Leaf } from '#snapshots/tree.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
@@ -39,6 +48,8 @@ export interface Registry {
   readonly pieces: Pieces;
   /** When it began to serve, in milliseconds since 1970. */
   readonly since: number;
+  /** What was made of each leaf, by `keyOf` it. */
+  readonly loaded: ReadonlyMap<string, Loaded>;
 }
 
 /** Result members that depend on the snapshot alone, rendered once. */
@@ -55,63 +66,135 @@ export interface Pieces {
 
 const SLICE = 200;
 
-/** Builds a registry beside the running one, in slices that let other work through. Throws when the snapshot is not whole. */
-export async function loadRegistry({ version, checksum, content }: Snapshot, now = Date.now()): Promise<Registry> {
-  const { server, connections } = content;
-  const by_id = new Map(connections.map((connection) => [connection.id, connection]));
-  const bound = <E extends FrozenQuery & { readonly name: string }>(entity: E): Bound<E> => {
-    const connection = by_id.get(entity.connection_id);
-    if (connection === undefined) {
-      throw new AppError('cannot_deploy', `The snapshot names a connection for ${entity.name} that it does not hold.`);
-    }
-    return { entity, connection, plan: planQuery(entity) };
+/** A snapshot to load. `textOf` answers the canonical text of a hash; nothing for what the registry before has loaded. */
+export interface Loadable extends Omit<Snapshot, 'content'> {
+  readonly leaves: readonly Leaf[];
+  readonly textOf: (hash: string) => string | undefined;
+}
+
+/** What was made of one leaf, with the item that lists it. */
+interface Loaded {
+  readonly hash: string;
+  readonly made: FrozenServer | FrozenConnection | ToolEntry | ResourceEntry | PromptPlan;
+  readonly item: string;
+}
+
+/**
+ * Builds a registry beside the running one, in slices that let other work through; what did not change is taken from `before`.
+ * Throws when the snapshot is not whole.
+ */
+export async function loadRegistry(
+  { version, checksum, leaves, textOf }: Loadable,
+  before: Registry | null = null,
+  now = Date.now(),
+): Promise<Registry> {
+  const loaded = new Map<string, Loaded>();
+  const by_id = new Map<string, FrozenConnection>();
+  const connectionOf = ({ connection_id, name }: FrozenQuery & { readonly name: string }): FrozenConnection => {
+    const connection = by_id.get(connection_id);
+    if (connection !== undefined) return connection;
+    throw new AppError('cannot_deploy', `The snapshot names a connection for ${name} that it does not hold.`);
   };
-  const tools = await inSlices(content.tools, bound);
-  const all_resources = await inSlices(content.resources, (resource): ResourceEntry => ({
-    ...bound(resource),
-    template: parseUriTemplate(resource.uri_template),
-  }));
-  const resources = all_resources.filter(({ template }) => template.variables.length === 0);
-  const templates = all_resources.filter(({ template }) => template.variables.length > 0);
-  const prompts = await inSlices(content.prompts, compilePrompt);
+  const parsed = <F>({ kind, name, hash }: Leaf): F => {
+    const text = textOf(hash);
+    if (text === undefined) throw new AppError('cannot_deploy', `The snapshot lacks the text of the ${kind} ${name}.`);
+    return JSON.parse(text) as F;
+  };
+  /** The same leaf with the same connection is what it was. What came anew is read anew: its secrets may be sealed with another key. */
+  const reused = (leaf: Leaf): Loaded | undefined => {
+    const kept = before?.loaded.get(keyOf(leaf));
+    if (kept?.hash !== leaf.hash || textOf(leaf.hash) !== undefined) return undefined;
+    const { made } = kept;
+    return 'connection' in made && by_id.get(made.connection.id) !== made.connection ? rebound(kept, connectionOf) : kept;
+  };
+  let slice = 0;
+  for (const leaf of leaves) {
+    let one = reused(leaf);
+    if (one === undefined) {
+      if (++slice % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
+      one = { hash: leaf.hash, ...LOADERS[leaf.kind](parsed(leaf), connectionOf) };
+    }
+    loaded.set(keyOf(leaf), one);
+    if (leaf.kind === 'connection') by_id.set((one.made as FrozenConnection).id, one.made as FrozenConnection);
+  }
+  const all = <M>(kind: Kind): [M[], string[]] => {
+    const of_kind = leaves.filter((leaf) => leaf.kind === kind).map((leaf) => loaded.get(keyOf(leaf))!);
+    return [of_kind.map(({ made }) => made as M), of_kind.map(({ item }) => item)];
+  };
+  const [[server], [connections], [tools, tool_items], [every, items], [prompts, prompt_items]] = [
+    all<FrozenServer>('server'),
+    all<FrozenConnection>('connection'),
+    all<ToolEntry>('tool'),
+    all<ResourceEntry>('resource'),
+    all<PromptPlan>('prompt'),
+  ];
+  const [settings] = server;
+  if (settings === undefined) throw new AppError('cannot_deploy', 'The snapshot has no server configuration.');
+  const isFixed = ({ template }: ResourceEntry) => template.variables.length === 0;
+  const resources = every.filter(isFixed);
+  const templates = every.filter((entry) => !isFixed(entry));
   const edition = `${version}-${checksum.slice(-8)}`;
-  const list = async <E extends { readonly listing: object }>(
-    method: ListMethod,
-    entries: readonly { readonly entity: E }[],
-    listingOf: (entity: E) => object = ({ listing }) => listing,
-  ) => renderList(method, await inSlices(entries, ({ entity }) => JSON.stringify(listingOf(entity))), edition);
+  const list = (method: ListMethod, texts: readonly string[]) => renderList(method, texts, edition, before?.lists[method]);
   return {
     snapshot_version: version,
     checksum,
-    server,
+    server: settings,
     connections,
-    vars: server.global_variables,
+    vars: settings.global_variables,
     tools: new Map(tools.map((entry) => [entry.entity.name, entry])),
     resources: new Map(resources.map((entry) => [entry.template.text, entry])),
     templates: templates.toSorted((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     lists: {
-      'tools/list': await list('tools/list', tools, listingInOrder),
-      'resources/list': await list('resources/list', resources),
-      'resources/templates/list': await list('resources/templates/list', templates),
-      'prompts/list': await list('prompts/list', prompts),
+      'tools/list': list('tools/list', tool_items),
+      'resources/list': list(
+        'resources/list',
+        items.filter((_, n) => isFixed(every[n]!)),
+      ),
+      'resources/templates/list': list(
+        'resources/templates/list',
+        items.filter((_, n) => !isFixed(every[n]!)),
+      ),
+      'prompts/list': list('prompts/list', prompt_items),
     },
     edition,
-    pieces: renderPieces(server, version),
+    pieces: renderPieces(settings, version),
     since: now,
+    loaded,
   };
 }
 
-const literalLength = ({ template }: ResourceEntry): number => template.literals.join('').length;
+type ConnectionOf = (query: FrozenQuery & { readonly name: string }) => FrozenConnection;
+type Made = Pick<Loaded, 'made' | 'item'>;
 
-async function inSlices<A, B>(items: readonly A[], make: (item: A) => B): Promise<B[]> {
-  const made: B[] = [];
-  for (const [n, item] of items.entries()) {
-    if (n > 0 && n % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
-    made.push(make(item));
-  }
-  return made;
+const itemOf = ({ listing }: { readonly listing: object }): string => JSON.stringify(listing);
+
+const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf) => Made>> = {
+  server: (made: FrozenServer) => ({ made, item: '' }),
+  connection: (made: FrozenConnection) => ({ made, item: '' }),
+  tool: (entity: FrozenTool, connectionOf) => ({
+    made: { entity, connection: connectionOf(entity), plan: planQuery(entity) },
+    item: JSON.stringify(listingInOrder(entity)),
+  }),
+  resource: (entity: FrozenResource, connectionOf) => ({
+    made: {
+      entity,
+      connection: connectionOf(entity),
+      plan: planQuery(entity),
+      template: parseUriTemplate(entity.uri_template),
+    },
+    item: itemOf(entity),
+  }),
+  prompt: (entity: FrozenPrompt) => ({ made: compilePrompt(entity), item: itemOf(entity) }),
+};
+
+/** The same definition on a connection that is another now. */
+function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
+  const entry = kept.made as ToolEntry | ResourceEntry;
+  return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } as ToolEntry | ResourceEntry };
 }
+
+const literalLength = ({ template }: ResourceEntry): number => template.literals.join('').length;
 
 function renderPieces({ server_name, auth_type }: FrozenServer, version: number): Pieces {
   const identity = { name: server_name, version: PRODUCT_VERSION };

@@ -6,7 +6,7 @@ import { UsageBatch } from '#core/contract/monitoring.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
-import { eventForHost } from '#core/deploy/exposure.ts';
+import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { storeUsage } from '#core/observe/usage.ts';

@@ -5,7 +5,7 @@ import { hostName } from '#core/edge/origins.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
 import { CERTIFICATE_CHANNEL, challengeKey } from '#core/deploy/certificates.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
-import { activeSnapshot, readDeployment, serverOf } from '#core/deploy/deployment.ts';
+import { activeSnapshot, readDeployment } from '#core/deploy/deployment.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
@@ -57,7 +57,7 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
     if (active_version === null) return otherwise;
     if (port?.version !== active_version) {
       const active = await activeSnapshot(app);
-      port = { version: active_version, port: active === null ? otherwise : serverOf(active).port };
+      port = { version: active_version, port: active === null ? otherwise : active.server.port };
     }
     return port.port;
   };

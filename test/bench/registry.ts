@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
-import { snapshotFile } from '#snapshots/file.ts';
+import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
+import { toContent } from '#snapshots/tree.ts';
+import { loadableOf } from '#test/mcp-host/support.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { percentile } from './figures.ts';
 import { digits, limitGate, median, type Section, table } from './report.ts';
@@ -18,12 +20,12 @@ export async function measureRegistry(sizes: readonly number[]): Promise<Section
     const stalls: number[] = [];
     for (let round = 0; round < 15; round++) {
       const parsing = performance.now();
-      const snapshot = JSON.parse(text) as Snapshot;
+      const loadable = loadableOf(JSON.parse(text) as Snapshot);
       parses.push(performance.now() - parsing);
       await Bun.sleep(5);
       const watch = watchStalls();
       const began = performance.now();
-      await loadRegistry(snapshot);
+      await loadRegistry(loadable);
       builds.push(performance.now() - began);
       stalls.push(watch.end());
     }
@@ -110,7 +112,8 @@ async function snapshotOfOneTool(): Promise<Snapshot> {
     await programs.api('POST', '/deploy', {});
     const { snapshot } = await snapshotFile(join(programs.directory, 'host/snapshot.json')).read();
     if (snapshot === null) throw new Error('The host kept no snapshot.');
-    return snapshot;
+    const { leaves, texts, ...head } = snapshot;
+    return { ...head, content: toContent(leaves, (hash) => texts.get(hash)) };
   } finally {
     await programs.stop();
     removeFolder(programs);

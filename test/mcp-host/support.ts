@@ -16,7 +16,7 @@ import type { Column } from '#core/engines/shared/source.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { createHost, type Host, type HostOptions } from '#mcp-host/host.ts';
-import { snapshotFile } from '#snapshots/file.ts';
+import { type SnapshotFile, snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   type FrozenConnection,
   type FrozenPrompt,
@@ -27,6 +27,9 @@ import {
   type Snapshot,
   type SnapshotContent,
 } from '#snapshots/format.ts';
+import type { SnapshotNews } from '#core/deploy/hosts.ts';
+import type { Loadable } from '#mcp-host/swap/registry.ts';
+import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { type Call, callsOf } from '#test/support/usage.ts';
 
 export const TOKEN = 'service-token-of-the-tests-0123456789';
@@ -142,37 +145,53 @@ export function snapshotOf(
   version: number,
   content: Partial<Omit<SnapshotContent, 'server'>> & { server?: Partial<FrozenServer> } = {},
 ): Snapshot {
-  return {
-    version,
-    checksum: `sha256:${new Bun.CryptoHasher('sha256').update(crypto.randomUUID()).digest('hex')}`,
-    created_at: '2026-01-01T00:00:00.000Z',
-    content: {
-      format: SNAPSHOT_FORMAT,
-      connections: [],
-      tools: [],
-      resources: [],
-      prompts: [],
-      ...content,
-      server: {
-        server_name: 'Shop',
-        transport: 'http',
-        host: '127.0.0.1',
-        port: 0,
-        log_level: 'DEBUG',
-        otel_enabled: false,
-        auth_type: 'none',
-        oauth_clients: [],
-        token_ttl_seconds: 3600,
-        introspection_url: null,
-        introspection_client_id: null,
-        introspection_client_secret: null,
-        introspection_cache_ttl_seconds: 60,
-        cors_origins: ['http://localhost:5173'],
-        global_variables: {},
-        ...content.server,
-      },
+  const whole: SnapshotContent = {
+    format: SNAPSHOT_FORMAT,
+    connections: [],
+    tools: [],
+    resources: [],
+    prompts: [],
+    ...content,
+    server: {
+      server_name: 'Shop',
+      transport: 'http',
+      host: '127.0.0.1',
+      port: 0,
+      log_level: 'DEBUG',
+      otel_enabled: false,
+      auth_type: 'none',
+      oauth_clients: [],
+      token_ttl_seconds: 3600,
+      introspection_url: null,
+      introspection_client_id: null,
+      introspection_client_secret: null,
+      introspection_cache_ttl_seconds: 60,
+      cors_origins: ['http://localhost:5173'],
+      global_variables: {},
+      ...content.server,
     },
   };
+  return { version, checksum: toTree(toBlobs(whole)).checksum, created_at: '2026-01-01T00:00:00.000Z', content: whole };
+}
+
+/** A snapshot as the server sends it to a host that has none. */
+export function newsOf({ content, ...head }: Snapshot): SnapshotNews {
+  const blobs = toBlobs(content).map(({ kind, name, hash, text }) => [kind, name, hash, text] as const);
+  return { ...head, delta: { from: null, removed: [], blobs } };
+}
+
+/** Keeps a snapshot as a host that was sent it does. */
+export async function keepOnDisk(file: SnapshotFile, { content, ...head }: Snapshot): Promise<void> {
+  const blobs = toBlobs(content);
+  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+  await (await file.draft(head, toTree(blobs).text, texts, true)).keep();
+}
+
+/** A snapshot as a host loads it. */
+export function loadableOf({ content, ...head }: Snapshot): Loadable {
+  const blobs = toBlobs(content);
+  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+  return { ...head, leaves: blobs.map(({ text: _, ...leaf }) => leaf), textOf: (hash) => texts.get(hash) };
 }
 
 export interface Ack {
@@ -183,6 +202,8 @@ export interface Ack {
   readonly url: string | null;
   readonly request_id: string | null;
 }
+
+const isWhole = (data: object): data is Snapshot => 'content' in data;
 
 /** The server's end of the control channel, spoken by the test. */
 export interface ControlServer {
@@ -218,7 +239,7 @@ export function controlServer(port = 0): ControlServer {
   let failing: number | null = null;
   let hanging = false;
   const write = (controller: ReadableStreamDefaultController<Uint8Array>, event: string, data: object) =>
-    controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+    controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(isWhole(data) ? newsOf(data) : data)}\n\n`));
 
   const server = Bun.serve({
     hostname: '127.0.0.1',

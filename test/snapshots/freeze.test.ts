@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { canonical, checksum } from '#snapshots/canonical.ts';
 import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
 import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
 import { resourceDefinition } from '#snapshots/entities.ts';
-import { type Configuration, createFreezeMemo, freeze, MOST_TOOLS } from '#snapshots/freeze.ts';
+import { type Configuration, createFrozenState, freeze, MOST_TOOLS } from '#snapshots/freeze.ts';
+import { toBlobs, toTree } from '#snapshots/tree.ts';
 
 const times = { created_at: '2026-03-01T12:00:00.000Z', updated_at: '2026-03-01T12:00:00.000Z' };
 
@@ -113,27 +113,56 @@ async function artifacts(list: readonly ToolDefinition[]): Promise<Map<string, C
   return new Map(JSON.parse(JSON.stringify([...stored])) as [string, Compiled][]);
 }
 
-test('stored artifacts, a memo and nothing at all give the same bytes, in whatever order rows and keys come', async () => {
+test('stored artifacts and nothing at all give the same tree, in whatever order rows and keys come', async () => {
   await fc.assert(
     fc.asyncProperty(tools, async (list) => {
       const fresh = await freeze(configuration(list));
       const compiled = await artifacts(list);
-      const memo = createFreezeMemo();
-      const stored = await freeze(configuration(list, { compiled, memo }));
-      const remembered = await freeze(configuration(list, { compiled, memo }));
+      const stored = await freeze(configuration(list, { compiled }));
       const turned = list
         .map((one) => Object.fromEntries(Object.entries(one).toReversed()) as unknown as ToolDefinition)
         .toReversed();
       const shuffled = await freeze(configuration(turned, { compiled }));
-      for (const other of [stored, remembered, shuffled]) {
-        expect(other.text).toBe(fresh.text);
-        expect(other.checksum).toBe(fresh.checksum);
-      }
-      expect(canonical(JSON.parse(fresh.text))).toBe(fresh.text);
-      expect(checksum(fresh.text)).toBe(fresh.checksum);
-      expect(JSON.parse(fresh.text)).toEqual(JSON.parse(JSON.stringify(fresh.content)));
+      for (const other of [stored, shuffled]) expect(other.tree.text).toBe(fresh.tree.text);
+      expect(toTree(toBlobs(fresh.content)).checksum).toBe(fresh.tree.checksum);
     }),
     { numRuns: 100 },
+  );
+});
+
+const limits = fc.record({ enabled: fc.boolean(), max_rows: fc.integer({ min: 1, max: 9 }) });
+
+test('a state that is changed step by step is frozen as the configuration that it became', async () => {
+  const compiled = await artifacts([]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(tools, limits), { minLength: 1, maxLength: 8 }), async (steps) => {
+      const state = createFrozenState(false);
+      const first = configuration([]);
+      state.putServer(first.server);
+      let [row, list]: [typeof connection, readonly ToolDefinition[]] = [connection, []];
+      const put = async () => {
+        for (const one of list) await state.put('tool', one, undefined);
+        await state.put('resource', resource, compiled.get(resource.id));
+      };
+      state.putConnection(row);
+      await put();
+      for (const step of steps) {
+        if (Array.isArray(step)) {
+          for (const { id } of list) if (!step.some((one) => one.id === id)) state.remove(id);
+          list = step;
+        } else state.putConnection((row = { ...row, ...step }));
+        await put();
+        const view = state.view().frozen();
+        const whole = await freeze(configuration(list, { connections: [row], compiled }));
+        expect(view).toEqual({ tree: whole.tree, problems: whole.problems, warnings: view.warnings });
+        expect(view.warnings.toSorted()).toEqual(whole.warnings.toSorted());
+        // Texts of what is stored are forgotten, others stay.
+        state.forget(steps.length % 2 === 0 ? view.tree.leaves : []);
+        const missing = whole.tree.leaves.filter(({ hash }) => state.textOf(hash) === undefined);
+        if (steps.length % 2 === 1) expect(missing).toEqual([]);
+      }
+    }),
+    { numRuns: 60 },
   );
 });
 

@@ -4,7 +4,7 @@ import { AppError, type FieldError, nearest } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
 import type { Settings } from './settings.ts';
-import { activeSnapshot, serverOf } from '#core/deploy/deployment.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
 
 /** Whether a field differs. A secret that was sent differs always: equality must not tell what is stored. */
 export const differs = (field: keyof Settings, before: Settings, after: Settings): boolean =>
@@ -31,7 +31,7 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
 async function openProxy(app: App): Promise<FieldError[]> {
   if (!app.env.SVC_REQUIRE_AUTH || isLoopback(app.env.SVC_BIND)) return [];
   const active = await activeSnapshot(app);
-  if (active === null || !asksNothing(serverOf(active))) return [];
+  if (active === null || !asksNothing(active.server)) return [];
   const message =
     'mcp_proxy would let anyone who reaches the front port call the tools, and this installation requires authentication (SVC_REQUIRE_AUTH): deploy another auth_type first.';
   return [{ field: 'mcp_proxy', message }];

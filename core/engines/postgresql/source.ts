@@ -1,6 +1,5 @@
 import { AppError } from '#core/errors.ts';
 import { openLightDeadline } from '../shared/deadline.ts';
-import { createDescribedMemory } from '../shared/described.ts';
 import {
   columnsQuestion,
   FINGERPRINT_SQL,
@@ -153,12 +152,6 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     return (await query({ ...question, typed: false }, { mode: 'read', ...OWN_LIMITS })).rows;
   }
 
-  const described = createDescribedMemory(async () => {
-    if (settings.db_type !== 'postgresql') return null;
-    const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
-    return textOf(row?.['fingerprint']);
-  }, describeNow);
-
   return {
     query,
     seat: seatFor,
@@ -168,7 +161,12 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
         throw described ?? new AppError('internal', 'No description came.');
       return described;
     },
-    describeAll: (statements) => described.describeAll(statements),
+    describeAll: describeNow,
+    async schemaMark() {
+      if (settings.db_type !== 'postgresql') return null;
+      const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
+      return textOf(row?.['fingerprint']);
+    },
     async tables(filter) {
       const rows = await ask(tablesQuestion(filter));
       return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };

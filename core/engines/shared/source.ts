@@ -127,6 +127,8 @@ export interface Source {
   describe(text: string, types: readonly BoundType[]): Promise<Description>;
   /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
   describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
+  /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
+  schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
   /** For a fixed statement that is known to be quick; null when there is no seat now. At most `places` sessions are used so. */
   seat?(statement: BoundStatement, places: number): Seat | null;

@@ -1,6 +1,5 @@
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '../shared/deadline.ts';
-import { createDescribedMemory } from '../shared/described.ts';
 import { globContaining } from '#core/lib/letter-case.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
@@ -85,12 +84,6 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     return answers.map((columns) => (columns instanceof AppError ? columns : { columns, typed: false }));
   }
 
-  /** SQLite counts every change of the schema, whoever makes it (file format, section 1.3.8). */
-  const described = createDescribedMemory(async () => {
-    const [row] = await look('SELECT schema_version AS version FROM pragma_schema_version', []);
-    return textOf(row?.['version']);
-  }, describeNow);
-
   return {
     query,
     async describe(text) {
@@ -98,7 +91,12 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       if (!Array.isArray(columns)) throw columns;
       return { columns, typed: false };
     },
-    describeAll: (statements) => described.describeAll(statements),
+    describeAll: describeNow,
+    /** SQLite counts every change of the schema, whoever makes it (file format, section 1.3.8). */
+    async schemaMark() {
+      const [row] = await look('SELECT schema_version AS version FROM pragma_schema_version', []);
+      return textOf(row?.['version']);
+    },
     async tables(filter) {
       const rows = await look(TABLES_SQL, catalogueValues(filter));
       return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };

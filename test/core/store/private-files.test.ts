@@ -8,7 +8,7 @@ import { parseEnv } from '#core/env.ts';
 import { createLog } from '#core/log.ts';
 import { createShop } from '#core/transfer/sample-shop.ts';
 import { hostOptions } from '#mcp-host/setup.ts';
-import { snapshotOf } from '#test/mcp-host/support.ts';
+import { keepOnDisk, snapshotOf } from '#test/mcp-host/support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-private-'));
 const mask = process.umask(0o022);
@@ -51,7 +51,7 @@ test('whichever program comes first, the data folder and what it keeps there are
     env,
     createLog('ERROR', () => undefined),
   );
-  await (await options.file.draft(JSON.stringify(snapshotOf(1, {})))).keep();
+  await keepOnDisk(options.file, snapshotOf(1, {}));
   await options.auth.tokens.write({ as_of: new Date(0).toISOString(), tokens: [] });
   expect([modeOf(data), modeOf(join(data, 'host'))]).toEqual(['700', '700']);
   expect([modeOf(join(data, 'host/snapshot.json')), modeOf(join(data, 'host/tokens.json'))]).toEqual(['600', '600']);

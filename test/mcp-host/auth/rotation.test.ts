@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKeyring, keyIdOf } from '#core/lib/secrets.ts';
 import type { Snapshot } from '#snapshots/format.ts';
@@ -47,11 +47,17 @@ function sealedWith(key: string, snapshot?: Snapshot): Snapshot {
   const connection = snapshot?.content.connections[0] ?? connectionOf({});
   const password = { $sealed: createKeyring([key], fingerprints).seal('hunter2', `connection/${connection.id}/password`) };
   const fresh = snapshot ?? snapshotOf(1, { tools: [toolOf(connection, 'one', 'select 1 as one', { return_type: 'value' })] });
-  return { ...fresh, content: { ...fresh.content, connections: [{ ...connection, password }] } };
+  return snapshotOf(fresh.version, { ...fresh.content, connections: [{ ...connection, password }] });
 }
 
 const call = async () => (await modern(host.mcp, 'tools/call', { name: 'one' })).body.result as { isError?: boolean };
-const onDisk = () => readFileSync(join(folder.directory, 'host.json'), 'utf8');
+/** What the copy on disk names. */
+function onDisk(): string {
+  const path = join(folder.directory, 'host.json');
+  if (!existsSync(path)) return '';
+  const { packs } = JSON.parse(readFileSync(path, 'utf8').split('\n')[1] ?? '{}') as { packs: string[] };
+  return packs.map((pack) => readFileSync(join(folder.directory, pack), 'utf8')).join('');
+}
 
 test('a copy that an older key sealed is asked for again, kept, and then serves without that key', async () => {
   await start(OLD);

@@ -10,6 +10,7 @@ import {
   controlServer,
   modern,
   parameterOf,
+  loadableOf,
   snapshotOf,
   sqliteFolder,
   testHost,
@@ -118,7 +119,7 @@ describe('a result', () => {
 });
 
 describe('the store', () => {
-  const registryOf = (tool: FrozenTool) => loadRegistry(snapshotOf(1, { connections: [connection], tools: [tool] }));
+  const registryOf = (tool: FrozenTool) => loadRegistry(loadableOf(snapshotOf(1, { connections: [connection], tools: [tool] })));
   const ran = (members: string): Ran => ({ members, rows: 1, wait_ms: 0 });
   const never = new AbortController().signal;
 

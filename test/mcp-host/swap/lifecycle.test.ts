@@ -302,7 +302,7 @@ describe('without the server', () => {
       await until(() => readFileSync(path, 'utf8').includes(`"version":${version},`));
     }
     await host.stop();
-    writeFileSync(path, readFileSync(path, 'utf8').replace('select 2', 'select 9'));
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"version":2', '"version":9'));
     host = await testHost(folder.directory, 'http://127.0.0.1:1');
     expect(await callVersion()).toBe(1);
     expect(host.log.find(({ message }) => message === 'snapshot_file_damaged')).toBeDefined();

@@ -8,13 +8,14 @@ import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/s
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { snapshotFile } from '#snapshots/file.ts';
+import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   connectionOf,
   type ControlServer,
   controlServer,
   ENVELOPE,
   modern,
+  keepOnDisk,
   snapshotOf,
   sqliteFolder,
   testHost,
@@ -90,7 +91,7 @@ describe.each(ERAS)('%s', (_, connect) => {
     control.greeting = { event: 'snapshot', data: versioned(1, { transport: 'stdio', auth_type: 'bearer' }) };
     let heard = 0;
     const client = await connect(() => void heard++);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_1', 'endless']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_1']);
     expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
     await control.deploy(versioned(2, { transport: 'stdio' }));
     await until(() => heard > 0);
@@ -105,10 +106,10 @@ describe.each(ERAS)('%s', (_, connect) => {
 
   test('serves the snapshot on disk without a server', async () => {
     mkdirSync(join(folder.directory, 'host'));
-    await (await snapshotFile(join(folder.directory, 'host/snapshot.json')).draft(JSON.stringify(versioned(7)))).keep();
+    await keepOnDisk(snapshotFile(join(folder.directory, 'host/snapshot.json')), versioned(7));
     await control.stop();
     const client = await connect(() => undefined);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_7', 'endless']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_7']);
   });
 });
 

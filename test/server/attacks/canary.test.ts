@@ -205,7 +205,7 @@ test('no file holds a secret: not the database as it lies on the disk, not the g
   expect(files.filter((path) => path.startsWith('generated/')).length).toBeGreaterThan(3);
   expectNone(files.map((path) => ({ from: path, text: readFileSync(join(t.directory, path), 'latin1') })));
   // They lie there compressed.
-  const versions = await t.app.store.db.select().from(t.app.store.tables.snapshots);
-  expect(versions.length).toBeGreaterThan(0);
-  expectNone(versions.map(({ version, content }) => ({ from: `snapshot ${version}`, text: content })));
+  const blobs = await t.app.store.db.select().from(t.app.store.tables.blobs);
+  expect(blobs.length).toBeGreaterThan(0);
+  expectNone(blobs.map(({ kind, hash, text }) => ({ from: `${kind} ${hash}`, text })));
 });

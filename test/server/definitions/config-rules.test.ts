@@ -305,11 +305,11 @@ test('the snapshot holds general settings, auth and variables only, secrets as c
   });
   connectHost(t.app);
   await t.request('POST', '/api/v1/deploy', { body: {} });
-  const [row] = await t.app.store.db.select().from(t.app.store.tables.snapshots);
-  const server = (JSON.parse(row?.content ?? '{}') as { server: Record<string, unknown> }).server;
+  const blobs = await t.app.store.db.select().from(t.app.store.tables.blobs);
+  const server = JSON.parse(blobs.find(({ kind }) => kind === 'server')?.text ?? '{}') as Record<string, unknown>;
   expect(server).toMatchObject({ global_variables: { region: 'north' }, oauth_clients: [{ client_id: 'app' }] });
   expect(Object.keys(server).filter((field) => /^(ssl|acme|dns|agent|prompt|ui_|mcp_)/.test(field))).toEqual([]);
-  expect(row?.content).not.toContain('canary');
+  expect(JSON.stringify(blobs)).not.toContain('canary');
 });
 
 test('the environment has the last word on the guard, and gives defaults', async () => {

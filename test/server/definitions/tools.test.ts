@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfiguration } from '#core/deploy/configuration.ts';
-import { freeze } from '#snapshots/freeze.ts';
+import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { toContent } from '#snapshots/tree.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -77,8 +77,9 @@ test('a limit of calls a minute is kept, copied, exported and frozen; null takes
   const exported = (await t.request('GET', '/api/v1/export-import/export')).body['tools'];
   expect(exported).toMatchObject([{ rate_limit_per_minute: 100_000 }, { rate_limit_per_minute: 100_000 }]);
   const frozen = async () => {
-    const { content } = await freeze(await readConfiguration(t.app));
-    return content.tools.find(({ id }) => id === body['id']);
+    const { state } = await readWorkingCopy(t.app);
+    const { tree } = state.view().frozen();
+    return toContent(tree.leaves, state.textOf).tools.find(({ id }) => id === body['id']);
   };
   expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
   expect((await t.request('PATCH', path, { body: { rate_limit_per_minute: null } })).body['rate_limit_per_minute']).toBeNull();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 
@@ -45,11 +46,12 @@ describe('settings with which no caller gets in', () => {
   test('an earlier snapshot of that kind is not served again', async () => {
     connectHost(t.app);
     await deploy();
-    const { snapshots } = t.app.store.tables;
-    const [row] = await t.app.store.db.select().from(snapshots);
-    const content = (row?.content ?? '').replace('"auth_type":"none"', '"auth_type":"oauth_introspection"');
-    await t.app.store.write((tx) => tx.update(snapshots).set({ content }));
-    t.app.snapshot_cache.clear();
+    const { blobs } = t.app.store.tables;
+    const [row] = await t.app.store.db.select().from(blobs).where(eq(blobs.kind, 'server'));
+    const text = (row?.text ?? '').replace('"auth_type":"none"', '"auth_type":"oauth_introspection"');
+    await t.app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.kind, 'server')));
+    t.app.snapshot_cache.versions.clear();
+    t.app.snapshot_cache.texts = new Map();
     const refused = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
     expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('introspection_url')]);
   });

@@ -7,7 +7,7 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 
 let t: TestApp;
-let sent: { event: string; version: unknown; has_content: boolean }[];
+let sent: { event: string; version: unknown; has_delta: boolean }[];
 let tool_path: string;
 beforeEach(async () => {
   t = await testApp();
@@ -17,7 +17,7 @@ beforeEach(async () => {
   sent = [];
   t.app.hosts.connect('h1', ({ event, data }: HostEvent) => {
     const said = (typeof data === 'string' ? JSON.parse(data) : data) as Record<string, unknown>;
-    sent.push({ event, version: said['version'], has_content: 'content' in said });
+    sent.push({ event, version: said['version'], has_delta: 'delta' in said });
     const request_id = typeof said['request_id'] === 'string' ? said['request_id'] : null;
     const checksum = typeof said['checksum'] === 'string' ? said['checksum'] : null;
     const version = typeof said['version'] === 'number' ? said['version'] : null;
@@ -110,7 +110,7 @@ test('an earlier one is served again at once; the working copy stays and counts 
   const before = await t.request('GET', tool_path);
   const answer = await t.request('POST', '/api/v1/snapshots/1/activate', { body: {} });
   expect(answer.body).toMatchObject({ status: 'running', snapshot_version: 1, changed: true, hosts: [{ id: 'h1' }] });
-  expect(sent.at(-1)).toEqual({ event: 'snapshot', version: 1, has_content: true });
+  expect(sent.at(-1)).toEqual({ event: 'snapshot', version: 1, has_delta: true });
   expect((await t.request('GET', tool_path)).body).toEqual(before.body);
   expect((await t.request('GET', '/api/v1/deploy/status')).body).toMatchObject({ snapshot_version: 1, pending_changes: 1 });
   const again = await t.request('POST', '/api/v1/deploy', { body: {} });

@@ -39,17 +39,26 @@ const changes: readonly [string, string, (string | RegExp)[]][] = [
   ['a column of another type', 'alter table products alter column price type int', ['id', 'feeling', 'price', 'n']],
 ];
 
-test.skipIf(!reachable.postgres)('what is asked again under the same catalogue is answered alike', async () => {
-  const first = await describe();
-  expect(first).toHaveLength(COUNT);
-  expect(await describe()).toEqual(first);
-});
+const mark = () => source.schemaMark?.();
 
-test.skipIf(!reachable.postgres).each(changes)('%s is seen at the next question', async (_, change, columns) => {
-  await describe();
+test.skipIf(!reachable.postgres)(
+  'what is asked again under the same catalogue is answered alike, and the mark stays',
+  async () => {
+    const first = await describe();
+    const before = await mark();
+    expect(first).toHaveLength(COUNT);
+    await database.run(`insert into products values (1, 'Pen', 'fair')`);
+    expect(await describe()).toEqual(first);
+    expect([typeof before, await mark()]).toEqual(['string', before]);
+  },
+);
+
+test.skipIf(!reachable.postgres).each(changes)('%s is seen at the next question, and in the mark', async (_, change, columns) => {
+  const before = await mark();
   await database.run(change);
   const [after] = await describe();
   expect(after).toEqual(columns as string[]);
+  expect(await mark()).not.toBe(before);
 });
 
 test.skipIf(!reachable.postgres)('a dropped table, function, enum label and schema are seen', async () => {

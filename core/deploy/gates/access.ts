@@ -1,0 +1,13 @@
+import { lockedOut } from '#core/contract/config.ts';
+import type { DeployGate } from './gate.ts';
+
+/** Settings with which no caller gets in. */
+export const accessGate: DeployGate = {
+  name: 'access',
+  async run(_, { server }) {
+    const locked = lockedOut(server);
+    return locked === null
+      ? []
+      : [{ refusal: 'cannot_deploy', field: locked.field, message: `No caller could get in: ${locked.message}` }];
+  },
+};

@@ -1,0 +1,43 @@
+import type { App } from '#core/app.ts';
+import { deltaOf } from '#snapshots/tree.ts';
+import { snapshotToServe } from './exposure.ts';
+import type { HostEvent } from './hosts.ts';
+import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
+
+/**
+ * The event that brings a host to a snapshot: what its own lacks, everything when it has none that is stored, nothing when it has
+ * this one. @param have `<version>:<checksum>` of what it serves.
+ */
+export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: string | null): Promise<HostEvent> {
+  const { version, checksum, created_at, tree } = snapshot;
+  const head = { version, checksum, created_at };
+  if (have === `${version}:${checksum}`) return { event: 'snapshot', data: JSON.stringify(head) };
+  const base = await baseOf(app, have);
+  const { added, removed } = deltaOf(base?.tree.leaves ?? null, tree.leaves);
+  const texts = await textsOf(app, added);
+  const blobs = added.map(({ kind, name, hash }) => [kind, name, hash, texts.get(hash) ?? ''] as const);
+  return { event: 'snapshot', data: JSON.stringify({ ...head, delta: { from: base?.checksum ?? null, removed, blobs } }) };
+}
+
+async function baseOf(app: App, have: string | null): Promise<StoredSnapshot | null> {
+  const [, number, checksum] = /^(\d{1,10}):(.*)$/.exec(have ?? '') ?? [];
+  const base = number === undefined ? null : await readSnapshot(app, Number(number));
+  return base?.checksum === checksum ? base : null;
+}
+
+/** Brings every host of this server to a snapshot. */
+export async function publishSnapshot(app: App, snapshot: StoredSnapshot): Promise<void> {
+  const events = new Map<string | null, HostEvent>();
+  const lacking = () => app.hosts.serving().filter((have) => !events.has(have));
+  // A host may come or answer while texts are read; between the last look and the sending nothing waits.
+  for (let more = lacking(); more.length > 0; more = lacking()) {
+    for (const have of more) events.set(have, await snapshotEvent(app, snapshot, have));
+  }
+  app.hosts.publish((have) => events.get(have) ?? { event: 'ping', data: {} });
+}
+
+/** What a host that connects now is to do. */
+export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
+  const { snapshot } = await snapshotToServe(app);
+  return snapshot === null ? { event: 'stop', data: {} } : snapshotEvent(app, snapshot, have);
+}

@@ -1,0 +1,136 @@
+import { asc, eq, gt, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { readServerConfig } from '#core/definitions/settings/config.ts';
+import { changesSince, lastChange } from '#core/store/journal.ts';
+import { createLock, type Db, type Lock } from '#core/store/open.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+import { createFrozenState, type DefinitionKind, type FrozenState } from '#snapshots/freeze.ts';
+
+/**
+ * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
+ * hashing cost as much as the change.
+ */
+export interface WorkingCopy {
+  readonly state: FrozenState;
+  /** Number of the last change that is in it. */
+  seq: number;
+  /** Definitions whose statements their database has not prepared as they are now. */
+  readonly unprepared: Set<string>;
+  /** What tells that the schema of a connection's database is the one that all its statements were prepared on. */
+  readonly schemas: Map<string, string>;
+}
+
+export interface WorkingCopyHolder {
+  readonly lock: Lock;
+  copy: WorkingCopy | null;
+}
+export const createWorkingCopyHolder = (): WorkingCopyHolder => ({ lock: createLock(), copy: null });
+
+const PAGE = 500;
+const TABLE = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as const;
+const DEFINITIONS: readonly DefinitionKind[] = ['tool', 'resource', 'prompt'];
+
+export function readWorkingCopy(app: App): Promise<WorkingCopy> {
+  const holder = app.working_copy;
+  return holder.lock(async () => {
+    try {
+      holder.copy = await app.store.read((tx) => broughtUp(app, tx, holder.copy));
+      return holder.copy;
+    } catch (error) {
+      // It may be half brought up.
+      holder.copy = null;
+      throw error;
+    }
+  });
+}
+
+async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
+  const changes = copy && (await changesSince(app.store, tx, copy.seq));
+  if (copy === null || changes === null) return readAll(app, tx);
+  copy.state.putServer(await readServerConfig(app, tx));
+  const ids = new Map<DefinitionKind, Set<string>>(DEFINITIONS.map((kind) => [kind, new Set()]));
+  for (const { kind, entity_id } of changes.changed) {
+    if (kind === 'connection') await takeConnection(app, tx, copy, entity_id, ids);
+    else if (kind !== 'server') ids.get(kind)?.add(entity_id);
+  }
+  for (const [kind, changed] of ids) await takeDefinitions(app, tx, copy, kind, [...changed]);
+  copy.seq = changes.seq;
+  return copy;
+}
+
+async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
+  const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
+  const copy: WorkingCopy = { state, seq: await lastChange(app.store, tx), unprepared: new Set(), schemas: new Map() };
+  state.putServer(await readServerConfig(app, tx));
+  for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
+  for (const kind of DEFINITIONS) {
+    const table = app.store.tables[TABLE[kind]] as typeof app.store.tables.tools;
+    for (let last = ''; ;) {
+      const page = await tx.select({ id: table.id }).from(table).where(gt(table.id, last)).orderBy(asc(table.id)).limit(PAGE);
+      await takeDefinitions(
+        app,
+        tx,
+        copy,
+        kind,
+        page.map(({ id }) => id),
+      );
+      if (page.length < PAGE) break;
+      last = page.at(-1)?.id ?? last;
+    }
+  }
+  return copy;
+}
+
+/** What a connection owns is frozen with its limits, so it is taken again too. */
+async function takeConnection(
+  app: App,
+  tx: Db,
+  { state, schemas }: WorkingCopy,
+  id: string,
+  ids: ReadonlyMap<DefinitionKind, Set<string>>,
+): Promise<void> {
+  const { connections } = app.store.tables;
+  const [row] = await tx.select().from(connections).where(eq(connections.id, id));
+  if (row === undefined) state.removeConnection(id);
+  else state.putConnection(row);
+  schemas.delete(id);
+  for (const { entity_type, connection_id, id: owned } of state.outcomes()) {
+    if (connection_id === id) ids.get(entity_type)?.add(owned);
+  }
+}
+
+async function takeDefinitions(
+  app: App,
+  tx: Db,
+  { state, unprepared }: WorkingCopy,
+  kind: DefinitionKind,
+  ids: readonly string[],
+): Promise<void> {
+  for (let start = 0; start < ids.length; start += PAGE) {
+    const page = ids.slice(start, start + PAGE);
+    const found = new Set<string>();
+    for (const { row, compiled } of await readDefinitions(app, tx, kind, page)) {
+      await state.put(kind, row as never, compiled);
+      found.add(row.id);
+      unprepared.add(row.id);
+    }
+    for (const id of page) if (!found.has(id)) state.remove(id);
+  }
+}
+
+/** Rows of one kind with their stored artifacts. */
+export async function readDefinitions<K extends DefinitionKind>(app: App, tx: Db, kind: K, ids: readonly string[]) {
+  const table = app.store.tables[TABLE[kind]] as typeof app.store.tables.tools;
+  const { compiled } = app.store.tables;
+  const rows = await tx
+    .select()
+    .from(table)
+    .where(inArray(table.id, [...ids]));
+  if (kind === 'prompt') return rows.map((row) => ({ row, compiled: undefined }));
+  const artifacts = await tx
+    .select({ id: compiled.entity_id, artifact: compiled.artifact })
+    .from(compiled)
+    .where(inArray(compiled.entity_id, [...ids]));
+  const by_id = new Map(artifacts.map(({ id, artifact }) => [id, artifact as Compiled]));
+  return rows.map((row) => ({ row, compiled: by_id.get(row.id) }));
+}

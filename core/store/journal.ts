@@ -1,0 +1,48 @@
+import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
+import type { Kind } from '#snapshots/tree.ts';
+import type { Db, Store } from './open.ts';
+
+export type EntityKind = Exclude<Kind, 'server'>;
+
+/** Key of the advisory lock with which writers of entities take turns. */
+const ENTITY_LOCK = '7318349394477058';
+/** Whoever is further behind reads everything anew. */
+const KEPT = 20_000;
+
+/**
+ * Notes that an entity is about to be written in this transaction. From here to its end no other transaction writes entities, so
+ * that the numbers are in the order of the commits; the lock comes before the row's own, so that two writers cannot wait for
+ * each other.
+ */
+export async function noteChange({ dialect, tables }: Store, tx: Db, kind: EntityKind, entity_id: string): Promise<void> {
+  if (dialect === 'postgresql')
+    await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(ENTITY_LOCK)})` }).from(sql`(values (1)) as one`);
+  await tx.insert(tables.changes).values({ kind, entity_id });
+}
+
+export interface EntityChanges {
+  /** The number of the last change. */
+  readonly seq: number;
+  readonly changed: readonly { readonly kind: Kind; readonly entity_id: string }[];
+}
+
+/** What was written after a number; null when so much was that not all of it is noted any more. */
+export async function changesSince({ tables }: Store, tx: Db, seq: number): Promise<EntityChanges | null> {
+  const { changes } = tables;
+  const rows = await tx.select().from(changes).where(gt(changes.seq, seq)).orderBy(asc(changes.seq)).limit(KEPT);
+  if (rows.length === 0) return { seq, changed: [] };
+  const [kept] = await tx.select({ first: min(changes.seq) }).from(changes);
+  if (rows.length === KEPT || Number(kept?.first ?? 0) > seq + 1) return null;
+  return { seq: rows.at(-1)?.seq ?? seq, changed: rows };
+}
+
+export async function lastChange({ tables }: Store, tx: Db): Promise<number> {
+  const [row] = await tx.select({ last: max(tables.changes.seq) }).from(tables.changes);
+  return Number(row?.last ?? 0);
+}
+
+/** Forgets what nobody needs who looks often. */
+export async function pruneChanges({ tables }: Store, tx: Db): Promise<void> {
+  const newest = sql<number>`(select max(${tables.changes.seq}) from ${tables.changes})`;
+  await tx.delete(tables.changes).where(lt(tables.changes.seq, sql`${newest} - ${sql.raw(String(KEPT / 2))}`));
+}

@@ -1,0 +1,37 @@
+import type { Kind } from '#snapshots/tree.ts';
+import type { Kit } from './kit.ts';
+
+/** What was deployed, and what a deploy reads to learn of changes. */
+export const deployTables = (k: Kit) => ({
+  /** `content` lists the entities of a version by their hashes (`snapshots/tree.ts`). */
+  snapshots: k.table('snapshots', {
+    version: k.int().primaryKey(),
+    checksum: k.text().notNull(),
+    content: k.long().notNull(),
+    counts: k.json<{ connections: number; tools: number; resources: number; prompts: number }>().notNull(),
+    note: k.text(),
+    actor: k.json<unknown>().notNull(),
+    created_at: k.text().notNull(),
+  }),
+  /** Each frozen entity once. `since`: the version with which it came, or came back. */
+  blobs: k.table('blobs', {
+    hash: k.text().primaryKey(),
+    kind: k.text().$type<Kind>().notNull(),
+    text: k.long().notNull(),
+    since: k.int().notNull(),
+  }),
+  /** Which entities were written, in the order of the commits. */
+  changes: k.table('changes', {
+    seq: k.counter().primaryKey(),
+    kind: k.text().$type<Kind>().notNull(),
+    entity_id: k.text().notNull(),
+  }),
+  /** One row: what should run. */
+  deployment: k.table('deployment', {
+    id: k.int().primaryKey(),
+    desired: k.text().$type<'running' | 'stopped'>().notNull(),
+    active_version: k.int(),
+    last_error: k.text(),
+    deployed_at: k.text(),
+  }),
+});

@@ -1,0 +1,50 @@
+import type { SnapshotNews } from '#core/deploy/hosts.ts';
+import { AppError } from '#core/errors.ts';
+import { hashOf } from '#snapshots/canonical.ts';
+import { applyDelta, type Leaf, toTree, type Tree } from '#snapshots/tree.ts';
+import type { SnapshotHead } from './snapshot-file.ts';
+
+/** A snapshot that a host has put together from what it has and what came. */
+export interface NewSnapshot extends SnapshotHead {
+  readonly tree: Tree;
+  /** Texts that came, by hash. */
+  readonly blobs: ReadonlyMap<string, string>;
+  /** They are all of it. */
+  readonly whole: boolean;
+}
+
+/** The host lacks something that the server believes it has: it is to be sent everything. */
+export class Lacking extends Error {}
+
+/** Trees of the last snapshots, by checksum: the server may lead from one that is not the newest. */
+export interface KnownTrees {
+  remember(checksum: string, leaves: readonly Leaf[]): void;
+  /** Rejects what is not the tree that its checksum names. */
+  apply(news: SnapshotNews & { readonly delta: NonNullable<SnapshotNews['delta']> }): NewSnapshot;
+}
+
+const KNOWN = 3;
+
+export function createKnownTrees(): KnownTrees {
+  const known = new Map<string, readonly Leaf[]>();
+  return {
+    remember(checksum, leaves) {
+      known.delete(checksum);
+      known.set(checksum, leaves);
+      for (const [oldest] of [...known].slice(0, -KNOWN)) known.delete(oldest);
+    },
+    apply({ version, checksum, created_at, delta: { from, removed, blobs } }) {
+      const base = from === null ? [] : known.get(from);
+      if (base === undefined) throw new Lacking(`The host does not know the snapshot ${from}.`);
+      const texts = new Map(blobs.map(([, , hash, text]) => [hash, text]));
+      for (const [hash, text] of texts) if (hashOf(text) !== hash) throw damaged(version);
+      const added = blobs.map(([kind, name, hash]) => ({ kind, name, hash }));
+      const tree = toTree(applyDelta(base, { added, removed }));
+      if (tree.checksum !== checksum) throw damaged(version);
+      return { version, checksum, created_at, tree, blobs: texts, whole: from === null };
+    },
+  };
+}
+
+const damaged = (version: number) =>
+  new AppError('cannot_deploy', `Snapshot ${version} did not arrive as it was sent: its checksum does not fit.`);

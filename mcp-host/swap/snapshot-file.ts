@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { hashOf } from '#snapshots/canonical.ts';
+import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format.ts';
+import { type Leaf, parseTree, toBlobs } from '#snapshots/tree.ts';
+
+/** What names a snapshot. */
+export type SnapshotHead = Pick<Snapshot, 'version' | 'checksum' | 'created_at'>;
+
+export interface KeptSnapshot extends SnapshotHead {
+  readonly leaves: readonly Leaf[];
+  /** The canonical text of every leaf, by hash. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * A host's copy of its snapshot. `<path>` holds a line with the SHA-256 of the rest, a line with the head and the names of its
+ * packs, and the tree; the file before it is kept as `<path>.previous`. A pack `<path>.<id>.pack` holds the texts that came with
+ * one deploy, a line each, and is never changed: several hosts may share a folder. The empty file `<path>.stopped` says that the
+ * server was stopped.
+ */
+export interface SnapshotFile {
+  /** The newest copy that is whole; `fault` says in a sentence why a newer one was passed over. */
+  read(): Promise<{ snapshot: KeptSnapshot | null; stopped: boolean; fault: string | null }>;
+  /** Texts of the copy that is there, as far as it has them. */
+  texts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Writes a draft beside the copy that is there.
+   * @param blobs what the copy lacks of the tree, by hash. @param whole they are all of it.
+   */
+  draft(head: SnapshotHead, tree: string, blobs: ReadonlyMap<string, string>, whole: boolean): Promise<Draft>;
+  setStopped(stopped: boolean): Promise<void>;
+}
+
+export interface Draft {
+  /** Takes the place of the copy. Atomic: a crash leaves the old copy or the new one, never half of one. */
+  keep(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** From so many packs on they become one. */
+const MOST_PACKS = 64;
+/** Files of hosts that were killed; a living one is done with its own within this time. */
+const ABANDONED_MS = 3_600_000;
+
+export function snapshotFile(path: string): SnapshotFile {
+  /** The file at `path` was written or found whole by this process. */
+  let whole_copy = false;
+  let packs: readonly string[] = [];
+  /** Texts of drafts that could not be kept: they go with the next one. */
+  const unkept = new Map<string, string>();
+
+  return {
+    async read() {
+      await sweep(path);
+      const stopped = await exists(`${path}.stopped`);
+      const faults: string[] = [];
+      for (const candidate of [path, `${path}.previous`]) {
+        const found = await readOne(candidate);
+        if (candidate === path) whole_copy = typeof found === 'object' && found !== null;
+        if (typeof found === 'string') faults.push(found);
+        else if (found !== null) {
+          packs = found.packs;
+          return { snapshot: found.snapshot, stopped, fault: faults.join(' ') || null };
+        }
+      }
+      return { snapshot: null, stopped, fault: faults.join(' ') || null };
+    },
+    async texts(hashes) {
+      const wanted = new Set(hashes);
+      const found = new Map([...unkept].filter(([hash]) => wanted.has(hash)));
+      if (found.size === wanted.size) return found;
+      for (const [hash, text] of await readPacks(dirname(path), packs)) if (wanted.has(hash)) found.set(hash, text);
+      return found;
+    },
+    async draft(head, tree, blobs, whole) {
+      const fresh = `${path}.${process.pid}.new`;
+      const all = whole ? blobs : new Map([...unkept, ...blobs]);
+      const base = whole ? [] : packs.length < MOST_PACKS ? packs : [];
+      const texts = base.length === packs.length || whole ? all : new Map([...(await liveTexts(path, tree, packs)), ...all]);
+      const pack = `${basename(path)}.${head.version}-${crypto.randomUUID().slice(0, 8)}.pack`;
+      const listed = texts.size === 0 ? base : [...base, pack];
+      const discard = async () => {
+        await rm(fresh, { force: true });
+        await rm(join(dirname(path), pack), { force: true });
+      };
+      const orDiscard = async (error: unknown): Promise<never> => {
+        for (const [hash, text] of all) unkept.set(hash, text);
+        await discard().catch(() => undefined);
+        throw error;
+      };
+      const body = `${JSON.stringify({ ...head, packs: listed })}\n${tree}`;
+      const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
+      await (async () => {
+        if (texts.size > 0) await writeWhole(join(dirname(path), pack), lines);
+        await writeWhole(fresh, `${digest(body)}\n${body}`);
+      })().catch(orDiscard);
+      return {
+        async keep() {
+          if (whole_copy || typeof (await readOne(path)) === 'object')
+            await rename(path, `${path}.previous`).catch(ignoreMissing);
+          await rename(fresh, path).catch(orDiscard);
+          await syncFolder(path);
+          const replaced = listed.length < packs.length;
+          [whole_copy, packs] = [true, listed];
+          unkept.clear();
+          if (replaced) await sweep(path);
+        },
+        discard,
+      };
+    },
+    async setStopped(stopped) {
+      if (stopped) await writeWhole(`${path}.stopped`, '');
+      else await rm(`${path}.stopped`, { force: true });
+      await syncFolder(path);
+    },
+  };
+}
+
+/** Of what the packs hold, the texts that a tree names. */
+async function liveTexts(path: string, tree: string, packs: readonly string[]): Promise<Map<string, string>> {
+  const live = new Set(parseTree(tree).leaves.map(({ hash }) => hash));
+  return new Map([...(await readPacks(dirname(path), packs))].filter(([hash]) => live.has(hash)));
+}
+
+/** Removes drafts and packs that nobody names, once whoever wrote them must be gone. */
+async function sweep(path: string): Promise<void> {
+  const folder = dirname(path);
+  const mine = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${basename(path)}.`));
+  const named = new Set<string>();
+  for (const copy of [path, `${path}.previous`]) for (const pack of (await readHead(copy))?.packs ?? []) named.add(pack);
+  for (const name of mine.filter((one) => one.endsWith('.new') || (one.endsWith('.pack') && !named.has(one)))) {
+    const file = join(folder, name);
+    const written = await stat(file).catch(() => null);
+    if (written !== null && written.mtimeMs < Date.now() - ABANDONED_MS) await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
+interface Found {
+  readonly snapshot: KeptSnapshot;
+  readonly packs: readonly string[];
+}
+type Head = SnapshotHead & { readonly packs?: readonly string[]; readonly content?: Snapshot['content'] };
+
+/** The head of a copy whose bytes are as they were written; undefined otherwise. */
+async function readHead(path: string): Promise<(Head & { readonly tree: string }) | undefined> {
+  const text = await readFile(path, 'utf8').catch(ignoreMissing);
+  const end = text?.indexOf('\n') ?? -1;
+  if (text === undefined || end < 0) return undefined;
+  const body = text.slice(end + 1);
+  // The first edition hashed the text without the line end behind it.
+  if (![digest(body), digest(body.trimEnd())].includes(text.slice(0, end))) return undefined;
+  const line = body.indexOf('\n');
+  const [head, tree] = line < 0 ? [body, ''] : [body.slice(0, line), body.slice(line + 1)];
+  return { ...(JSON.parse(head) as Head), tree };
+}
+
+/** The snapshot, null when there is no file, or a sentence when the copy is damaged. */
+async function readOne(path: string): Promise<Found | null | string> {
+  if (!(await exists(path))) return null;
+  const head = await readHead(path);
+  if (head === undefined) return `${path} is damaged: its checksum does not fit.`;
+  const { version, checksum, created_at, packs = [], content, tree } = head;
+  if (content !== undefined) return readWhole(path, head, content);
+  const unreadable = `${path} has a format that this version does not read.`;
+  if (tree === '') return unreadable;
+  const texts = await readPacks(dirname(path), packs);
+  const { leaves } = parseTree(tree);
+  const lost = leaves.find(({ hash }) => !texts.has(hash));
+  if (lost !== undefined) return `${path} is damaged: the text of the ${lost.kind} ${lost.name} is lost.`;
+  return { packs, snapshot: { version, checksum, created_at, leaves, texts } };
+}
+
+/** A copy of the first edition: one text with everything. */
+function readWhole(path: string, { version, checksum, created_at }: Head, content: Snapshot['content']): Found | string {
+  if ((content.format as string) !== WHOLE_FORMAT) return `${path} has a format that this version does not read.`;
+  const blobs = toBlobs(content);
+  const leaves = blobs.map(({ kind, name, hash }): Leaf => ({ kind, name, hash }));
+  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+  return { packs: [], snapshot: { version, checksum, created_at, leaves, texts } };
+}
+
+/** Texts by hash; a line whose text has another hash is passed over, a later one counts. */
+async function readPacks(folder: string, packs: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const pack of packs) {
+    const text = (await readFile(join(folder, basename(pack)), 'utf8').catch(ignoreMissing)) ?? '';
+    for (const line of text.split('\n')) {
+      const [hash, blob] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
+      if (hash !== '' && hashOf(blob) === hash) found.set(hash, blob);
+    }
+  }
+  return found;
+}
+
+const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes the renames of this folder durable. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
