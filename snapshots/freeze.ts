@@ -199,7 +199,7 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
   for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
   const frozen = state.view().frozen();
-  return { ...frozen, content: toContent(frozen.tree.leaves, state.textOf) };
+  return { ...frozen, content: toContent(frozen.tree.leaves, (hash) => state.textOf(hash)) };
 }
 
 /** Freezes one definition; a fault of the definition is its outcome. */

@@ -110,7 +110,7 @@ async function takeDefinitions(
     const page = ids.slice(start, start + PAGE);
     const found = new Set<string>();
     for (const { row, compiled } of await readDefinitions(app, tx, kind, page)) {
-      await state.put(kind, row as never, compiled);
+      await state.put(kind, row, compiled);
       found.add(row.id);
       unprepared.add(row.id);
     }
@@ -119,7 +119,7 @@ async function takeDefinitions(
 }
 
 /** Rows of one kind with their stored artifacts. */
-export async function readDefinitions<K extends DefinitionKind>(app: App, tx: Db, kind: K, ids: readonly string[]) {
+export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = app.store.tables[TABLE[kind]] as typeof app.store.tables.tools;
   const { compiled } = app.store.tables;
   const rows = await tx

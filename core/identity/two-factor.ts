@@ -9,6 +9,8 @@ import { type AdminRow, changeAccount, currentAdmin, requirePassword, totpPlace 
 import { countAttempt } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
+/** A session that signed in longer ago proves nothing about who sits there now. */
+const RECENT_MS = 600_000;
 /** Contract section 2: a sign-in waits 300 s for its second factor and ends with a success or the fifth failure. */
 const PENDING_MS = 300_000;
 const PENDING_ATTEMPTS = 5;
@@ -43,8 +45,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
   'two_factor.setup': async (context, { password }) => {
     const { app } = context;
     const { admins } = app.store.tables;
-    const { admin, attempt } = await confirmed(context, password);
-    await attempt.forgive();
+    const admin = password === undefined ? await justSignedIn(context) : await confirmedOnce(context, password);
     const secret = newTotpSecret();
     const totp_secret = { $sealed: app.keyring.seal(secret, totpPlace(admin.id)) };
     const recovery_codes = await app.store.write(async (tx) => {
@@ -165,6 +166,26 @@ async function confirmed(context: Context, password: string) {
   const attempt = await countAttempt(context, admin.username);
   await requirePassword(admin, password, 'password');
   return { admin, attempt };
+}
+
+async function confirmedOnce(context: Context, password: string): Promise<AdminRow> {
+  const { admin, attempt } = await confirmed(context, password);
+  await attempt.forgive();
+  return admin;
+}
+
+/** The account without its password: only while its session is so young that the sign-in itself is the proof. */
+async function justSignedIn(context: Context): Promise<AdminRow> {
+  const { app, actor } = context;
+  const { sessions } = app.store.tables;
+  const [session] = await app.store.db
+    .select({ created_at: sessions.created_at })
+    .from(sessions)
+    .where(eq(sessions.id, actor?.session_id ?? ''));
+  const age_ms = app.clock().getTime() - Date.parse(session?.created_at ?? '');
+  if (age_ms <= RECENT_MS) return currentAdmin(context);
+  const message = 'You signed in more than ten minutes ago: send your password again.';
+  throw new AppError('forbidden', message, { errors: [{ field: 'password', message }] });
 }
 
 /** The same with the second factor on; a wrong code that follows counts as a failure. */

@@ -32,13 +32,13 @@ export async function changesSince({ tables }: Store, tx: Db, seq: number): Prom
   const rows = await tx.select().from(changes).where(gt(changes.seq, seq)).orderBy(asc(changes.seq)).limit(KEPT);
   if (rows.length === 0) return { seq, changed: [] };
   const [kept] = await tx.select({ first: min(changes.seq) }).from(changes);
-  if (rows.length === KEPT || Number(kept?.first ?? 0) > seq + 1) return null;
+  if (rows.length === KEPT || (kept?.first ?? 0) > seq + 1) return null;
   return { seq: rows.at(-1)?.seq ?? seq, changed: rows };
 }
 
 export async function lastChange({ tables }: Store, tx: Db): Promise<number> {
   const [row] = await tx.select({ last: max(tables.changes.seq) }).from(tables.changes);
-  return Number(row?.last ?? 0);
+  return row?.last ?? 0;
 }
 
 /** Forgets what nobody needs who looks often. */

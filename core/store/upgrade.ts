@@ -9,12 +9,13 @@ const WHOLE = `{"connections":`;
  * Snapshots of the first edition hold their whole content in one text: each becomes the list of its entities, which are stored
  * once. Done again it finds nothing to do, so that several servers may start at once.
  */
-export async function upgradeSnapshots({ db, tables, write }: Store): Promise<void> {
+export async function upgradeSnapshots(store: Store): Promise<void> {
+  const { db, tables } = store;
   const { snapshots, blobs } = tables;
   const versions = await db.select({ version: snapshots.version }).from(snapshots).orderBy(asc(snapshots.version));
   let before = new Set<string>();
   for (const { version } of versions) {
-    const hashes = await write(async (tx) => {
+    const hashes = await store.write(async (tx) => {
       const [row] = await tx.select().from(snapshots).where(eq(snapshots.version, version));
       if (row === undefined) return before;
       if (!row.content.startsWith(WHOLE)) return new Set(parseTree(row.content).leaves.map(({ hash }) => hash));

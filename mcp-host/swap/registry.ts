@@ -95,10 +95,10 @@ export async function loadRegistry(
     if (connection !== undefined) return connection;
     throw new AppError('cannot_deploy', `The snapshot names a connection for ${name} that it does not hold.`);
   };
-  const parsed = <F>({ kind, name, hash }: Leaf): F => {
+  const parsed = ({ kind, name, hash }: Leaf): never => {
     const text = textOf(hash);
     if (text === undefined) throw new AppError('cannot_deploy', `The snapshot lacks the text of the ${kind} ${name}.`);
-    return JSON.parse(text) as F;
+    return JSON.parse(text) as never;
   };
   /** The same leaf with the same connection is what it was. What came anew is read anew: its secrets may be sealed with another key. */
   const reused = (leaf: Leaf): Loaded | undefined => {
@@ -191,7 +191,7 @@ const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf)
 /** The same definition on a connection that is another now. */
 function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
   const entry = kept.made as ToolEntry | ResourceEntry;
-  return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } as ToolEntry | ResourceEntry };
+  return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } };
 }
 
 const literalLength = ({ template }: ResourceEntry): number => template.literals.join('').length;

@@ -3,7 +3,7 @@ import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { toContent } from '#snapshots/tree.ts';
-import { loadableOf } from '#test/mcp-host/support.ts';
+import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { percentile } from './figures.ts';
 import { digits, limitGate, median, type Section, table } from './report.ts';

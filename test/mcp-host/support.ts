@@ -16,7 +16,7 @@ import type { Column } from '#core/engines/shared/source.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { createHost, type Host, type HostOptions } from '#mcp-host/host.ts';
-import { type SnapshotFile, snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   type FrozenConnection,
   type FrozenPrompt,
@@ -27,9 +27,8 @@ import {
   type Snapshot,
   type SnapshotContent,
 } from '#snapshots/format.ts';
-import type { SnapshotNews } from '#core/deploy/hosts.ts';
-import type { Loadable } from '#mcp-host/swap/registry.ts';
 import { toBlobs, toTree } from '#snapshots/tree.ts';
+import { newsOf } from '#test/mcp-host/snapshot-forms.ts';
 import { type Call, callsOf } from '#test/support/usage.ts';
 
 export const TOKEN = 'service-token-of-the-tests-0123456789';
@@ -172,26 +171,6 @@ export function snapshotOf(
     },
   };
   return { version, checksum: toTree(toBlobs(whole)).checksum, created_at: '2026-01-01T00:00:00.000Z', content: whole };
-}
-
-/** A snapshot as the server sends it to a host that has none. */
-export function newsOf({ content, ...head }: Snapshot): SnapshotNews {
-  const blobs = toBlobs(content).map(({ kind, name, hash, text }) => [kind, name, hash, text] as const);
-  return { ...head, delta: { from: null, removed: [], blobs } };
-}
-
-/** Keeps a snapshot as a host that was sent it does. */
-export async function keepOnDisk(file: SnapshotFile, { content, ...head }: Snapshot): Promise<void> {
-  const blobs = toBlobs(content);
-  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
-  await (await file.draft(head, toTree(blobs).text, texts, true)).keep();
-}
-
-/** A snapshot as a host loads it. */
-export function loadableOf({ content, ...head }: Snapshot): Loadable {
-  const blobs = toBlobs(content);
-  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
-  return { ...head, leaves: blobs.map(({ text: _, ...leaf }) => leaf), textOf: (hash) => texts.get(hash) };
 }
 
 export interface Ack {

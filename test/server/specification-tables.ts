@@ -21,7 +21,7 @@ export const SPECIFIED: readonly (readonly [string, string, string])[] = [
   ['POST', '/api/v1/auth/logout', ''],
   ['GET', '/api/v1/auth/me', ''],
   ['PATCH', '/api/v1/auth/me', 'username password current_password!'],
-  ['POST', '/api/v1/auth/2fa/setup', 'password!'],
+  ['POST', '/api/v1/auth/2fa/setup', 'password'],
   ['POST', '/api/v1/auth/2fa/verify-setup', 'code!'],
   ['POST', '/api/v1/auth/2fa/disable', 'password! code!'],
   ['POST', '/api/v1/auth/2fa/regenerate-recovery', 'password! code!'],

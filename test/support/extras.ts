@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import { noteChange } from '#core/store/journal.ts';
 import { secretPlace } from '#core/definitions/source-pool.ts';
 
 /** Extra parameters of a connection as an earlier version stored them: no kind of database takes any today. */
@@ -11,5 +12,8 @@ export async function storeExtras(app: App, id: string, extra_params: Readonly<R
     return [key, isSecretEntry(key) ? sealed : value];
   });
   const values = { extra_params: Object.fromEntries(stored) };
-  await app.store.write((tx) => tx.update(connections).set(values).where(eq(connections.id, id)));
+  await app.store.write(async (tx) => {
+    await noteChange(app.store, tx, 'connection', id);
+    await tx.update(connections).set(values).where(eq(connections.id, id));
+  });
 }

@@ -118,7 +118,9 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/setup',
     access: 'admin',
-    input: v.strictObject({ password: Password }),
+    input: v.strictObject({
+      password: v.optional(v.pipe(Password, v.description('Required when the session is older than ten minutes'))),
+    }),
     output: v.object({
       secret: v.pipe(v.string(), v.description('Base32, for typing into an authenticator')),
       otpauth_uri: v.string(),

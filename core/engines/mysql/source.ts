@@ -23,7 +23,7 @@ import type {
   TestReport,
 } from '../shared/source.ts';
 import { createTrust } from '../shared/trust.ts';
-import { within } from '../shared/within.ts';
+import { untilAborted, within } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */
@@ -111,11 +111,12 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const { timeout_ms, max_rows, max_bytes } = options;
-    const mode =
-      options.mode === 'fixed' && !(trust.known(statement.text) ?? (await trust.check(statement.text))) ? 'read' : options.mode;
     const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string'));
     const deadline = openDeadline(timeout_ms, options.signal);
+    const isTrusted = async () =>
+      trust.known(statement.text) ?? (await untilAborted(deadline.signal, trust.check(statement.text)));
     try {
+      const mode = options.mode === 'fixed' && !(await isTrusted()) ? 'read' : options.mode;
       return await pool.use(mode, deadline.signal, (session) =>
         around[mode](session, { text: statement.text, values, timeout_ms, max_rows, max_bytes }, deadline.signal),
       );

@@ -36,6 +36,7 @@ import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts } from '../shared/timeouts.ts';
 import { verifiesCertificate } from '../shared/tls.ts';
 import { createTrust } from '../shared/trust.ts';
+import { untilAborted } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
@@ -107,8 +108,10 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const mode = options.mode === 'fixed' && !(await isTrusted(statement.text)) ? 'read' : options.mode;
-    const fetched = await using(mode, options, async (session, call) => {
+    const began = performance.now();
+    const mode = options.mode === 'fixed' && !(await isTrusted(statement.text, options)) ? 'read' : options.mode;
+    const timeout_ms = Math.max(1, options.timeout_ms - Math.round(performance.now() - began));
+    const fetched = await using(mode, { ...options, timeout_ms }, async (session, call) => {
       if (mode === 'fixed' && !session.read_only) {
         session.retire();
         return null;
@@ -121,10 +124,14 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   /** What shares sessions names nothing that could leave something in them, or meet what another left. */
-  async function isTrusted(text: string): Promise<boolean> {
+  async function isTrusted(text: string, { timeout_ms, signal }: RunOptions): Promise<boolean> {
     // What PostgreSQL's relatives run is not told by their catalogue.
     if (seen.plain || settings.db_type !== 'postgresql') return false;
-    return trust.known(text) ?? ((await trust.check(text)) && !seen.plain);
+    const known = trust.known(text);
+    if (known !== null) return known;
+    const deadline = openLightDeadline(timeouts, timeout_ms, signal);
+    const checked = untilAborted(deadline.signal, trust.check(text)).finally(() => deadline.clear());
+    return (await checked) && !seen.plain;
   }
 
   function seatFor(statement: BoundStatement, places: number): Seat | null {

@@ -1,3 +1,5 @@
+import type { StopSignal } from './stop.ts';
+
 /** Rejects when the work is not done after so many milliseconds; what it becomes then is nobody's concern any more. */
 export function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -7,7 +9,7 @@ export function within<Result>(ms: number, work: Promise<Result>): Promise<Resul
 }
 
 /** Rejects with the reason of the signal as soon as it is aborted; what the work becomes then is nobody's concern any more. */
-export function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+export function untilAborted<Result>(signal: StopSignal, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

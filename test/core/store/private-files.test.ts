@@ -8,7 +8,8 @@ import { parseEnv } from '#core/env.ts';
 import { createLog } from '#core/log.ts';
 import { createShop } from '#core/transfer/sample-shop.ts';
 import { hostOptions } from '#mcp-host/setup.ts';
-import { keepOnDisk, snapshotOf } from '#test/mcp-host/support.ts';
+import { snapshotOf } from '#test/mcp-host/support.ts';
+import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-private-'));
 const mask = process.umask(0o022);

@@ -10,7 +10,6 @@ import {
   controlServer,
   modern,
   parameterOf,
-  loadableOf,
   snapshotOf,
   sqliteFolder,
   testHost,
@@ -18,6 +17,7 @@ import {
   toolOf,
   until,
 } from '../support.ts';
+import { loadableOf } from '#test/mcp-host/snapshot-forms.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;

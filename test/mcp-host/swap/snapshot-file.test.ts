@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { type SnapshotFile, snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import { type Snapshot, type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { deltaOf, toBlobs, toContent, toTree } from '#snapshots/tree.ts';
-import { keepOnDisk, promptOf, snapshotOf } from '#test/mcp-host/support.ts';
+import { promptOf, snapshotOf } from '#test/mcp-host/support.ts';
+import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
 
 const folders: string[] = [];
 let path = '';

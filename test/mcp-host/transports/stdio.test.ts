@@ -15,7 +15,6 @@ import {
   controlServer,
   ENVELOPE,
   modern,
-  keepOnDisk,
   snapshotOf,
   sqliteFolder,
   testHost,
@@ -23,6 +22,7 @@ import {
   toolOf,
   until,
 } from '../support.ts';
+import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
 
 const PROGRAM = join(import.meta.dir, '../../../mcp-host/stdio.ts');
 const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';

@@ -79,7 +79,7 @@ test('a limit of calls a minute is kept, copied, exported and frozen; null takes
   const frozen = async () => {
     const { state } = await readWorkingCopy(t.app);
     const { tree } = state.view().frozen();
-    return toContent(tree.leaves, state.textOf).tools.find(({ id }) => id === body['id']);
+    return toContent(tree.leaves, (hash) => state.textOf(hash)).tools.find(({ id }) => id === body['id']);
   };
   expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
   expect((await t.request('PATCH', path, { body: { rate_limit_per_minute: null } })).body['rate_limit_per_minute']).toBeNull();

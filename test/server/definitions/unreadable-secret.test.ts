@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
+import { noteChange } from '#core/store/journal.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
@@ -27,8 +28,11 @@ beforeEach(async () => {
   const foreign = createKeyring(['k'.repeat(40)], new Uint8Array(32));
   const { connections } = t.app.store.tables;
   const password = { $sealed: foreign.seal('first', `connection/${damaged}/password`) };
-  // As another server of the installation would see it, or this one after a backup was restored.
-  await t.app.store.write((tx) => tx.update(connections).set({ password, version: 9 }).where(eq(connections.id, damaged)));
+  // As another server of the installation would see it.
+  await t.app.store.write(async (tx) => {
+    await noteChange(t.app.store, tx, 'connection', damaged);
+    await tx.update(connections).set({ password, version: 9 }).where(eq(connections.id, damaged));
+  });
 });
 afterEach(() => t.close());
 

@@ -78,15 +78,23 @@ test('before it is confirmed a setup changes nothing; a wrong code is 400', asyn
   expect(await history()).toHaveLength(1);
 });
 
-test('a session alone sets nothing up: the password is asked, and a wrong one counts as a failed sign-in', async () => {
+test('a session alone sets nothing up once it is old: the password is asked, and a wrong one counts as a failed sign-in', async () => {
   await t.signIn();
-  expect((await post('2fa/setup')).status).toBe(422);
+  t.advance(600_001);
+  const without = await post('2fa/setup');
+  expect([without.status, isErrorBody(without.body)]).toEqual([403, true]);
   const refused = await post('2fa/setup', { password: 'wrong' });
   expect([refused.status, isErrorBody(refused.body)]).toEqual([403, true]);
   expect((await t.app.store.db.select().from(t.app.store.tables.admins))[0]?.totp_secret).toBeNull();
   for (let n = 0; n < 4; n++) expect((await post('2fa/setup', { password: 'wrong' })).status).toBe(403);
   expect((await post('2fa/setup', { password })).status).toBe(429);
   expect((await post('login', account, { anonymous: true })).status).toBe(429);
+});
+
+test('who signed in a moment ago need not say the password again', async () => {
+  await t.signIn();
+  t.advance(590_000);
+  expect((await post('2fa/setup')).status).toBe(200);
 });
 
 test('the second setup replaces the first; when it is on, another one is refused', async () => {
