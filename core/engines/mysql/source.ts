@@ -22,7 +22,7 @@ import type {
   TableFilter,
   TestReport,
 } from '../shared/source.ts';
-import { createTrust } from '../shared/trust.ts';
+import { createTrust, LOOK_MS } from '../shared/trust.ts';
 import { untilAborted, within } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
@@ -101,8 +101,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   };
 
   async function askUntrusted(): Promise<string> {
-    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, max_rows: 1_000_000 };
-    const deadline = openDeadline(OWN.timeout_ms);
+    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
+    const deadline = openDeadline(LOOK_MS);
     const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
     const { rows, truncated } = await work.finally(() => deadline.clear());
     if (truncated) throw new AppError('internal', 'The database holds more views and functions than can be looked at.');

@@ -20,6 +20,8 @@ export interface TrustOptions<Untrusted> {
 /** Milliseconds after which it is looked at again beside the calls, and after which a call waits for that. */
 const DUE_MS = 2_000;
 const OLD_MS = 10_000;
+/** Milliseconds that a look may take: a database that is slower shares no sessions for now. */
+export const LOOK_MS = 3_000;
 /** Looking takes at most one part in so many of the time. */
 const SHARE = 50;
 /** Texts beyond so many are not looked at, and not trusted. */
