@@ -100,6 +100,8 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const connection_leaves = new Map<string, Leaf>();
   const outcomes = new Map<string, Outcome>();
   const texts = new Map<string, string>();
+  /** What was put, in the order of a tree: nothing is sorted again when something changes in its place. */
+  const order: Place[] = [];
   let server: { readonly leaf: Leaf; readonly frozen: FrozenServer } | null = null;
   let revision = 0;
 
@@ -129,10 +131,12 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
     async put(kind, definition, stored) {
       revision++;
       const { outcome, blob } = await freezeOne(kind, definition, connections, stored, allow_passthrough_sql);
+      place(order, outcomes.get(definition.id), outcome);
       outcomes.set(definition.id, { ...outcome, leaf: blob && remember(blob) });
     },
     remove(id) {
       revision++;
+      place(order, outcomes.get(id), undefined);
       outcomes.delete(id);
     },
     revision: () => revision,
@@ -142,12 +146,13 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       if (server === null) throw new AppError('internal', 'The server configuration was not read.');
       const { leaf, frozen } = server;
       const now = new Map(outcomes);
+      const ids = order.map(({ id }) => id);
       const leaves = new Map(connection_leaves);
       return {
         server: frozen,
         outcomes: now,
         connections: new Map(connections),
-        frozen: (instead) => collect(leaf, leaves, now, instead ?? new Map()),
+        frozen: (instead) => collect(leaf, leaves, ids, (id) => instead?.get(id) ?? now.get(id)),
       };
     },
     textOf: (hash) => texts.get(hash),
@@ -160,34 +165,66 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   };
 }
 
+function tooMany(tools: number): Problem[] {
+  if (tools <= MOST_TOOLS) return [];
+  const message = `${tools} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
+  return [{ entity_type: 'server_config', name: '', message }];
+}
+
+interface Place {
+  readonly id: string;
+  readonly kind: DefinitionKind;
+  readonly name: string;
+}
+type Placed = Pick<Outcome, 'id' | 'entity_type' | 'name'>;
+
+/** Keeps the order of a tree: moves what has another name now, takes out what went. */
+function place(order: Place[], before: Placed | undefined, after: Placed | undefined): void {
+  if (before?.name === after?.name && before?.entity_type === after?.entity_type) return;
+  if (before !== undefined)
+    order.splice(
+      order.findIndex(({ id }) => id === before.id),
+      1,
+    );
+  if (after === undefined) return;
+  const { id, entity_type: kind, name } = after;
+  const placed: Place = { id, kind, name };
+  let [from, to] = [0, order.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (compare(order[middle]!, placed) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  order.splice(from, 0, placed);
+}
+
 function collect(
   server: Leaf,
   connections: ReadonlyMap<string, Leaf>,
-  outcomes: ReadonlyMap<string, Outcome>,
-  instead: ReadonlyMap<string, Outcome>,
+  ids: readonly string[],
+  outcomeOf: (id: string) => Outcome | undefined,
 ): Frozen {
-  const leaves: Leaf[] = [server];
+  const leaves: Leaf[] = [];
   const used = new Set<string>();
   const problems: Problem[] = [];
   const warnings: string[] = [];
-  for (const [id, put] of outcomes) {
-    const { entity_type, name, connection_id, leaf, problem, left_out } = instead.get(id) ?? put;
+  let tools = 0;
+  for (const id of ids) {
+    const outcome = outcomeOf(id);
+    if (outcome === undefined) continue;
+    const { entity_type, name, connection_id, leaf, problem, left_out } = outcome;
     if (problem !== null) problems.push({ entity_type, name, message: problem });
     if (left_out) warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
     if (leaf === null) continue;
     leaves.push(leaf);
+    if (entity_type === 'tool') tools++;
     if (connection_id !== null && entity_type !== 'prompt') used.add(connection_id);
   }
-  for (const id of used) {
-    const leaf = connections.get(id);
-    if (leaf !== undefined) leaves.push(leaf);
-  }
-  const tools = leaves.filter(({ kind }) => kind === 'tool').length;
-  if (tools <= MOST_TOOLS) return { tree: toTree(leaves.sort(compare)), problems, warnings };
-  const message = `${tools} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
-  problems.push({ entity_type: 'server_config', name: '', message });
-  const rest = leaves.filter(({ kind }) => kind !== 'tool');
-  return { tree: toTree(rest.sort(compare)), problems, warnings };
+  const owners = [...used].flatMap((id) => connections.get(id) ?? []).sort(compare);
+  const treeOf = (definitions: readonly Leaf[]) => toTree([server, ...owners, ...definitions]);
+  if (tools <= MOST_TOOLS) return { tree: treeOf(leaves), problems, warnings };
+  problems.push(...tooMany(tools));
+  return { tree: treeOf(leaves.filter(({ kind }) => kind !== 'tool')), problems, warnings };
 }
 
 /** The configuration as it will be served. Pure: the same configuration gives the same bytes. */
@@ -195,11 +232,16 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   const state = createFrozenState(configuration.allow_passthrough_sql);
   state.putServer(configuration.server);
   for (const connection of configuration.connections) state.putConnection(connection);
-  for (const tool of configuration.tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
+  const enabled = new Set(configuration.connections.flatMap((connection) => (connection.enabled ? [connection.id] : [])));
+  const served = configuration.tools.filter((tool) => tool.enabled && enabled.has(tool.connection_id)).length;
+  // Nobody waits for what is refused.
+  const tools = served > MOST_TOOLS ? [] : configuration.tools;
+  for (const tool of tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
   for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
   const frozen = state.view().frozen();
-  return { ...frozen, content: toContent(frozen.tree.leaves, (hash) => state.textOf(hash)) };
+  const problems = [...frozen.problems, ...tooMany(served)];
+  return { ...frozen, problems, content: toContent(frozen.tree.leaves, (hash) => state.textOf(hash)) };
 }
 
 /** Freezes one definition; a fault of the definition is its outcome. */

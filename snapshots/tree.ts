@@ -60,23 +60,35 @@ export function parseTree(text: string): Tree {
   return { leaves: lines.map(leafOf), text, checksum: checksumOf(text) };
 }
 
-/** @param before null: everything is new. */
-export function deltaOf<L extends Leaf>(before: readonly Leaf[] | null, after: readonly L[]): Delta<L> {
-  const old = before ?? [];
-  const added: L[] = [];
-  const removed: string[] = [];
+/** The leaves of two sorted lists that are not the same in both: each side's own. */
+export function differing<L extends Leaf>(before: readonly Leaf[], after: readonly L[]): { old: Leaf[]; now: L[] } {
+  const old: Leaf[] = [];
+  const now: L[] = [];
   let n = 0;
   for (const leaf of after) {
-    for (; old[n] !== undefined && compare(old[n]!, leaf) < 0; n++) removed.push(keyOf(old[n]!));
-    const same = old[n];
-    if (same === undefined || compare(same, leaf) !== 0) added.push(leaf);
+    let same = before[n];
+    // The same object stands in both, from deploy to deploy.
+    if (same === leaf) {
+      n++;
+      continue;
+    }
+    for (; same !== undefined && compare(same, leaf) < 0; same = before[++n]) old.push(same);
+    if (same === undefined || compare(same, leaf) !== 0) now.push(leaf);
     else {
       n++;
-      if (same.hash !== leaf.hash) added.push(leaf);
+      if (same.hash === leaf.hash) continue;
+      old.push(same);
+      now.push(leaf);
     }
   }
-  for (; n < old.length; n++) removed.push(keyOf(old[n]!));
-  return { added, removed };
+  return { old: [...old, ...before.slice(n)], now };
+}
+
+/** @param before null: everything is new. */
+export function deltaOf<L extends Leaf>(before: readonly Leaf[] | null, after: readonly L[]): Delta<L> {
+  const { old, now } = differing(before ?? [], after);
+  const kept = new Set(now.map(keyOf));
+  return { added: now, removed: old.map(keyOf).filter((key) => !kept.has(key)) };
 }
 
 /** The leaves after a delta, sorted. */
@@ -112,7 +124,7 @@ export function toBlobs(content: Omit<SnapshotContent, 'format'>): Blob[] {
 }
 
 /** By kind, then by the code units of the name. */
-export function compare(a: Leaf, b: Leaf): number {
+export function compare(a: Pick<Leaf, 'kind' | 'name'>, b: Pick<Leaf, 'kind' | 'name'>): number {
   if (a.kind !== b.kind) return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

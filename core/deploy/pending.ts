@@ -2,7 +2,7 @@ import type { App } from '#core/app.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { diff } from '#snapshots/diff.ts';
 import type { FrozenState } from '#snapshots/freeze.ts';
-import { deltaOf, keyOf, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { differing, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 import { readWorkingCopy } from './working-copy.ts';
@@ -43,11 +43,14 @@ export async function changesBetween(
   texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>,
 ): Promise<Change[]> {
   if (before?.checksum === after.checksum) return [];
-  const { added, removed } = deltaOf(before?.leaves ?? null, after.leaves);
-  const named = new Set([...removed, ...added.map(keyOf)]);
-  const isAsked = (leaf: Leaf) => leaf.kind === 'server' || named.has(keyOf(leaf));
-  const [old, now] = [before?.leaves.filter(isAsked) ?? null, after.leaves.filter(isAsked)];
-  const read = await texts([...(old ?? []), ...now]);
+  const { old, now } = differing(before?.leaves ?? [], after.leaves);
+  // Both contents have settings, also where these are the same.
+  const whole = (leaves: readonly Leaf[], { leaves: all }: Tree) => [
+    ...all.slice(0, 1).filter(({ kind }) => kind === 'server'),
+    ...leaves.filter(({ kind }) => kind !== 'server'),
+  ];
+  const [was, is] = [before && whole(old, before), whole(now, after)];
+  const read = await texts([...(was ?? []), ...is]);
   const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
-  return diff(old && contentOf(old), contentOf(now));
+  return diff(was && contentOf(was), contentOf(is));
 }

@@ -107,6 +107,7 @@ export async function loadRegistry(
     const { made } = kept;
     return 'connection' in made && by_id.get(made.connection.id) !== made.connection ? rebound(kept, connectionOf) : kept;
   };
+  const of_kind: Record<Kind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [] };
   let slice = 0;
   for (const leaf of leaves) {
     let one = reused(leaf);
@@ -115,26 +116,26 @@ export async function loadRegistry(
       one = { hash: leaf.hash, ...LOADERS[leaf.kind](parsed(leaf), connectionOf) };
     }
     loaded.set(keyOf(leaf), one);
+    of_kind[leaf.kind].push(one);
     if (leaf.kind === 'connection') by_id.set((one.made as FrozenConnection).id, one.made as FrozenConnection);
   }
-  const all = <M>(kind: Kind): [M[], string[]] => {
-    const of_kind = leaves.filter((leaf) => leaf.kind === kind).map((leaf) => loaded.get(keyOf(leaf))!);
-    return [of_kind.map(({ made }) => made as M), of_kind.map(({ item }) => item)];
-  };
-  const [[server], [connections], [tools, tool_items], [every, items], [prompts, prompt_items]] = [
-    all<FrozenServer>('server'),
-    all<FrozenConnection>('connection'),
-    all<ToolEntry>('tool'),
-    all<ResourceEntry>('resource'),
-    all<PromptPlan>('prompt'),
-  ];
-  const [settings] = server;
+  const settings = of_kind.server[0]?.made as FrozenServer | undefined;
+  const connections = of_kind.connection.map(({ made }) => made as FrozenConnection);
+  const tools = of_kind.tool.map(({ made }) => made as ToolEntry);
+  const every = of_kind.resource.map(({ made }) => made as ResourceEntry);
+  const prompts = of_kind.prompt.map(({ made }) => made as PromptPlan);
   if (settings === undefined) throw new AppError('cannot_deploy', 'The snapshot has no server configuration.');
   const isFixed = ({ template }: ResourceEntry) => template.variables.length === 0;
   const resources = every.filter(isFixed);
   const templates = every.filter((entry) => !isFixed(entry));
   const edition = `${version}-${checksum.slice(-8)}`;
-  const list = (method: ListMethod, texts: readonly string[]) => renderList(method, texts, edition, before?.lists[method]);
+  const list = (method: ListMethod, listed: readonly Loaded[]) =>
+    renderList(
+      method,
+      listed.map(({ item }) => item),
+      edition,
+      before?.lists[method],
+    );
   return {
     snapshot_version: version,
     checksum,
@@ -146,16 +147,16 @@ export async function loadRegistry(
     templates: templates.toSorted((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     lists: {
-      'tools/list': list('tools/list', tool_items),
+      'tools/list': list('tools/list', of_kind.tool),
       'resources/list': list(
         'resources/list',
-        items.filter((_, n) => isFixed(every[n]!)),
+        of_kind.resource.filter((_, n) => isFixed(every[n]!)),
       ),
       'resources/templates/list': list(
         'resources/templates/list',
-        items.filter((_, n) => !isFixed(every[n]!)),
+        of_kind.resource.filter((_, n) => !isFixed(every[n]!)),
       ),
-      'prompts/list': list('prompts/list', prompt_items),
+      'prompts/list': list('prompts/list', of_kind.prompt),
     },
     edition,
     pieces: renderPieces(settings, version),

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { percentile, row } from '#test/bench/figures.ts';
+import { measureTree } from '#test/bench/machine.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';
 
 /**
@@ -14,13 +15,18 @@ const postgres = process.argv[4];
 const programs = await startPrograms({ env: { SVC_DEMO: 'false', SVC_LOG_LEVEL: 'WARNING' } });
 try {
   await programs.signIn();
-  const connection_id = (await programs.api<{ id: string }>('POST', '/connections', connection())).id;
+  await programs.api('POST', '/connections', connection());
+  const file = { format: 'sluice/1', tools: Array.from({ length: tools }, (_, n) => tool(n, 0)) };
+  const imported = await timed(() => programs.api('POST', '/export-import/import', file));
   const ids: string[] = [];
-  for (let n = 0; n < tools; n++) ids.push((await programs.api<{ id: string }>('POST', '/tools', tool(n, 0))).id);
+  while (ids.length < tools) {
+    const { items } = await programs.api<{ items: { id: string }[] }>('GET', `/tools?limit=500&skip=${ids.length}`);
+    ids.push(...items.map(({ id }) => id));
+  }
 
   function tool(n: number, change: number) {
     return {
-      connection_id,
+      connection: 'bench',
       name: `tool_${n}`,
       description: `Products of shelf ${n}, change ${change}`,
       sql_query: `select id, name, price from products where shelf = ${n} and price <= :max_price [[ and name like :name ]] order by id limit :limit`,
@@ -35,8 +41,10 @@ try {
   const first = await timed(() => programs.api('POST', '/deploy', {}));
   const whole: number[] = [];
   const host: number[] = [];
+  const status: number[] = [];
   for (let n = 1; n <= deploys; n++) {
     await programs.api('PATCH', `/tools/${ids[n % tools]}`, { description: `Changed ${n}` });
+    status.push((await timed(() => programs.api('GET', '/deploy/status'))).ms);
     const { ms, value } = await timed(() =>
       programs.api<{ hosts: { load_ms: number }[]; changed: boolean }>('POST', '/deploy', {}),
     );
@@ -46,16 +54,30 @@ try {
   }
   process.stdout.write(
     [
-      row(['tools', 'database', 'first deploy ms', 'deploy p50 ms', 'deploy p95 ms', 'host p50 ms', 'host p95 ms']),
-      row(Array.from({ length: 7 }, () => '---')),
+      row([
+        'tools',
+        'database',
+        'import ms',
+        'first deploy ms',
+        'status after a change p95 ms',
+        'deploy p50 ms',
+        'deploy p95 ms',
+        'host p50 ms',
+        'host p95 ms',
+        'server MiB',
+      ]),
+      row(Array.from({ length: 10 }, () => '---')),
       row([
         tools,
         postgres === undefined ? 'SQLite' : 'PostgreSQL',
+        imported.ms.toFixed(0),
         first.ms.toFixed(1),
+        percentile(status, 95),
         percentile(whole, 50),
         percentile(whole, 95),
         percentile(host, 50),
         percentile(host, 95),
+        Math.round(measureTree([programs.process.pid]).rss_mib),
       ]),
       '',
     ].join('\n'),

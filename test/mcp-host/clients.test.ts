@@ -112,8 +112,8 @@ describe.each(ERAS)('%s', (_, connect) => {
 
   test('lists tools in their order with their schemas', async () => {
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['customers', 'as_csv', 'greeting', 'broken']);
-    expect(tools[0] as unknown).toEqual(content.tools[0]?.listing);
+    expect(tools.map(({ name }) => name)).toEqual(['as_csv', 'broken', 'customers', 'greeting']);
+    expect(tools.find(({ name }) => name === 'customers') as unknown).toEqual(content.tools[0]?.listing);
   });
 
   test('calls a tool and gets the rows both as structured content and as text', async () => {

@@ -177,11 +177,11 @@ test('/health shows the queues and the line to the server to who has the service
     transport: 'http',
     control: { connected: true },
     connections: [
-      { name: 'narrow', queue: { active: 0, waiting: 0 } },
-      { name: 'wide' },
       { name: 'absent' },
+      { name: 'narrow', queue: { active: 0, waiting: 0 } },
       { name: 'outside' },
       { name: 'sealed' },
+      { name: 'wide' },
     ],
   });
 });

@@ -19,7 +19,8 @@ const folder = sqliteFolder();
 let control: ControlServer;
 let host: TestHost;
 const connection = connectionOf({});
-const names = Array.from({ length: 2_300 }, (_, n) => `tool_${n}`);
+/** In the order of their letters, as a snapshot lists them. */
+const names = Array.from({ length: 2_300 }, (_, n) => `tool_${String(n).padStart(4, '0')}`);
 
 beforeAll(async () => {
   control = controlServer();
