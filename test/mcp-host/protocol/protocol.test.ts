@@ -20,7 +20,7 @@ let control: ControlServer;
 let host: TestHost;
 const connection = connectionOf({});
 /** In the order of their letters, as a snapshot lists them. */
-const names = Array.from({ length: 2_300 }, (_, n) => `tool_${String(n).padStart(4, '0')}`);
+const names = Array.from({ length: 2_300 }, (_, n) => `tool_${n}`).toSorted();
 
 beforeAll(async () => {
   control = controlServer();

@@ -98,12 +98,12 @@ describe('the official client', () => {
   test('lists, calls, hears of a deploy, and lists again', async () => {
     let heard = 0;
     const client = await connect(() => void heard++);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_1', 'endless']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_1']);
     expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
     expect(await client.callTool({ name: 'nothing' }).catch((error: unknown) => error)).toMatchObject({ code: -32_602 });
     await deploy();
     await until(() => heard === 1);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['tool_2', 'endless']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['endless', 'tool_2']);
   });
 
   test('has its calls cancelled when it leaves, and leaves nothing behind', async () => {
@@ -130,7 +130,7 @@ describe.each([
     closing.push(() => client.close());
     if ('versionNegotiation' in options) await client.listen({ toolsListChanged: true });
     const names = async () => (await client.listTools()).tools.map(({ name }) => name);
-    expect(await names()).toEqual(['tool_1', 'endless']);
+    expect(await names()).toEqual(['endless', 'tool_1']);
     expect(await client.callTool({ name: 'tool_1' })).toMatchObject({ structuredContent: { rows: [{ one: 1 }] } });
     const progress: number[] = [];
     const end = new AbortController();
@@ -143,7 +143,7 @@ describe.each([
     await until(() => host.host.health().connections[0]?.queue.active === 0);
     await deploy();
     await until(() => heard === 1);
-    expect(await names()).toEqual(['tool_2', 'endless']);
+    expect(await names()).toEqual(['endless', 'tool_2']);
   });
 });
 
