@@ -35,7 +35,7 @@ import type {
 import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts } from '../shared/timeouts.ts';
 import { verifiesCertificate } from '../shared/tls.ts';
-import { createTrust } from '../shared/trust.ts';
+import { createTrust, LOOK_MS } from '../shared/trust.ts';
 import { untilAborted } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
@@ -55,7 +55,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<PostgresSession>();
   const trust = createTrust<Untrusted>({
-    ask: () => using('fixed', { timeout_ms: OWN_TIMEOUT }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
+    ask: () => using('fixed', { timeout_ms: LOOK_MS }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
     parse: (answer) => JSON.parse(answer) as Untrusted,
     isNamed: namesUntrusted,
     onChange() {
