@@ -7,7 +7,12 @@ import { connectHost } from '#test/support/host.ts';
 import { listeningServer } from '#test/support/server.ts';
 
 let t: TestApp;
-afterEach(() => t?.close());
+/** Of the app of this test; the last one starts another kind. */
+let close: (() => Promise<void>) | null = null;
+afterEach(async () => {
+  await close?.();
+  close = null;
+});
 
 const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
 const deploy = (): Promise<Answer> => t.request('POST', '/api/v1/deploy', { body: {} });
@@ -15,6 +20,7 @@ const versions = async () => (await t.app.store.db.select().from(t.app.store.tab
 
 async function start(variables: Record<string, string>): Promise<void> {
   t = await testApp(variables);
+  close = () => t.close();
   await t.signIn();
   connectHost(t.app);
 }
