@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { EXPOSITION_TYPE } from '#core/lib/metrics-text.ts';
+import { isOurs, isSameSecret } from './service-token.ts';
 
 /** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */
 export interface Readiness {
@@ -16,13 +16,9 @@ export interface ProbeSecrets {
 /** Whether figures and reasons may be read: with the token for them, or with that of our own programs. */
 export function mayReadFigures({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const service = headers.get('x-service-token');
-  if (service !== null && same(service, service_token)) return true;
-  return bearer !== undefined && metrics_token !== null && same(bearer, metrics_token);
+  if (isOurs(headers, service_token)) return true;
+  return bearer !== undefined && metrics_token !== null && isSameSecret(bearer, metrics_token);
 }
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
-const same = (a: string, b: string): boolean => timingSafeEqual(sha256(a), sha256(b));
 
 const NO_STORE = { 'cache-control': 'no-store' };
 
