@@ -1,4 +1,5 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames } from '#core/edge/origins.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
@@ -65,9 +66,9 @@ function main(): void {
     stopping = true;
     log.info('agent stops');
     // Running calls may finish.
-    await Promise.race([listener.stop(), Bun.sleep(5_000)]);
+    await withTimeout(listener.stop(), 5_000, () => undefined);
     // The server may be gone already.
-    await Promise.race([lines.stop(), Bun.sleep(500)]);
+    await withTimeout(lines.stop(), 500, () => undefined);
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop());
