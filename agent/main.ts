@@ -6,7 +6,7 @@ import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { sendLines } from './lines.ts';
-import { createProbes } from './probes.ts';
+import { createAgentProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';
 
 /** Seconds without a byte after which a connection is closed, and what a call may take: Bun's largest value. */
@@ -41,7 +41,7 @@ function main(): void {
     tally,
   });
   let stopping = false;
-  const probes = createProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
+  const probes = createAgentProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
   const listener = Bun.serve({
     hostname: env.SVC_BIND,
     port: env.SVC_AGENT_MCP_PORT,

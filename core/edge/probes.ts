@@ -38,5 +38,30 @@ export function answerReady({ blocking, degraded }: Readiness, with_reasons: boo
 export const answerFigures = (text: string): Response =>
   new Response(text, { headers: { ...NO_STORE, 'content-type': EXPOSITION_TYPE } });
 
+/** Answers `/livez`, `/readyz` and `/metrics`; null: the path is another. They need no snapshot and no credential of a caller. */
+export type Probes = (path: string, request: Request) => Response | Promise<Response> | null;
+
+export interface ProbeOptions extends ProbeSecrets {
+  readonly readiness: () => Readiness | Promise<Readiness>;
+  readonly metrics: () => Promise<string>;
+}
+
+export function createProbes(options: ProbeOptions): Probes {
+  const answers: Readonly<Record<string, (request: Request) => Response | Promise<Response>>> = {
+    '/livez': answerLive,
+    '/readyz': async (request) => answerReady(await options.readiness(), mayReadFigures(request, options)),
+    '/metrics': (request) =>
+      mayReadFigures(request, options)
+        ? options.metrics().then(answerFigures)
+        : Response.json({ detail: FIGURES_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
+  };
+  return (path, request) => {
+    const answer = Object.hasOwn(answers, path) ? answers[path] : undefined;
+    if (answer === undefined) return null;
+    if (request.method === 'GET' || request.method === 'HEAD') return answer(request);
+    return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
+  };
+}
+
 export const FIGURES_REFUSED =
   'Figures need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

@@ -10,7 +10,7 @@ import { type Dispatch, type Exchange, type Peer, reply } from '#mcp-host/protoc
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
-import type { Probes } from '#mcp-host/observe/probes.ts';
+import type { Probes } from '#core/edge/probes.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import { readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
