@@ -2,9 +2,6 @@ import { AppError } from '#core/errors.ts';
 import { isHostAllowed, isOriginAllowed, isSameOrigin } from '#core/edge/origins.ts';
 import type { ServerLink } from './server-link.ts';
 
-const REQUEST_HEADERS =
-  'Authorization, Content-Type, Accept, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID';
-
 /**
  * Who may come in on the agent's own port (contract section 0): the Host header names us, the Origin is absent, our own or in
  * `cors_origins`. Only a request that needs the configuration has the server asked for it.
@@ -26,21 +23,4 @@ export async function enter(
     throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
   }
   return origin;
-}
-
-export const preflight = (): Response =>
-  new Response(null, {
-    status: 204,
-    headers: {
-      'access-control-allow-methods': 'GET, POST, DELETE',
-      'access-control-allow-headers': REQUEST_HEADERS,
-      'access-control-max-age': '600',
-    },
-  });
-
-/** No credentials: a foreign page brings a bearer token. */
-export function setCors(headers: Headers, origin: string): void {
-  headers.set('access-control-allow-origin', origin);
-  headers.append('vary', 'Origin');
-  headers.set('access-control-expose-headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
 }

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/env.ts';
@@ -6,9 +5,11 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
+import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
+import { isOurs } from '#core/edge/service-token.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import { enter, preflight, setCors } from './entrance.ts';
+import { enter } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
 import { isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
@@ -79,7 +80,8 @@ export function createAgent(options: AgentOptions): AgentFetch {
   return async (request, address) => {
     const given = request.headers.get('x-request-id');
     const request_id = given !== null && /^[\w.-]{1,128}$/.test(given) ? given : Bun.randomUUIDv7();
-    const proxied = isOurs(request.headers.get('x-service-token'), options.service_token);
+    // The server passes on what it has let in.
+    const proxied = isOurs(request.headers, options.service_token);
     const client_address = proxied
       ? request.headers.get('x-client-address')
       : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
@@ -90,7 +92,9 @@ export function createAgent(options: AgentOptions): AgentFetch {
     try {
       if (!proxied) page = await enter(request, link, allowed_hosts, scheme === 'https');
       const asks = request.method === 'OPTIONS' && page !== null;
-      response = asks ? preflight() : await answer(request, { client_address, request_id, origin });
+      response = asks
+        ? preflight(request.headers.get('access-control-request-headers'))
+        : await answer(request, { client_address, request_id, origin });
     } catch (error) {
       response = await toFault(error, request, () => askedUrl(origin), log);
     }
@@ -98,13 +102,6 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (page !== null) setCors(response.headers, page);
     return response;
   };
-}
-
-/** The server passes on what it has let in, and says so with the service token. */
-function isOurs(given: string | null, service_token: string): boolean {
-  if (given === null) return false;
-  const [a, b] = [Buffer.from(given), Buffer.from(service_token)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function bearerOf(request: Request): string {

@@ -1,11 +1,12 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { acceptedHostNames } from '#core/edge/origins.ts';
 import { createLog, logUnhandled, toStream } from '#core/log.ts';
 import { createAgent } from './http.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { sendLines } from './lines.ts';
-import { createProbes } from './probes.ts';
+import { createAgentProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';
 
 /** Seconds without a byte after which a connection is closed, and what a call may take: Bun's largest value. */
@@ -40,7 +41,7 @@ function main(): void {
     tally,
   });
   let stopping = false;
-  const probes = createProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
+  const probes = createAgentProbes({ ...server, metrics_token: env.SVC_METRICS_TOKEN, tally, ending: () => stopping });
   const listener = Bun.serve({
     hostname: env.SVC_BIND,
     port: env.SVC_AGENT_MCP_PORT,
@@ -65,9 +66,9 @@ function main(): void {
     stopping = true;
     log.info('agent stops');
     // Running calls may finish.
-    await Promise.race([listener.stop(), Bun.sleep(5_000)]);
+    await withTimeout(listener.stop(), 5_000, () => undefined);
     // The server may be gone already.
-    await Promise.race([lines.stop(), Bun.sleep(500)]);
+    await withTimeout(lines.stop(), 500, () => undefined);
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop());

@@ -1,19 +1,11 @@
-import {
-  answerFigures,
-  answerLive,
-  answerReady,
-  FIGURES_REFUSED,
-  mayReadFigures,
-  type ProbeSecrets,
-  type Readiness,
-} from '#core/edge/probes.ts';
+import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/lib/metrics-text.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {
   /** Null: the path is another. */
-  answer(request: Request): Promise<Response> | null;
+  answer(request: Request): Response | Promise<Response> | null;
   add(method: string, status: number, ms: number): void;
 }
 
@@ -27,7 +19,7 @@ export interface AgentProbeOptions extends ProbeSecrets {
 const FRESH_MS = 1_000;
 const SERVER_MS = 2_000;
 
-export function createProbes(options: AgentProbeOptions): AgentProbes {
+export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
   const requests = new Map<string, { method: string; status: number; buckets: Buckets }>();
   const processFigures = createProcessFigures();
   let looked_at = Number.NEGATIVE_INFINITY;
@@ -46,13 +38,10 @@ export function createProbes(options: AgentProbeOptions): AgentProbes {
       ? { blocking: [], degraded: [] }
       : { blocking: ['The server does not answer at SVC_SERVER_URL.'], degraded: [] };
   };
-  const answers: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
-    '/livez': async () => answerLive(),
-    '/readyz': async (request) => answerReady(await readiness(), mayReadFigures(request, options)),
-    async '/metrics'(request) {
-      if (!mayReadFigures(request, options)) {
-        return Response.json({ detail: FIGURES_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
-      }
+  const probes = createProbes({
+    ...options,
+    readiness,
+    async metrics() {
       const durations = histogram(
         'http_server_request_duration_seconds',
         'Requests to the agent endpoint.',
@@ -67,15 +56,11 @@ export function createProbes(options: AgentProbeOptions): AgentProbes {
         'Arguments that callers sent and no tool declares: left out of their calls.',
         [[{}, options.tally.undeclared]],
       );
-      return answerFigures(durations + undeclared + (await processFigures()));
+      return durations + undeclared + (await processFigures());
     },
-  };
+  });
   return {
-    answer(request) {
-      const { pathname } = new URL(request.url);
-      const answer = Object.hasOwn(answers, pathname) ? answers[pathname] : undefined;
-      return answer !== undefined && request.method === 'GET' ? answer(request) : null;
-    },
+    answer: (request) => probes(new URL(request.url).pathname, request),
     add(given, status, ms) {
       const method = given === 'POST' || given === 'GET' || given === 'DELETE' ? given : '_other';
       const key = `${method} ${status}`;

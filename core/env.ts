@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { nearest } from '#core/errors.ts';
 
 /**
@@ -137,7 +138,7 @@ export const SETTINGS = {
   SVC_ADMIN_PASSWORD: secret('password of the first administrator, at least 8 characters'),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
   SVC_IMPORT_FILE: text(null, 'export that is applied at start; names that exist already are left as they are'),
-  SVC_LOG_LEVEL: choice(['DEBUG', 'INFO', 'WARNING', 'ERROR'], 'INFO', 'log level of server and agent'),
+  SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),
   SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
   SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose whole statement is one parameter'),
   SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who reaches its port can call'),

@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
 
-/** Levels in rising order of weight. */
-export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogSource = 'server' | 'deploy' | 'host' | 'tool' | 'agent' | 'tls';
 
 export interface LogLine {

@@ -1,7 +1,8 @@
 import type { Network } from '#core/env.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { LiveToken } from '#core/deploy/hosts.ts';
-import type { Log, LogLevel } from '#core/log.ts';
-import { LOG_LEVELS } from '#core/log.ts';
+import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
+import type { Log } from '#core/log.ts';
 import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/lib/places.ts';
 import type { Shares } from '#core/cluster/shares.ts';
@@ -23,7 +24,8 @@ import { requireAuth } from './auth/required-auth.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createMetrics } from './observe/metrics.ts';
-import { createProbes, readinessOf } from './observe/probes.ts';
+import { createProbes } from '#core/edge/probes.ts';
+import { readinessOf } from './observe/probes.ts';
 import { createPlaceLeases } from './limits/leases.ts';
 import { createRateLimits, type RateSettings } from './limits/rate-limit.ts';
 import { createSources, type OpenPool } from './swap/sources.ts';
@@ -376,7 +378,7 @@ export function createHost(options: HostOptions): Host {
         tracing.close(),
         ...(leases ? [leases.close()] : []),
       ];
-      await Promise.race([Promise.all(rest), Bun.sleep(1_000)]);
+      await withTimeout(Promise.all(rest), 1_000, () => undefined);
       shares?.close();
       usage.close();
       control.close();

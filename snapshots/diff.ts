@@ -1,5 +1,6 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { REDACTED } from '#core/contract/history.ts';
+import { replaceSealed } from '#core/lib/places.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { breaking } from './breaking.ts';
 import { canonical, checksum } from './canonical.ts';
@@ -90,14 +91,7 @@ const SHOWN_AS: Readonly<Record<string, (value: unknown) => unknown>> = {
 /** A value as people know it, without secrets; null for what was not there. */
 function shown(field: string, value: unknown): unknown {
   if (value === undefined || value === null) return null;
-  return redacted(SHOWN_AS[field]?.(value) ?? value);
-}
-
-function redacted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redacted);
-  if (typeof value !== 'object' || value === null) return value;
-  if ('$sealed' in value) return REDACTED;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redacted(item)]));
+  return replaceSealed(SHOWN_AS[field]?.(value) ?? value, () => REDACTED);
 }
 
 const SPELT = { in: 'IN ', not_in: 'NOT IN ' } as const;

@@ -10,6 +10,7 @@ import {
   Version,
   Warnings,
 } from './fields.ts';
+import { LOG_LEVELS } from './log-levels.ts';
 import { operation } from './operation.ts';
 
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
@@ -129,7 +130,7 @@ const plain = {
   transport: Transport,
   host: BindAddress,
   port: integerBetween(1, 65_535),
-  log_level: v.picklist(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+  log_level: v.picklist(LOG_LEVELS),
   otel_enabled: v.boolean(),
   auth_type: AuthType,
   token_ttl_seconds: integerBetween(60, 604_800),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Empty, integerBetween, listInput, listOf, textBetween, Timestamp } from './fields.ts';
+import { LOG_LEVELS } from './log-levels.ts';
 import { operation } from './operation.ts';
 
 export const UsageKind = v.picklist(['tool', 'resource', 'prompt']);
@@ -215,7 +216,7 @@ export type QueueGauge = v.InferOutput<typeof QueueGauge>;
 /** A line of a host's own log. */
 export const HostLine = v.object({
   timestamp: Time,
-  level: v.picklist(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
+  level: v.picklist(LOG_LEVELS),
   message: cut(500),
   fields: v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.null()])),
 });

@@ -12,6 +12,7 @@ import { checkVersion, createNoun, overtaking } from './records.ts';
 import { prompts, resources, tools } from './nouns.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
 import { type ConnectionRow, isSealed } from './source-pool.ts';
+import { answerWithin } from './statements.ts';
 
 export const connections = createNoun('connections', 'connection');
 
@@ -98,15 +99,8 @@ export function toConnection(row: ConnectionRow): Connection {
 async function testSource(source: Source): Promise<TestResult> {
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new AppError('timeout', 'The database did not answer within 10 seconds.', { reason: 'timeout' })),
-      TEST_TIMEOUT_MS,
-    );
-  });
   try {
-    const report = await Promise.race([source.test(), late]);
+    const report = await answerWithin(source.test(), TEST_TIMEOUT_MS);
     return {
       success: true,
       message: 'Connected.',
@@ -116,8 +110,6 @@ async function testSource(source: Source): Promise<TestResult> {
     };
   } catch (error) {
     return { ...toFailure(error), latency_ms: latency() };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

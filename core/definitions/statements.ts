@@ -1,4 +1,5 @@
 import { and, eq, inArray } from 'drizzle-orm';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
@@ -103,8 +104,8 @@ export function describeWhole(
 /** Names the schema of a connection's database as it is now; null where the engine cannot tell, or the database is away. */
 export async function schemaMark(app: App, connection: ConnectionRow): Promise<string | null> {
   try {
-    const source = await withTimeout(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
-    return (await withTimeout(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
+    const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
+    return (await answerWithin(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;
@@ -122,7 +123,7 @@ async function askDatabase(
     return Promise.all(statements.map(({ text, types }) => source.describe(text, types).catch(asAppError)));
   };
   try {
-    const described = await withTimeout(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
+    const described = await answerWithin(app.sources.of(connection).then(ask), DESCRIBE_TIMEOUT_MS);
     const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
     return unreachable instanceof AppError ? unreachable : described;
   } catch (error) {
@@ -136,19 +137,11 @@ function asAppError(error: unknown): AppError {
   throw error;
 }
 
-async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new AppError('timeout', `The database did not answer within ${timeout_ms / 1_000} seconds.`)),
-      timeout_ms,
-    );
+/** Throws `timeout` when the database does not answer in time. */
+export function answerWithin<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
+  return withTimeout(work, timeout_ms, () => {
+    throw new AppError('timeout', `The database did not answer within ${timeout_ms / 1_000} seconds.`);
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Keeps a newer artifact in the place of the one it was made from; one that was written meanwhile stays. */

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { EXPOSITION_TYPE } from '#core/lib/metrics-text.ts';
+import { isOurs, isSameSecret } from './service-token.ts';
 
 /** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */
 export interface Readiness {
@@ -16,13 +16,9 @@ export interface ProbeSecrets {
 /** Whether figures and reasons may be read: with the token for them, or with that of our own programs. */
 export function mayReadFigures({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const service = headers.get('x-service-token');
-  if (service !== null && same(service, service_token)) return true;
-  return bearer !== undefined && metrics_token !== null && same(bearer, metrics_token);
+  if (isOurs(headers, service_token)) return true;
+  return bearer !== undefined && metrics_token !== null && isSameSecret(bearer, metrics_token);
 }
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
-const same = (a: string, b: string): boolean => timingSafeEqual(sha256(a), sha256(b));
 
 const NO_STORE = { 'cache-control': 'no-store' };
 
@@ -41,6 +37,31 @@ export function answerReady({ blocking, degraded }: Readiness, with_reasons: boo
 
 export const answerFigures = (text: string): Response =>
   new Response(text, { headers: { ...NO_STORE, 'content-type': EXPOSITION_TYPE } });
+
+/** Answers `/livez`, `/readyz` and `/metrics`; null: the path is another. They need no snapshot and no credential of a caller. */
+export type Probes = (path: string, request: Request) => Response | Promise<Response> | null;
+
+export interface ProbeOptions extends ProbeSecrets {
+  readonly readiness: () => Readiness | Promise<Readiness>;
+  readonly metrics: () => Promise<string>;
+}
+
+export function createProbes(options: ProbeOptions): Probes {
+  const answers: Readonly<Record<string, (request: Request) => Response | Promise<Response>>> = {
+    '/livez': answerLive,
+    '/readyz': async (request) => answerReady(await options.readiness(), mayReadFigures(request, options)),
+    '/metrics': (request) =>
+      mayReadFigures(request, options)
+        ? options.metrics().then(answerFigures)
+        : Response.json({ detail: FIGURES_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
+  };
+  return (path, request) => {
+    const answer = Object.hasOwn(answers, path) ? answers[path] : undefined;
+    if (answer === undefined) return null;
+    if (request.method === 'GET' || request.method === 'HEAD') return answer(request);
+    return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
+  };
+}
 
 export const FIGURES_REFUSED =
   'Figures need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

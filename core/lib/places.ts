@@ -9,6 +9,14 @@ export interface PlacedSecret {
 export const isSealed = (value: unknown): value is Sealed =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Sealed>).$sealed === 'string';
 
+/** The same value with something else in the place of every sealed one. */
+export function replaceSealed(value: unknown, replacement: (sealed: string) => unknown): unknown {
+  if (isSealed(value)) return replacement(value.$sealed);
+  if (Array.isArray(value)) return value.map((item) => replaceSealed(item, replacement));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, replaceSealed(item, replacement)]));
+}
+
 /**
  * Every sealed value below a record whose place is `prefix` (`connection/<id>`, `admin/<id>`, `server_config`): field names
  * joined by slashes; an item of a list goes by its `client_id`, `id` or `name`, so that its place survives another order.

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
-import { isSealed, secretsIn } from '#core/lib/places.ts';
+import { replaceSealed, secretsIn } from '#core/lib/places.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { HistoryRow } from './history.ts';
@@ -49,10 +49,3 @@ const comparable = (value: unknown): string =>
   canonical(replaceSealed(value ?? null, (sealed) => ({ $secret: fingerprintOf(sealed) })));
 
 const redact = (value: unknown): unknown => replaceSealed(value, () => REDACTED);
-
-function replaceSealed(value: unknown, replacement: (sealed: string) => unknown): unknown {
-  if (isSealed(value)) return replacement(value.$sealed);
-  if (Array.isArray(value)) return value.map((item) => replaceSealed(item, replacement));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, replaceSealed(item, replacement)]));
-}

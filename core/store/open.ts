@@ -1,4 +1,5 @@
 import { createClient } from '@libsql/client';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { drizzle as drizzleLibsql, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import type { Sql } from 'postgres';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
@@ -134,7 +135,7 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
   const { working } = await begun.promise;
   await working.catch(() => undefined);
   // The next one finds the lock free; a database that is away holds nobody up.
-  await Promise.race([ended, Bun.sleep(TURN_END_MS)]);
+  await withTimeout(ended, TURN_END_MS, () => undefined);
   return working;
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
 import { openPostgresSocket, type SocketTls } from './postgres-socket.ts';
@@ -66,18 +67,13 @@ export function answering(sql: postgres.Sql): postgres.Sql {
     const asked = Promise.resolve(work()).finally(() => {
       under_way -= 1;
     });
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      onLate();
-      late.reject(unavailable());
-    }, ANSWER_MS);
     try {
-      return await Promise.race([asked, late.promise]);
+      return await withTimeout(asked, ANSWER_MS, () => {
+        onLate();
+        throw unavailable();
+      });
     } catch (error) {
-      asked.catch(() => undefined);
       throw toAnswer(error);
-    } finally {
-      clearTimeout(timer);
     }
   };
   /** Asked a moment later: until then the library says whether it wants values or records. */

@@ -92,7 +92,7 @@ export function createAuth(options: AuthOptions): Auth {
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
     bearer,
     oauth_credentials: access_tokens,
-    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, addresses, log, now }),
+    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, addresses, log, now, ticks: options.ticks }),
   };
   const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, addresses, log });
 

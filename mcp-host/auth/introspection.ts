@@ -19,6 +19,14 @@ export interface IntrospectionOptions {
   readonly addresses: Addresses;
   readonly log: Log;
   readonly now: () => number;
+  /** Monotonic, in ms: setting the clock back keeps no verdict longer. */
+  readonly ticks: () => number;
+}
+
+/** What was said of a token or an owner, and when by the clock it ends whatever the cache says. */
+interface Known<V> {
+  readonly value: V;
+  readonly ends: number;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -36,11 +44,13 @@ const UNANSWERED: Refusal = {
 };
 
 /** `auth_type` oauth_introspection: another server says whether a token is active (RFC 7662). Without its word nobody comes in. */
-export function createIntrospection({ ask, openSecret, addresses, log, now }: IntrospectionOptions): Scheme {
-  const known = createExpiring<Caller | Refusal>(now, TOKENS);
+export function createIntrospection({ ask, openSecret, addresses, log, now, ticks }: IntrospectionOptions): Scheme {
+  const known = createExpiring<Known<Caller | Refusal>>(ticks, TOKENS);
   /** Owners that were let in, until their token ends: for sessions and streams, which outlive the cache of tokens. */
-  const owners = createExpiring<true>(now, TOKENS);
+  const owners = createExpiring<Known<true>>(ticks, TOKENS);
   const asking = new Map<string, Promise<Caller | Refusal>>();
+  const valueOf = <V>(entry: Known<V> | undefined): V | undefined =>
+    entry !== undefined && entry.ends > now() ? entry.value : undefined;
   /** Whom the answers are from. */
   let source = '';
 
@@ -77,10 +87,13 @@ export function createIntrospection({ ask, openSecret, addresses, log, now }: In
       answer['active'] === true && ends > now() && isForUs(answer, server) ? toCaller(answer, url, digest) : INVALID;
     if (asked_of !== source) return verdict;
     const setting_ms = server.introspection_cache_ttl_seconds * 1_000;
-    if (isCaller(verdict)) owners.set(verdict.owner, true, Math.max(ends, owners.until(verdict.owner)));
+    if (isCaller(verdict)) {
+      const last = Math.max(ends, owners.get(verdict.owner)?.ends ?? 0);
+      owners.set(verdict.owner, { value: true, ends: last }, ticks() + last - now());
+    }
     if (setting_ms > 0) {
       const kept_ms = isCaller(verdict) ? setting_ms : Math.min(setting_ms, NEGATIVE_MS);
-      known.set(digest, verdict, isCaller(verdict) ? Math.min(ends, now() + kept_ms) : now() + kept_ms);
+      known.set(digest, { value: verdict, ends: isCaller(verdict) ? ends : Number.MAX_SAFE_INTEGER }, ticks() + kept_ms);
     }
     return verdict;
   };
@@ -110,13 +123,13 @@ export function createIntrospection({ ask, openSecret, addresses, log, now }: In
     recall({ digest }, server) {
       follow(server);
       if (server.introspection_cache_ttl_seconds === 0) return null;
-      const verdict = known.get(digest);
+      const verdict = valueOf(known.get(digest));
       return verdict !== undefined && isCaller(verdict) ? verdict : null;
     },
     check(credential, server) {
       follow(server);
       const { digest } = credential;
-      const verdict = server.introspection_cache_ttl_seconds === 0 ? undefined : known.get(digest);
+      const verdict = server.introspection_cache_ttl_seconds === 0 ? undefined : valueOf(known.get(digest));
       if (verdict !== undefined) return verdict;
       const running = asking.get(digest);
       if (running !== undefined) return running;
@@ -129,7 +142,7 @@ export function createIntrospection({ ask, openSecret, addresses, log, now }: In
     },
     holds(owner, server) {
       follow(server);
-      return owner.startsWith(OWNER) && owners.get(owner) === true;
+      return owner.startsWith(OWNER) && valueOf(owners.get(owner)) === true;
     },
   };
 }

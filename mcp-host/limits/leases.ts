@@ -1,4 +1,5 @@
 import type { Shares } from '#core/cluster/shares.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/log.ts';
 import type { Queue } from './queue.ts';
 
@@ -113,7 +114,7 @@ export function createPlaceLeases(options: PlaceLeaseOptions): PlaceLeases {
       closed = true;
       clearInterval(timer);
       const given_back = [...leases.keys()].map((id) => shares.release(id, owner));
-      await Promise.race([Promise.allSettled(given_back), Bun.sleep(500)]);
+      await withTimeout(Promise.allSettled(given_back), 500, () => undefined);
     },
   };
 }

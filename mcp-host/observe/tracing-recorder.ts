@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import {
   createTraceState,
   ROOT_CONTEXT,
@@ -118,7 +119,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
     },
     async close() {
       const closed = provider.shutdown().catch((error: unknown) => log.warning('traces_not_sent', { reason: String(error) }));
-      await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
+      await withTimeout(closed, CLOSE_MS, () => undefined);
     },
   };
 }

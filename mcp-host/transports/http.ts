@@ -1,18 +1,18 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Network } from '#core/env.ts';
 import { askedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
+import { preflight, setCors } from '#core/edge/cors.ts';
 import { createHostCheck, isOriginAllowed } from '#core/edge/origins.ts';
+import { isOurs } from '#core/edge/service-token.ts';
 import { type Auth, isAuthPath, type Way } from '../auth/authorise.ts';
 import type { Caller } from '../auth/scheme.ts';
 import { type Dispatch, type Exchange, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
-import type { Probes } from '#mcp-host/observe/probes.ts';
+import type { Probes } from '#core/edge/probes.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import { readMessage } from './body.ts';
-import { preflight, setCors } from './cors.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 
 type Serving = Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
@@ -51,7 +51,7 @@ export function createHttp(options: HttpOptions): HostFetch {
     const { headers } = request;
     const host = headers.get('host') ?? new URL(request.url).host;
     // Our own front port reaches us by a name that only it may know, such as that of a container.
-    if (!isServed(host) && !isOurs(request, service_token))
+    if (!isServed(host) && !isOurs(headers, service_token))
       return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
     const origin = headers.get('origin');
@@ -59,9 +59,10 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (origin !== null && !isOriginAllowed(origin, host, isHttps(request, peer, options), cors_origins)) {
       return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
     }
-    if (origin !== null && request.method === 'OPTIONS') return preflight(request, origin);
+    if (origin !== null && request.method === 'OPTIONS')
+      return withCors(preflight(headers.get('access-control-request-headers')), origin);
     const address = () => addressOf(request, peer.address(), options);
-    const origin_asked = () => askedOrigin(headers, isOurs(request, service_token), peer.address(), options.trusted_proxies);
+    const origin_asked = () => askedOrigin(headers, isOurs(headers, service_token), peer.address(), options.trusted_proxies);
     const way = { address, origin: origin_asked };
     const answered = is_mcp
       ? answer({ path, request, peer, now, address, way, request_id }, options)
@@ -95,7 +96,7 @@ async function withCors(answered: Response | Promise<Response>, origin: string):
 async function answerHealth(request: Request, { health, service_token }: HttpOptions): Promise<Response> {
   if (request.method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
   const all = health();
-  if (isOurs(request, service_token)) return Response.json(all);
+  if (isOurs(request.headers, service_token)) return Response.json(all);
   const { status, snapshot_version, server_name, transport, uptime_seconds, access_tokens } = all;
   return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens });
 }
@@ -184,16 +185,9 @@ const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOpti
 
 /** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */
 function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
-  const told = isOurs({ headers }, service_token) ? headers.get('x-client-address') : null;
+  const told = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
   return told ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
 }
-
-function isOurs({ headers }: Pick<Request, 'headers'>, service_token: string): boolean {
-  const given = headers.get('x-service-token');
-  return given !== null && timingSafeEqual(sha256(given), sha256(service_token));
-}
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** The path of an absolute URL without its query, without the cost of a URL object. */
 function pathOf(url: string): string {

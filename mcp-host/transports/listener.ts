@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/log.ts';
 import { type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
@@ -111,7 +112,7 @@ export function createListener(options: ListenerOptions): Listener {
   const retire = (old: Open, grace = grace_ms): Promise<void> => {
     const stopped = old.server.stop(false);
     endStreams(old.number);
-    const closed = Promise.race([stopped, Bun.sleep(grace)])
+    const closed = withTimeout(stopped, grace, () => undefined)
       .then(() => old.server.stop(true))
       .finally(() => closing.delete(closed));
     closing.add(closed);

@@ -1,4 +1,5 @@
 import { constants } from 'node:fs';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Env, EnvError, redisUrl } from '#core/env.ts';
@@ -75,9 +76,8 @@ async function checkKv(env: Env): Promise<Finding> {
     meanwhile: createMemoryKv(),
     onChange: () => undefined,
   });
-  const late = Bun.sleep(REDIS_MS).then(() => false);
   const answered = kv.increment('check', REDIS_MS).then(() => kv.up());
-  const answers = await Promise.race([answered, late]);
+  const answers = await withTimeout(answered, REDIS_MS, () => false);
   await kv.close();
   return answers
     ? ok(subject, 'Redis answers.')

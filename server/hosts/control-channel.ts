@@ -1,8 +1,8 @@
-import { timingSafeEqual, createHash } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { UsageBatch } from '#core/contract/monitoring.ts';
+import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
@@ -63,9 +63,7 @@ function hostId(id: string): string {
 
 /** Compared in constant time; a cookie never counts here. */
 export function requireServiceToken(app: App, c: Context): void {
-  const given = c.req.header('x-service-token') ?? '';
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (timingSafeEqual(digest(given), digest(app.env.SVC_AGENT_SERVICE_TOKEN))) return;
+  if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
   throw new AppError(
     'unauthenticated',
     'The service token is missing or differs: SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',

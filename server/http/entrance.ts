@@ -1,11 +1,14 @@
 import type { MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
+import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames, isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
 import { isForeignOrigin, isSecure } from './session.ts';
+
+const METHODS = 'GET, POST, PATCH, DELETE';
 
 /**
  * Who may come in at all (contract section 0): the Host header names us, the Origin is absent, our own or listed. What the
@@ -27,7 +30,7 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
     if (!isOriginAllowed(origin, host, isSecure(app, c), listed)) {
       throw new AppError('forbidden', 'Requests from this origin are not accepted. Add it to cors_origins.');
     }
-    if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? '');
+    if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? null, METHODS);
     else await next();
     setCors(c.res.headers, origin);
   };
@@ -37,24 +40,3 @@ async function domains(app: App): Promise<ReadonlySet<string>> {
   const { ui_domain, mcp_domain } = (await readSettings(app)).settings;
   return new Set([ui_domain, mcp_domain].filter((name) => name !== null));
 }
-
-/** No credentials: the session cookie is for our own pages, a foreign page brings a bearer token. */
-function setCors(headers: Headers, origin: string): void {
-  headers.set('access-control-allow-origin', origin);
-  headers.append('vary', 'Origin');
-  headers.set('access-control-expose-headers', 'X-Request-Id, Retry-After, WWW-Authenticate, Mcp-Session-Id');
-}
-
-const REQUEST_HEADERS =
-  'Authorization, Content-Type, Accept, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID';
-
-/** Headers of tool parameters (`Mcp-Param-…`) are allowed as they are asked for. */
-const preflight = (asked: string): Response =>
-  new Response(null, {
-    status: 204,
-    headers: {
-      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
-      'access-control-allow-headers': [REQUEST_HEADERS, ...(asked.match(/\bmcp-param-[\w-]+/gi) ?? [])].join(', '),
-      'access-control-max-age': '600',
-    },
-  });

@@ -1,4 +1,5 @@
 import type { App } from '#core/app.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { AppError } from '#core/errors.ts';
 import { reasonOf } from '#core/log.ts';
 import type { Readiness } from '#core/edge/probes.ts';
@@ -83,16 +84,12 @@ function createWriteCheck(app: App): () => Promise<string | null> {
   };
 }
 
-async function answers(work: PromiseLike<unknown>, within_ms = STORE_MS): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), within_ms);
-  const answered = Promise.resolve(work).then(
+function answers(work: PromiseLike<unknown>, within_ms = STORE_MS): Promise<boolean> {
+  const answered = work.then(
     () => true,
     () => false,
   );
-  const result = await Promise.race([answered, late.promise]);
-  clearTimeout(timer);
-  return result;
+  return withTimeout(answered, within_ms, () => false);
 }
 
 /** Waits for the requests that are being answered; those that take longer are cut off. */

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
 import type { Access, Operation } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
-import { LOG_LEVELS } from '#core/log.ts';
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';

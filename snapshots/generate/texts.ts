@@ -117,7 +117,7 @@ databases, \`src/engine\` is the code that checks arguments, shapes results and 
     list('Left out', left_out),
     `## What is enforced
 Values are bound, never pasted into SQL. A tool that only reads runs in a read-only transaction that is always rolled back, as one
-statement, with limits of time, rows and bytes.${drivers.includes('sqlite') ? ' A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.' : ''} Queues,
+statement, with limits of time, rows and bytes. A database session is reset after each call.${drivers.includes('sqlite') ? ' A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.' : ''} Queues,
 caches, metrics and the prompt guard of Sluice are not part of this project.`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;

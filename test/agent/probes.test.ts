@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { createProbes } from '#agent/probes.ts';
+import { createAgentProbes } from '#agent/probes.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 import { until } from '#test/support/programs.ts';
 
@@ -16,7 +16,7 @@ const READER = { authorization: 'Bearer figures' };
 test('the agent endpoint lives without the server, and is ready with it alone', async () => {
   server = await listeningServer();
   let ending = false;
-  const probes = createProbes({
+  const probes = createAgentProbes({
     server_url: server.url,
     service_token: TOKEN,
     metrics_token: 'figures',
@@ -43,7 +43,7 @@ test('the agent endpoint lives without the server, and is ready with it alone', 
 });
 
 test('its figures are for who has a token for them; other paths are not its own', async () => {
-  const probes = createProbes({
+  const probes = createAgentProbes({
     server_url: 'http://127.0.0.1:1',
     service_token: TOKEN,
     metrics_token: null,
@@ -62,5 +62,5 @@ test('its figures are for who has a token for them; other paths are not its own'
   expect(text).toContain('http_request_method="_other"');
   expect(text).toContain('sluice_undeclared_arguments_total 3\n');
   expect(probes.answer(request('/agent-mcp/mcp'))).toBeNull();
-  expect(probes.answer(new Request('http://agent.example/livez', { method: 'POST' }))).toBeNull();
+  expect((await probes.answer(new Request('http://agent.example/livez', { method: 'POST' })))?.status).toBe(405);
 });

@@ -14,9 +14,27 @@ export interface Memory {
   /** A prepared statement keeps its list of columns, so what follows from it is worked out once. */
   readonly plans: WeakMap<SourceColumns, Plan>;
   /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
-  readonly large: Set<string>;
+  readonly large: LargeTexts;
   /** How quick fixed texts are. */
   readonly paces: Paces;
+}
+
+export interface LargeTexts {
+  has(text: string): boolean;
+  add(text: string): void;
+}
+
+const LARGE_TEXTS = 10_000;
+
+/** Keeps no more than so many: a statement built from values gives a text for each. */
+export function createLargeTexts(most = LARGE_TEXTS): LargeTexts {
+  const texts = new Set<string>();
+  return {
+    has: (text) => texts.has(text),
+    add(text) {
+      if (texts.size < most) texts.add(text);
+    },
+  };
 }
 
 interface Plan {

@@ -18,7 +18,6 @@ export interface Call {
 type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes'>;
 type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call) => Promise<Fetched>;
 
-const LARGE_TEXTS = 10_000;
 /** Statements that a session keeps prepared: one that has seen more texts is replaced. */
 const PREPARED_TEXTS = 500;
 /** Milliseconds after which a session that is reset between calls is opened anew. */
@@ -65,7 +64,7 @@ async function runFixed(session: PostgresSession, statement: BoundStatement, lim
   });
   paces.note(text, performance.now() - began, fetched.rows.length);
   if (!lane.is_clean() || lane.kept() > PREPARED_TEXTS) session.retire();
-  if (session.flooded() && large.size < LARGE_TEXTS) large.add(text);
+  if (session.flooded()) large.add(text);
   return fetched;
 }
 

@@ -13,7 +13,16 @@ import {
 } from './catalogue.ts';
 import { createPaces } from '../shared/latency-stats.ts';
 import { isCode, LOST } from './errors.ts';
-import { describedColumns, learnTypes, type Memory, type SourceColumns, toResult, TYPES_SQL, unknownTypes } from './plan.ts';
+import {
+  createLargeTexts,
+  describedColumns,
+  learnTypes,
+  type Memory,
+  type SourceColumns,
+  toResult,
+  TYPES_SQL,
+  unknownTypes,
+} from './plan.ts';
 import { createQuick } from './quick.ts';
 import { askLane, type Call, describeStatements, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
@@ -47,7 +56,7 @@ const SETTING_REFUSED = ['08P01', '42704', '22023'];
 
 /** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: new Set(), paces: createPaces() };
+  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), paces: createPaces() };
   const seen = { encrypted: true, plain: false };
   const timeouts = createTimeouts();
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });

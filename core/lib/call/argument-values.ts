@@ -1,5 +1,6 @@
 import type { Parameter, ScalarType } from '#core/contract/parameters.ts';
 import type { Json } from '#core/engines/shared/source.ts';
+import { isDeeper } from '../nesting.ts';
 import type { Undecided, Work } from './argument-work.ts';
 import type { Pattern } from '../pattern/pattern.ts';
 
@@ -130,11 +131,6 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
     return isDeeper(value, MAX_DEPTH) ? wrong(`must be nested at most ${MAX_DEPTH} levels deep.`) : right(value as Json);
   },
 };
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
-}
 
 function isDate(text: string): boolean {
   const [, year, month, day] = DATE.exec(text) ?? [];

@@ -1,6 +1,7 @@
 import type { ReturnType } from '#core/contract/tools.ts';
 import type { Column, Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
+import { csvField } from '../csv.ts';
 import { type MediaKind, mimeTypeOf } from './media.ts';
 
 /** What a transform template made of the rows. */
@@ -200,15 +201,11 @@ const tableCell = (text: string): string =>
 
 /** RFC 4180 with a header line; null is an empty field, an empty text a quoted one. */
 export function toCsv({ columns, rows }: QueryResult): string {
-  const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvField(row[name])))];
+  const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvCell(row[name])))];
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 
-function csvField(cell: Json | undefined): string {
-  if (cell === null || cell === undefined) return '';
-  const text = cellText(cell);
-  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+const csvCell = (cell: Json | undefined): string => (cell === null || cell === undefined ? '' : csvField(cellText(cell)));
 
 /** Types whose body is text though they are not `text/*`. */
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;

@@ -1,5 +1,6 @@
 import type { Json } from '#core/engines/shared/source.ts';
 import type { Transformed } from '../call/shape.ts';
+import { isDeeper } from '../nesting.ts';
 import { type Limits, TEMPLATE_LIMITS } from './budget.ts';
 import { renderTemplate, type Template } from './evaluate.ts';
 
@@ -40,10 +41,4 @@ function parseExactly(text: string): Json {
       ? context.source
       : value,
   ) as Json;
-}
-
-/** A parser reads what a serializer then cannot write. */
-function isDeeper(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }

@@ -31,6 +31,8 @@ let issuer: Bun.Server<undefined>;
 let asked: Asked[];
 let answer: (token: string) => unknown;
 let now = 0;
+/** By how much the clock was set since. */
+let set_ms = 0;
 let version = 0;
 const connection = connectionOf({});
 
@@ -52,6 +54,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
 
 beforeEach(async () => {
   now = Date.now();
+  set_ms = 0;
   asked = [];
   answer = (token) => ({ active: token === 'good' });
   issuer = Bun.serve({
@@ -67,7 +70,7 @@ beforeEach(async () => {
   });
   folder = sqliteFolder();
   control = controlServer();
-  host = await testHost(folder.directory, control.url, { now: () => now });
+  host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
   await until(() => host.host.health().control.connected);
   await deploy();
 });
@@ -114,6 +117,21 @@ test('a token is not believed beyond its own end', async () => {
   now += 11_000;
   expect(await statusWith('short')).toBe(401);
   expect(asked.length).toBe(2);
+});
+
+test('a clock that is set back keeps no answer longer, and one set ahead no token beyond its end', async () => {
+  answer = () => ({ active: true, exp: Math.floor(now / 1_000) + 3_600 });
+  expect(await statusWith('revoked')).toBe(200);
+  answer = () => ({ active: false });
+  set_ms = -86_400_000;
+  now += 60_001;
+  expect(await statusWith('revoked')).toBe(401);
+  set_ms = 0;
+  answer = () => ({ active: true, exp: Math.floor(now / 1_000) + 30 });
+  expect(await statusWith('ends')).toBe(200);
+  answer = () => ({ active: false });
+  set_ms = 31_000;
+  expect(await statusWith('ends')).toBe(401);
 });
 
 test('with 0 every request asks, but requests of one moment ask together', async () => {

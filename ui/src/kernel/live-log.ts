@@ -1,7 +1,6 @@
 import { createSignal } from 'solid-js';
+import type { LogLevel } from '#core/contract/log-levels.ts';
 
-export const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
-export type Level = (typeof LEVELS)[number];
 export const SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;
 export type Source = (typeof SOURCES)[number];
 
@@ -9,7 +8,7 @@ export type Source = (typeof SOURCES)[number];
 export interface Line {
   readonly seq: number;
   readonly timestamp: string;
-  readonly level: Level;
+  readonly level: LogLevel;
   readonly source: Source;
   readonly message: string;
   readonly fields?: Readonly<Record<string, string | number | boolean | null>>;
@@ -19,7 +18,7 @@ export interface Line {
 export type Entry = { readonly id: string; readonly line: Line } | { readonly id: string; readonly dropped: number };
 
 export interface Filter {
-  readonly level?: Level | undefined;
+  readonly level?: LogLevel | undefined;
   readonly source?: Source | undefined;
 }
 

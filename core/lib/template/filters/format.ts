@@ -1,3 +1,4 @@
+import { csvField } from '#core/lib/csv.ts';
 import { type Budget, fault } from '../budget.ts';
 import { toDecimal } from '../decimal.ts';
 import { isNumeric, isTruthy, kindOf, numberOf, textOf } from '../values.ts';
@@ -146,7 +147,7 @@ export function csv(
     if (cell === null || cell === undefined) return '';
     const text = textOf(budget, cell);
     budget.text(text.length);
-    return text === '' || special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return csvField(text, special);
   };
   let made = '';
   for (const row of head === null ? rows : [head, ...rows]) {

@@ -7,15 +7,18 @@ import { type MysqlField, toMysqlValue } from '#core/engines/mysql/values.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
 
-/** MySQL and MariaDB. */
+/** MySQL and MariaDB. A session is reset before its next call: no lock, variable or temporary table goes from one call to another. */
 export function openMysql(settings: NetworkSettings): Database {
-  const pool = mysql.createPool({
+  const account: mysql.ConnectionOptions = {
     host: settings.host,
     port: settings.port,
-    database: settings.database,
     user: settings.username,
     password: settings.password,
     ...tlsOf(settings),
+  };
+  const pool = mysql.createPool({
+    ...account,
+    database: settings.database,
     connectionLimit: settings.pool_size,
     idleTimeout: 60_000,
     charset: 'utf8mb4',
@@ -36,11 +39,15 @@ export function openMysql(settings: NetworkSettings): Database {
           connection.query(text, (error, rows) => (error ? reject(error) : resolve(rows))),
         );
       let clean = false;
-      const kill = () => pool.query(`KILL QUERY ${connection.threadId}`, () => {});
+      let killed = false;
+      const kill = () => {
+        killed = true;
+        killQuery(account, connection.threadId);
+      };
       const timer = setTimeout(kill, limits.timeout_ms);
       limits.signal.addEventListener('abort', kill, { once: true });
       try {
-        await command("SET SESSION time_zone = '+00:00'");
+        await command("SET NAMES utf8mb4, SESSION time_zone = '+00:00'");
         // The session refuses what the transaction lets through: DDL commits by itself.
         await command(`SET SESSION TRANSACTION ${limits.writes ? 'READ WRITE' : 'READ ONLY'}`);
         await command(limits.writes ? 'START TRANSACTION' : 'START TRANSACTION READ ONLY');
@@ -54,12 +61,23 @@ export function openMysql(settings: NetworkSettings): Database {
       } finally {
         clearTimeout(timer);
         limits.signal.removeEventListener('abort', kill);
-        if (clean) connection.release();
+        // A KILL that is still under way would end the next call's statement.
+        if (clean && !killed)
+          await new Promise<void>((resolve) =>
+            connection.reset((error) => resolve(error ? connection.destroy() : connection.release())),
+          );
         else connection.destroy();
       }
     },
     close: () => new Promise((resolve) => pool.end(() => resolve())),
   };
+}
+
+/** Over a connection of its own: those of the pool can all be busy. */
+function killQuery(account: mysql.ConnectionOptions, thread_id: number): void {
+  const killer = mysql.createConnection(account);
+  killer.on('error', () => {});
+  killer.query(`KILL QUERY ${thread_id}`, () => killer.destroy());
 }
 
 /** The binary protocol takes one statement only. Reading ends at the limits, and with it the connection. */

@@ -15,9 +15,8 @@ interface Batch extends Iterable<Json[]> {
 }
 
 const BATCH = 200;
-/** Thrown to roll back what only reads: nothing such a statement did can stay. */
-const ROLL_BACK = Symbol('roll back');
 
+/** What only reads is rolled back. A session is reset before its next call: no lock, setting or temporary table goes from one call to another. */
 export function openPostgresql(settings: NetworkSettings): Database {
   const connections = postgres({
     host: settings.host,
@@ -30,6 +29,8 @@ export function openPostgresql(settings: NetworkSettings): Database {
     idle_timeout: 60,
     connect_timeout: 10,
     fetch_types: false,
+    // The reset drops what is prepared, and the driver would go on naming it.
+    prepare: false,
     types: driverTypes({ bytes: 0 }),
     connection: { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
     onnotice: () => {},
@@ -39,15 +40,21 @@ export function openPostgresql(settings: NetworkSettings): Database {
     async query(statement, limits) {
       let result: QueryResult | undefined;
       const work = async (transaction: Transaction) => {
-        // The first query takes the snapshot, after which the transaction can no longer be made writable.
-        await transaction.unsafe("select set_config('statement_timeout', $1, true)", [String(limits.timeout_ms)]);
-        result = limits.writes ? await change(transaction, statement, limits) : await read(transaction, statement, limits);
-        if (!limits.writes) throw ROLL_BACK;
+        try {
+          // The first query takes the snapshot, after which the transaction can no longer be made writable.
+          await transaction.unsafe("select set_config('statement_timeout', $1, true)", [String(limits.timeout_ms)]);
+          const fetched = await (limits.writes ? change : read)(transaction, statement, limits);
+          await transaction.unsafe(limits.writes ? 'commit' : 'rollback');
+          result = fetched;
+        } finally {
+          await reset(transaction, limits.signal);
+        }
       };
       try {
         await (limits.writes ? connections.begin(work) : connections.begin('read only', work));
       } catch (error) {
-        if (error !== ROLL_BACK) throw translateError(error, { database: settings.database, text: statement.text });
+        // Where the statement is done, only the session is lost.
+        if (result === undefined) throw translateError(error, { database: settings.database, text: statement.text });
       }
       if (result === undefined) throw new Error('The database gave no result.');
       return result;
@@ -56,24 +63,46 @@ export function openPostgresql(settings: NetworkSettings): Database {
   };
 }
 
+/** The driver ends the transaction once more after this, which does nothing. */
+async function reset(transaction: Transaction, signal: AbortSignal): Promise<void> {
+  try {
+    // A cancel that is still under way would meet the next call's statement.
+    signal.throwIfAborted();
+    await transaction.unsafe('rollback');
+    await transaction.unsafe('discard all');
+  } catch {
+    await transaction.unsafe('select pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid())').catch(() => undefined);
+  }
+}
+
 /** The extended protocol (`simple: false`) takes one statement only. */
-function send(transaction: Transaction, { text, values, types, typed }: BoundSql, signal: AbortSignal) {
+function send(transaction: Transaction, { text, values, types, typed }: BoundSql) {
   const bound = values.map((value, i) => {
     const type = types[i] ?? 'string';
     const raw = toBound(value, type);
     return typed ? transaction.typed(raw as never, declaredOid(type)) : raw;
   });
-  const options = { prepare: true, simple: false } as postgres.UnsafeQueryOptions;
-  const query = transaction.unsafe(text, bound as never[], options).values();
-  signal.addEventListener('abort', () => query.cancel(), { once: true });
-  return query;
+  const options = { simple: false } as postgres.UnsafeQueryOptions;
+  return transaction.unsafe(text, bound as never[], options).values();
+}
+
+async function cancellable<T>(query: { cancel(): unknown }, signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
+  const cancel = () => void query.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    return await work();
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
 }
 
 async function read(transaction: Transaction, statement: BoundSql, limits: Limits): Promise<QueryResult> {
   const rows = collector(limits);
-  const query = send(transaction, statement, limits.signal);
+  const query = send(transaction, statement);
   const batches = query.cursor(Math.min(limits.max_rows + 1, BATCH));
-  for await (const batch of batches as unknown as AsyncIterable<Batch>) if (!rows.add(batch)) break;
+  await cancellable(query, limits.signal, async () => {
+    for await (const batch of batches as unknown as AsyncIterable<Batch>) if (!rows.add(batch)) break;
+  });
   // Where no row came, the described statement still knows the columns.
   const { columns } = (query as unknown as { readonly statement: Pick<Batch, 'columns'> }).statement;
   rows.describe(columns);
@@ -82,7 +111,8 @@ async function read(transaction: Transaction, statement: BoundSql, limits: Limit
 
 async function change(transaction: Transaction, statement: BoundSql, limits: Limits): Promise<QueryResult> {
   const rows = collector(limits);
-  const batch = (await send(transaction, statement, limits.signal)) as unknown as Batch;
+  const query = send(transaction, statement);
+  const batch = (await cancellable(query, limits.signal, () => query)) as unknown as Batch;
   rows.add(batch);
   return rows.result(batch.count);
 }

@@ -1,3 +1,4 @@
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -8,7 +9,7 @@ import { FilterBar } from '#ui/src/components/filter-bar.tsx';
 import { KeyValue } from '#ui/src/components/key-value.tsx';
 import { Select } from '#ui/src/components/select.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createLiveLog, LEVELS, type Line, lineText, matches, SOURCES } from '#ui/src/kernel/live-log.ts';
+import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/kernel/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/kernel/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
 import { LogList } from './log-list.tsx';
@@ -23,7 +24,7 @@ const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed
 export function LivePanel() {
   const { call, commands, router, toasts } = useKernel();
   const params = createSearchParams(router, {
-    level: oneOf(['INFO', 'DEBUG', 'WARNING', 'ERROR']),
+    level: oneOf(['INFO', ...LOG_LEVELS]),
     source: choice(SOURCES),
     q: text(),
   });
@@ -88,7 +89,7 @@ export function LivePanel() {
           hide_label
           value={params.get('level')}
           onChange={(level) => params.set({ level })}
-          options={LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
+          options={LOG_LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
         />
         <Select
           label={WORDS.source}

@@ -1,4 +1,5 @@
-import type { Level, Source } from '#ui/src/kernel/live-log.ts';
+import type { LogLevel } from '#core/contract/log-levels.ts';
+import type { Source } from '#ui/src/kernel/live-log.ts';
 import type { StreamState } from '#ui/src/kernel/live-stream.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
@@ -7,7 +8,7 @@ export const LEVEL_WORDS = {
   INFO: 'Info and above',
   WARNING: 'Warnings and errors',
   ERROR: 'Errors only',
-} as const satisfies Record<Level, string>;
+} as const satisfies Record<LogLevel, string>;
 export const SOURCE_WORDS = {
   deploy: 'Server',
   host: 'Hosts',

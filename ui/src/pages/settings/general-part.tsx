@@ -1,3 +1,4 @@
+import type { LogLevel } from '#core/contract/log-levels.ts';
 import { NumberField } from '#ui/src/components/number-field.tsx';
 import { TextField } from '#ui/src/components/field.tsx';
 import { RadioCards, Switch } from '#ui/src/components/choice.tsx';
@@ -45,7 +46,7 @@ export function GeneralPart(props: PartProps) {
           label={GENERAL.log_level}
           hint={hint(props.pending, 'log_level')}
           options={LEVELS}
-          {...form.choice<'DEBUG' | 'INFO' | 'WARNING' | 'ERROR'>('log_level')}
+          {...form.choice<LogLevel>('log_level')}
         />
         <Switch
           label={GENERAL.otel}

@@ -1,0 +1,66 @@
+import { AppError, asFault } from '#core/errors.ts';
+import { readForm } from './body.ts';
+
+/** What both token endpoints take and refuse (RFC 6749). */
+export interface Login {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** Errors of RFC 6749 section 5.2, of section 4.1.2.1, and of RFC 8707 section 2. */
+type OauthError =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'invalid_target'
+  | 'temporarily_unavailable';
+
+export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
+export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="sluice"' };
+/** Repeated parameters are a fault (section 3.2), but for `resource`. */
+const ONCE = ['grant_type', 'refresh_token', 'client_id', 'client_secret', 'scope'];
+
+export const refuseToken = (
+  status: number,
+  error: OauthError,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response => Response.json({ error, error_description: detail, detail }, { status, headers: { ...NO_STORE, ...headers } });
+
+/** The parameters of a request for a token; a Response is the refusal. */
+export async function readTokenForm(request: Request): Promise<URLSearchParams | Response> {
+  if (request.method !== 'POST') return refuseToken(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
+  const form = await readForm(request).catch(asFault);
+  if (form instanceof AppError) return refuseToken(form.code === 'too_large' ? 413 : 400, 'invalid_request', form.detail);
+  const repeated = ONCE.find((name) => form.getAll(name).length > 1);
+  return repeated === undefined ? form : refuseToken(400, 'invalid_request', `${repeated} is sent more than once.`);
+}
+
+/**
+ * Client id and secret from the header or the body, never from both (section 2.3.1); a Response is the refusal. In the header both
+ * are form-encoded before Base64, which many clients forget: it has two readings, the one of the specification first.
+ */
+export function loginsOf(header: string | null, form: URLSearchParams): readonly Login[] | Response {
+  const [id, secret] = [form.get('client_id'), form.get('client_secret')];
+  if (header === null) return id === null || secret === null ? [] : [{ client_id: id, client_secret: secret }];
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header.trim())?.[1] ?? '';
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 0)
+    return refuseToken(401, 'invalid_client', 'Authorization must be Basic with client ID and secret.', BASIC_CHALLENGE);
+  if (secret !== null)
+    return refuseToken(400, 'invalid_request', 'Send the client secret in the header or in the body, not in both.');
+  const plain = { client_id: text.slice(0, colon), client_secret: text.slice(colon + 1) };
+  const logins = [{ client_id: decodeForm(plain.client_id), client_secret: decodeForm(plain.client_secret) }, plain];
+  const named = id === null ? logins : logins.filter((login) => login.client_id === id);
+  return named.length > 0 ? named : refuseToken(400, 'invalid_request', 'client_id in the body differs from the header.');
+}
+
+function decodeForm(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { AppError, asFault } from '#core/errors.ts';
+import { openMysql } from '#snapshots/generate/project/drivers/mysql.ts';
+import { openPostgresql } from '#snapshots/generate/project/drivers/postgresql.ts';
+import type { Database, NetworkSettings } from '#snapshots/generate/project/definitions.ts';
+import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+
+/** What a session of a generated project keeps is what the next caller finds: the pool has one. */
+const SERVERS = [
+  {
+    kind: 'postgresql',
+    open: openPostgresql,
+    is_reachable: reachable.postgres,
+    held: `select count(*) as a from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+    locks: 'select pg_advisory_lock(7)',
+    fails_locked: 'select pg_advisory_lock(7), 1 / (x - x) from generate_series(1, 1) x',
+    sleep: 'select pg_sleep(4)',
+    text: 'select cast($1 as text) as a',
+    left: [
+      ['setting', `select set_config('app.person', 'ann', false)`, `select current_setting('app.person', true) as a`],
+      ['time zone', `set time zone 'Asia/Tokyo'`, `select current_setting('TimeZone') as a`],
+      ['prepared statement', 'prepare kept as select 1', 'select count(*) as a from pg_prepared_statements'],
+      ['channel', 'listen kept', 'select count(*) as a from pg_listening_channels()'],
+      ['cursor', 'declare kept cursor with hold for select 1', 'select count(*) as a from pg_cursors where is_holdable'],
+    ],
+    fresh: ['', 'UTC', 0, 0, 0],
+  },
+  {
+    kind: 'mysql',
+    open: openMysql,
+    is_reachable: reachable.mysql,
+    held: `select is_used_lock('kept') is not null as a`,
+    locks: `select get_lock('kept', 1)`,
+    fails_locked: `select get_lock('kept', 1), (select 1 union select 2)`,
+    sleep: 'select sleep(4)',
+    text: 'select ? as a',
+    left: [
+      ['variable', `set @person = 'ann'`, 'select @person as a'],
+      ['row limit', 'set sql_select_limit = 1', 'select @@sql_select_limit > 1000 as a'],
+      ['time zone', `set time_zone = '+09:00'`, 'select @@time_zone as a'],
+      ['character set', 'set names latin1', 'select @@character_set_connection as a'],
+    ],
+    fresh: [null, 1, '+00:00', 'utf8mb4'],
+  },
+] as const;
+
+for (const { kind, open, is_reachable, held, locks, fails_locked, sleep, text, left, fresh } of SERVERS) {
+  describe.skipIf(!is_reachable)(`a session of a generated project with ${kind}`, () => {
+    let server: TestDatabase;
+    let database: Database;
+
+    beforeAll(async () => {
+      server = await testDatabase(kind);
+      database = open(settingsOf(server));
+    });
+
+    afterAll(async () => {
+      await database.close();
+      await server.drop();
+    });
+
+    const run = async (
+      statement: string,
+      writes: boolean,
+      values: readonly string[] = [],
+      signal = new AbortController().signal,
+    ) => {
+      const bound = { text: statement, values, types: values.map(() => 'string' as const), typed: false };
+      const { rows } = await database.query(bound, { writes, timeout_ms: 5_000, max_rows: 10, max_bytes: 10_000, signal });
+      return rows[0]?.['a'];
+    };
+    const locksHeld = async () => Number((await server.run(held))[0]?.['a']);
+
+    test.each(left.map(([what, keeps, looks], i) => [what, keeps, looks, fresh[i]] as const))(
+      'leaves no %s to the next call',
+      async (_, keeps, looks, expected) => {
+        await run(keeps, true);
+        expect(await run(looks, false)).toEqual(expected as never);
+      },
+    );
+
+    test('leaves no temporary table to the next call', async () => {
+      await run('create temporary table kept (a int)', true);
+      expect(await faultOf(run('select a from kept', false))).toContain('kept');
+    });
+
+    test('holds no lock after a read, a change and a failure', async () => {
+      await run(locks, false);
+      expect(await locksHeld()).toBe(0);
+      await run(locks, true);
+      expect(await locksHeld()).toBe(0);
+      for (const writes of [false, true]) {
+        expect(await faultOf(run(fails_locked, writes))).not.toBe('');
+        // The server may need a moment to see that a session was ended.
+        const until = performance.now() + 2_000;
+        while ((await locksHeld()) > 0 && performance.now() < until) await Bun.sleep(10);
+        expect(await locksHeld()).toBe(0);
+      }
+    });
+
+    test('runs the same statement again and keeps text as it is', async () => {
+      for (const sent of ['ünïcode 😀', 'ünïcode 😀', '漢字']) expect(await run(text, false, [sent])).toBe(sent);
+    });
+
+    test('ends with a call that was cancelled, and the next call has another', async () => {
+      const waiting = new AbortController();
+      const slow = run(sleep, false, [], waiting.signal);
+      setTimeout(() => waiting.abort(), 200);
+      const started = performance.now();
+      await slow.catch(() => undefined);
+      expect(performance.now() - started).toBeLessThan(3_000);
+      for (let i = 0; i < 5; i++) expect(await run(text, false, ['next'])).toBe('next');
+    });
+
+    test('commits a change, and nothing of one that fails', async () => {
+      await run('create table item (id int primary key)', true);
+      await run('insert into item values (1)', true);
+      expect(await faultOf(run('insert into item values (2), (1)', true))).not.toBe('');
+      expect(await run('select count(*) as a from item', false)).toBe(1);
+    });
+  });
+}
+
+async function faultOf(call: Promise<unknown>): Promise<string> {
+  const outcome = await call.catch(asFault);
+  return outcome instanceof AppError ? outcome.detail : '';
+}
+
+function settingsOf({ settings }: TestDatabase): NetworkSettings {
+  const { host, port, database, username, password } = settings;
+  return {
+    host: host ?? '',
+    port: port ?? 0,
+    database: database ?? '',
+    username: username ?? '',
+    password: password ?? '',
+    ssl_mode: null,
+    ssl_ca: null,
+    ssl_cert: null,
+    ssl_key: null,
+    pool_size: 1,
+  };
+}
