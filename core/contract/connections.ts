@@ -26,13 +26,6 @@ export const DbType = v.picklist([
   'supabase',
   'timescaledb',
   'redshift',
-  'clickhouse',
-  'mssql',
-  'duckdb',
-  'bigquery',
-  'snowflake',
-  'oracle',
-  'cassandra',
 ]);
 export type DbType = v.InferOutput<typeof DbType>;
 

@@ -5,7 +5,7 @@ import type { Db } from '#core/store/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { CONNECTION_TYPES } from '#core/engines/shared/types.ts';
+import { CONNECTION_TYPES } from '#core/engines/index.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
 import { mergeDraft, prepareConnection, requiredFields, unknownExtras } from './connection-draft.ts';
 import { checkVersion, createNoun, overtaking } from './records.ts';

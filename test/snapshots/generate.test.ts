@@ -7,7 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Parameter } from '#core/contract/parameters.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import { AppError, asFault } from '#core/errors.ts';
-import { openSource } from '#core/engines/shared/open.ts';
+import { openSource } from '#core/engines/index.ts';
 import type { Json, Source } from '#core/engines/shared/source.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { OTHER_VERSIONS } from '#snapshots/generate/texts.ts';

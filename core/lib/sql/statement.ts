@@ -1,4 +1,3 @@
-import type { DbType } from '#core/contract/connections.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
 
 /** The grammar of a statement; every database type belongs to one. */
@@ -39,23 +38,3 @@ export interface Classification {
   /** Why it is not read-only, in a sentence. */
   readonly reason: string | null;
 }
-
-export const DIALECT_OF: Readonly<Record<DbType, Dialect | null>> = {
-  postgresql: 'postgresql',
-  cockroachdb: 'postgresql',
-  greenplum: 'postgresql',
-  supabase: 'postgresql',
-  timescaledb: 'postgresql',
-  redshift: 'postgresql',
-  mysql: 'mysql',
-  mariadb: 'mysql',
-  sqlite: 'sqlite',
-  libsql: 'sqlite',
-  clickhouse: null,
-  mssql: null,
-  duckdb: null,
-  bigquery: null,
-  snowflake: null,
-  oracle: null,
-  cassandra: null,
-};

@@ -1,0 +1,35 @@
+import { AppError, invalidField } from '#core/errors.ts';
+import type { EngineDescriptor } from '../shared/descriptor.ts';
+import { resolveSqliteFile } from './file.ts';
+
+export const SQLITE: EngineDescriptor = {
+  name: 'sqlite',
+  labels: [
+    {
+      db_type: 'sqlite',
+      label: 'SQLite',
+      default_port: null,
+      note: 'The database is a file inside the folder of SVC_SQLITE_DIR.',
+      telemetry: 'sqlite',
+    },
+  ],
+  dialect: 'sqlite',
+  required_fields: ['database'],
+  extra_fields: [],
+  token: false,
+  async check({ database }, policy) {
+    try {
+      resolveSqliteFile(database, policy);
+    } catch (error) {
+      throw error instanceof AppError ? invalidField('database', error.detail) : error;
+    }
+  },
+  open: async () => (await import('./source.ts')).openSqlite,
+  project: {
+    driver: 'snapshots/generate/project/drivers/sqlite.ts',
+    package: 'libsql',
+    networked: false,
+    limit: 'A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.',
+    variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
+  },
+};
