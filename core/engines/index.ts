@@ -33,7 +33,7 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].m
   label: label.label,
   default_port: label.default_port,
   required_fields: [...engine.required_fields],
-  extra_fields: engine.extra_fields,
+  extra_fields: engine.extras.map(({ field }) => field),
   supported: true,
   note: label.note,
 }));

@@ -40,6 +40,7 @@ export function connectionSource(linked: readonly NamedConnection[]): string {
       ssl_cert,
       ...(connection.ssl_key === null && { ssl_key: null }),
       pool_size,
+      session: part.session(connection.extra_params),
     };
     const rest = part.networked ? Object.entries(fixed).map(([name, value]) => `    ${name}: ${literal(value)},\n`) : [];
     return `  ${key}: ${opener(part)}({\n${lines.join('')}${rest.join('')}  }),\n`;

@@ -16,7 +16,7 @@ export const LIBSQL: EngineDescriptor = {
   ],
   dialect: 'sqlite',
   required_fields: ['host', 'database'],
-  extra_fields: [],
+  extras: [],
   token: true,
   async check(target, policy) {
     const { isToken } = await import('./http.ts');
@@ -30,6 +30,7 @@ export const LIBSQL: EngineDescriptor = {
     driver: 'snapshots/generate/project/drivers/libsql.ts',
     package: '@libsql/client',
     networked: false,
+    session: () => ({}),
     limit: null,
     variables: (named) => [
       { name: `${named.prefix}_URL`, member: 'url', fallback: urlOf(named.connection) },

@@ -1,6 +1,7 @@
 import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
+import { MYSQL_EXTRAS, mysqlExtras } from './extras.ts';
 
 const PORT = 3306;
 
@@ -19,7 +20,7 @@ export const MYSQL: EngineDescriptor = {
   dialect: 'mysql',
   // Without a user name it is asked as its anonymous user.
   required_fields: ['host', 'database'],
-  extra_fields: [],
+  extras: MYSQL_EXTRAS,
   token: false,
   check: checkHost,
   open: async () => (await import('./source.ts')).openMysql,
@@ -27,6 +28,7 @@ export const MYSQL: EngineDescriptor = {
     driver: 'snapshots/generate/project/drivers/mysql.ts',
     package: 'mysql2',
     networked: true,
+    session: (extra_params) => ({ ...mysqlExtras(extra_params) }),
     limit: null,
     variables: (named) => networkVariables(named, PORT, ''),
   },

@@ -1,6 +1,7 @@
 import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor, EngineLabel } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
+import { POSTGRESQL_EXTRAS, sessionSettings } from './extras.ts';
 
 const PORT = 5432;
 
@@ -25,7 +26,7 @@ export const POSTGRESQL: EngineDescriptor = {
   dialect: 'postgresql',
   // Without a user name it is asked as `postgres`.
   required_fields: ['host', 'database'],
-  extra_fields: [],
+  extras: POSTGRESQL_EXTRAS,
   token: false,
   check: checkHost,
   open: async () => (await import('./source.ts')).openPostgres,
@@ -33,6 +34,7 @@ export const POSTGRESQL: EngineDescriptor = {
     driver: 'snapshots/generate/project/drivers/postgresql.ts',
     package: 'postgres',
     networked: true,
+    session: sessionSettings,
     limit: null,
     variables: (named) => {
       const { default_port } = LABELS.find(({ db_type }) => db_type === named.connection.db_type) ?? {};

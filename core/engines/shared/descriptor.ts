@@ -1,5 +1,6 @@
-import type { ConnectionType, DbType } from '#core/contract/connections.ts';
+import type { DbType } from '#core/contract/connections.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
+import type { Extra } from './extras.ts';
 import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
 
 /** A kind of database as people know it: the engine itself, or a relative that speaks like it. */
@@ -32,6 +33,8 @@ export interface ProjectPart {
   readonly variables: (connection: NamedConnection) => Variable[];
   /** It is given the TLS settings and the size of the pool too. */
   readonly networked: boolean;
+  /** What its sessions are set to, of `extra_params`. */
+  readonly session: (extra_params: Readonly<Record<string, unknown>>) => Readonly<Record<string, string | null>>;
   /** A sentence of the project's README about what does not hold with this engine. */
   readonly limit: string | null;
 }
@@ -45,7 +48,8 @@ export interface EngineDescriptor {
   /** The grammar of its statements. */
   readonly dialect: 'postgresql' | 'mysql' | 'sqlite';
   readonly required_fields: readonly ('host' | 'database')[];
-  readonly extra_fields: ConnectionType['extra_fields'];
+  /** What `extra_params` may hold. */
+  readonly extras: readonly Extra[];
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */

@@ -15,7 +15,7 @@ export const SQLITE: EngineDescriptor = {
   ],
   dialect: 'sqlite',
   required_fields: ['database'],
-  extra_fields: [],
+  extras: [],
   token: false,
   async check({ database }, policy) {
     try {
@@ -29,6 +29,7 @@ export const SQLITE: EngineDescriptor = {
     driver: 'snapshots/generate/project/drivers/sqlite.ts',
     package: 'libsql',
     networked: false,
+    session: () => ({}),
     limit: 'A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
   },

@@ -9,6 +9,9 @@ import type { BoundSql } from '../sql.ts';
 
 /** MySQL and MariaDB. */
 export function openMysql(settings: NetworkSettings): Database {
+  const { collation = null, offset } = settings.session;
+  const zone = offset ?? '+00:00';
+  const setUp = `SET SESSION time_zone = '${zone}'${collation === null ? '' : `, collation_connection = '${collation}'`}`;
   const pool = mysql.createPool({
     host: settings.host,
     port: settings.port,
@@ -40,11 +43,11 @@ export function openMysql(settings: NetworkSettings): Database {
       const timer = setTimeout(kill, limits.timeout_ms);
       limits.signal.addEventListener('abort', kill, { once: true });
       try {
-        await command("SET SESSION time_zone = '+00:00'");
+        await command(setUp);
         // The session refuses what the transaction lets through: DDL commits by itself.
         await command(`SET SESSION TRANSACTION ${limits.writes ? 'READ WRITE' : 'READ ONLY'}`);
         await command(limits.writes ? 'START TRANSACTION' : 'START TRANSACTION READ ONLY');
-        const result = await execute(connection, statement, limits);
+        const result = await execute(connection, statement, limits, zone);
         if (result.truncated && !limits.writes) return result;
         await command(limits.writes ? 'COMMIT' : 'ROLLBACK');
         clean = true;
@@ -63,9 +66,14 @@ export function openMysql(settings: NetworkSettings): Database {
 }
 
 /** The binary protocol takes one statement only. Reading ends at the limits, and with it the connection. */
-function execute(connection: mysql.PoolConnection, { text, values, types }: BoundSql, limits: Limits): Promise<QueryResult> {
-  const rows = createMysqlRows(limits.max_rows, limits.max_bytes);
-  const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string'));
+function execute(
+  connection: mysql.PoolConnection,
+  { text, values, types }: BoundSql,
+  limits: Limits,
+  zone: string,
+): Promise<QueryResult> {
+  const rows = createMysqlRows(limits.max_rows, limits.max_bytes, zone);
+  const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', zone));
   const options = { sql: text, values: bound, rowsAsArray: true, typeCast: keepGeometry };
   return new Promise((resolve, reject) => {
     const running = connection.execute(options as never) as unknown as EventEmitter;

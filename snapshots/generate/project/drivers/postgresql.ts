@@ -31,7 +31,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
     connect_timeout: 10,
     fetch_types: false,
     types: driverTypes({ bytes: 0 }),
-    connection: { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
+    connection: { ...settings.session, TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
     onnotice: () => {},
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
 
