@@ -51,13 +51,14 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
   const faults = checkParameters(definition.parameters);
   if (faults.length > 0) throw new AppError('invalid', faults.map((fault) => fault.message).join(' '), { errors: faults });
   checkTemplate(definition.transform_template);
-  const statement = parseSql(definition.sql_query, engineOf(db_type).dialect, definition.parameters);
+  const { dialect } = engineOf(db_type);
+  const statement = parseSql(definition.sql_query, dialect, definition.parameters);
   const unused = unusedParameters(statement, definition.parameters);
   return describeCompiled(
     {
       key: compiledKey(definition, db_type),
       statement,
-      classification: await classify(statement),
+      classification: await classify(statement, dialect),
       columns: null,
       input_schema: inputSchema(definition.parameters),
       output_schema: null,

@@ -39,7 +39,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
       (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),
     );
     const parsed = parseSql(sql_query, dialect, declared);
-    const classification = await classify(parsed);
+    const classification = await classify(parsed, dialect);
     if (classification.passthrough && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
       throw invalidField(
         'sql_query',
@@ -56,11 +56,11 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     const values = await checkedValues(declared, parameters);
     const source = await app.sources.of(connection);
     const started = performance.now();
-    const form = wholeVariant(parsed);
+    const form = wholeVariant(parsed, dialect);
     const { typed } = await source.describe(form.text, form.types).catch((error: unknown) => {
       throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
     });
-    const result = await source.query(bind({ ...parsed, typed }, values), {
+    const result = await source.query(bind({ ...parsed, typed }, dialect, values), {
       mode: 'read',
       timeout_ms: TIMEOUT_MS,
       max_rows: limit,

@@ -1,4 +1,5 @@
 import type { ConnectionType, DbType } from '#core/contract/connections.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
 import { POSTGRESQL } from './postgresql/descriptor.ts';
@@ -23,6 +24,15 @@ export function kindOf(db_type: DbType): Kind {
   const kind = KINDS.get(db_type);
   if (kind === undefined) throw new Error(`No engine serves ${db_type}.`);
   return kind;
+}
+
+const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(ENGINES.map(({ dialect }) => [dialect.name, dialect]));
+
+/** The grammar of a compiled statement, by the name that it keeps. */
+export function dialectNamed(name: string): SqlDialect {
+  const dialect = DIALECTS.get(name);
+  if (dialect === undefined) throw new Error(`No engine reads statements of ${name}.`);
+  return dialect;
 }
 
 export const engineOf = (db_type: DbType): EngineDescriptor => kindOf(db_type).engine;

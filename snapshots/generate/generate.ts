@@ -127,7 +127,7 @@ ${members({
   ...own,
   connection: link?.key,
   writes: query.mode === 'write' && link?.connection.read_only === false,
-  dialect: link === undefined ? null : engineOf(link.connection.db_type).dialect,
+  dialect: link === undefined ? null : engineOf(link.connection.db_type).dialect.name,
 })}  sql: ${sqlLiteral(statement.nodes)},
 ${members({
   types: statement.types,

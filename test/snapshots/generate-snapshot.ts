@@ -1,9 +1,9 @@
 import type { DbType } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
+import { parseSql } from '#test/support/sql.ts';
 
 /** Text that would leave any literal or comment that does not escape it. */
 export const HOSTILE =
@@ -27,7 +27,7 @@ export function toolOf(sketch: ToolSketch): (connections: readonly FrozenConnect
       id: name,
       name,
       connection_id,
-      statement: parseSql(sql, dialect, parameters),
+      statement: parseSql(sql, dialect.name, parameters),
       mode: 'read',
       parameters,
       timeout_ms: 5_000,

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Parameter } from '#core/contract/parameters.ts';
-import { bind } from '#core/lib/sql/bind.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { Json, Source } from '#core/engines/shared/source.ts';
@@ -15,6 +14,7 @@ import type { Snapshot } from '#snapshots/format.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { ENVELOPE } from '#test/mcp-host/support.ts';
 import { connectionOf, HOSTILE, SEALED, snapshotOf, toolOf } from './generate-snapshot.ts';
+import { bind } from '#test/support/sql.ts';
 
 const root = join(import.meta.dir, '../..');
 

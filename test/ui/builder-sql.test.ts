@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DbType } from '#core/contract/connections.ts';
-import { parameterNames as enginesNames } from '#core/lib/sql/parse.ts';
 import { type Dialect, dialectOf, optionalBlocks, parameterNames, scanSql, sqlFaults } from '#ui/src/kernel/builder-sql.ts';
+import { parameterNames as enginesNames } from '#test/support/sql.ts';
 
 const DIALECTS: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite'];
 
 test('every type of database has the grammar in which the server reads it', async () => {
   const { engineOf } = await import('#core/engines/index.ts');
-  for (const db_type of DbType.options) expect([db_type, dialectOf(db_type)]).toEqual([db_type, engineOf(db_type).dialect]);
+  for (const db_type of DbType.options) {
+    const found: readonly string[] = [db_type, dialectOf(db_type)];
+    expect(found).toEqual([db_type, engineOf(db_type).dialect.name]);
+  }
 });
 
 describe('parameters', () => {

@@ -2,6 +2,7 @@ import { invalidField } from '#core/errors.ts';
 import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { passwordVariable } from '../shared/project.ts';
+import { SQLITE_DIALECT } from '../sqlite/dialect.ts';
 
 export const LIBSQL: EngineDescriptor = {
   name: 'libsql',
@@ -14,7 +15,7 @@ export const LIBSQL: EngineDescriptor = {
       telemetry: 'sqlite',
     },
   ],
-  dialect: 'sqlite',
+  dialect: SQLITE_DIALECT,
   required_fields: ['host', 'database'],
   extras: [],
   token: true,

@@ -2,6 +2,7 @@ import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
 import { MYSQL_EXTRAS, mysqlExtras } from './extras.ts';
+import { MYSQL_DIALECT } from './dialect.ts';
 
 const PORT = 3306;
 
@@ -17,7 +18,7 @@ export const MYSQL: EngineDescriptor = {
     },
     { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb' },
   ],
-  dialect: 'mysql',
+  dialect: MYSQL_DIALECT,
   // Without a user name it is asked as its anonymous user.
   required_fields: ['host', 'database'],
   extras: MYSQL_EXTRAS,

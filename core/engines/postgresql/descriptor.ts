@@ -2,6 +2,7 @@ import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor, EngineLabel } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
 import { POSTGRESQL_EXTRAS, sessionSettings } from './extras.ts';
+import { POSTGRESQL_DIALECT } from './dialect.ts';
 
 const PORT = 5432;
 
@@ -23,7 +24,7 @@ function relative(label: Pick<EngineLabel, 'db_type' | 'label'> & Partial<Engine
 export const POSTGRESQL: EngineDescriptor = {
   name: 'postgresql',
   labels: LABELS,
-  dialect: 'postgresql',
+  dialect: POSTGRESQL_DIALECT,
   // Without a user name it is asked as `postgres`.
   required_fields: ['host', 'database'],
   extras: POSTGRESQL_EXTRAS,

@@ -1,4 +1,5 @@
 import type { DbType } from '#core/contract/connections.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
 import type { Extra } from './extras.ts';
 import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
@@ -46,7 +47,7 @@ export interface EngineDescriptor {
   /** The kinds of database it serves. */
   readonly labels: readonly EngineLabel[];
   /** The grammar of its statements. */
-  readonly dialect: 'postgresql' | 'mysql' | 'sqlite';
+  readonly dialect: SqlDialect;
   readonly required_fields: readonly ('host' | 'database')[];
   /** What `extra_params` may hold. */
   readonly extras: readonly Extra[];

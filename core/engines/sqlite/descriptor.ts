@@ -1,6 +1,7 @@
 import { AppError, invalidField } from '#core/errors.ts';
 import type { EngineDescriptor } from '../shared/descriptor.ts';
 import { resolveSqliteFile } from './file.ts';
+import { SQLITE_DIALECT } from './dialect.ts';
 
 export const SQLITE: EngineDescriptor = {
   name: 'sqlite',
@@ -13,7 +14,7 @@ export const SQLITE: EngineDescriptor = {
       telemetry: 'sqlite',
     },
   ],
-  dialect: 'sqlite',
+  dialect: SQLITE_DIALECT,
   required_fields: ['database'],
   extras: [],
   token: false,

@@ -1,8 +1,5 @@
 import type { BoundType } from '#core/engines/shared/source.ts';
 
-/** The grammar of a statement; every database type belongs to one. */
-export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
-
 /**
  * A piece of a parsed statement. Text is sent as it stands; `name` is a bound value; with `in` the node replaces the whole
  * `IN (:name)` or `NOT IN (:name)` of an array parameter; a `block` is kept only when every name in it was given.
@@ -14,7 +11,8 @@ export type SqlNode =
 
 /** A statement as JSON, ready to be bound: what a snapshot keeps. */
 export interface Statement {
-  readonly dialect: Dialect;
+  /** The name of its grammar; every kind of database has one. */
+  readonly dialect: string;
   readonly nodes: readonly SqlNode[];
   /** Every parameter name in order of first appearance. */
   readonly names: readonly string[];
