@@ -307,7 +307,7 @@ test('a host without it loads none of its libraries', async () => {
     await import(${JSON.stringify(import.meta.resolve('#mcp-host/setup.ts'))});
     const loaded = () => Object.keys(require.cache).filter((path) => /opentelemetry|prom-client|ioredis/.test(path)).length;
     const without = loaded();
-    await import(${JSON.stringify(import.meta.resolve('#mcp-host/tracing-recorder.ts'))});
+    await import(${JSON.stringify(import.meta.resolve('#mcp-host/observe/tracing-recorder.ts'))});
     console.log(JSON.stringify([without, loaded() > 0]));`;
   const child = Bun.spawn([process.execPath, '-e', script], {
     cwd: new URL('../../..', import.meta.url).pathname,
