@@ -7,7 +7,7 @@ import type { Shares } from '#core/cluster/shares.ts';
 import type { Log } from '#core/log.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { openSource } from '#core/engines/shared/open.ts';
+import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';

@@ -6,9 +6,10 @@ import { checkParameters, inputSchema } from '#core/lib/call/arguments.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
-import { type Classification, DIALECT_OF, type Statement } from '#core/lib/sql/statement.ts';
+import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { engineOf } from '#core/engines/index.ts';
 import type { Column, Description } from '#core/engines/shared/source.ts';
 import { canonical } from './canonical.ts';
 
@@ -47,18 +48,17 @@ export function compiledKey(definition: QueryDefinition, db_type: DbType, compil
  * definition at its field.
  */
 export async function compileQuery(definition: QueryDefinition, db_type: DbType): Promise<Compiled> {
-  const dialect = DIALECT_OF[db_type];
-  if (dialect === null) throw new AppError('invalid', 'This kind of database has no driver yet.');
   const faults = checkParameters(definition.parameters);
   if (faults.length > 0) throw new AppError('invalid', faults.map((fault) => fault.message).join(' '), { errors: faults });
   checkTemplate(definition.transform_template);
+  const { dialect } = engineOf(db_type);
   const statement = parseSql(definition.sql_query, dialect, definition.parameters);
   const unused = unusedParameters(statement, definition.parameters);
   return describeCompiled(
     {
       key: compiledKey(definition, db_type),
       statement,
-      classification: await classify(statement),
+      classification: await classify(statement, dialect),
       columns: null,
       input_schema: inputSchema(definition.parameters),
       output_schema: null,

@@ -26,13 +26,6 @@ export const DbType = v.picklist([
   'supabase',
   'timescaledb',
   'redshift',
-  'clickhouse',
-  'mssql',
-  'duckdb',
-  'bigquery',
-  'snowflake',
-  'oracle',
-  'cassandra',
 ]);
 export type DbType = v.InferOutput<typeof DbType>;
 
@@ -114,8 +107,17 @@ export const ConnectionType = v.object({
   default_port: v.nullable(v.number()),
   required_fields: v.array(v.string()),
   extra_fields: v.pipe(
-    v.array(v.object({ name: v.string(), label: v.string(), secret: v.boolean() })),
-    v.description('The entries that `extra_params` may have; any other is refused. No kind of database takes one yet'),
+    v.array(
+      v.object({
+        name: v.string(),
+        label: v.string(),
+        hint: v.string(),
+        type: v.picklist(['text']),
+        default: v.nullable(v.string()),
+        secret: v.boolean(),
+      }),
+    ),
+    v.description('The entries that `extra_params` may have; any other is refused'),
   ),
   supported: v.boolean(),
   note: v.nullable(v.string()),

@@ -2,8 +2,8 @@ import { type ConnectionDraft, MASK } from '#core/contract/connections.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
-import { checkTarget } from '#core/engines/shared/check.ts';
-import { CONNECTION_TYPES } from '#core/engines/shared/types.ts';
+import { checkTarget, kindOf } from '#core/engines/index.ts';
+import { extraFault } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { touches } from './records.ts';
@@ -37,7 +37,7 @@ export function mergeDraft(
  */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
-  const unknown = unknownExtras(draft, before);
+  const unknown = wrongExtras(draft, before);
   if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
   refuseConnection(context.actor, before, draft);
   await checkDraft(context, draft, before);
@@ -67,29 +67,27 @@ async function checkDraft(context: Context, draft: Draft, before: ConnectionRow 
 
 /** Fields that this type of database needs and the draft lacks. */
 export function requiredFields(draft: Draft): FieldError[] {
-  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === draft.db_type);
-  if (type === undefined || !type.supported) {
-    return [{ field: 'db_type', message: 'db_type names a kind of database that has no driver yet.' }];
-  }
-  return type.required_fields
-    .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
-    .map((field) => ({ field, message: `${field} is required for ${type.label}.` }));
+  const { engine, label } = kindOf(draft.db_type);
+  return engine.required_fields
+    .filter((field) => draft[field] === null)
+    .map((field) => ({ field, message: `${field} is required for ${label.label}.` }));
 }
 
-/** Extra parameters that would have no effect. What an earlier version stored is kept until it is changed. */
-export function unknownExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
-  const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === db_type);
-  const known = type?.extra_fields.map(({ name }) => name) ?? [];
+/** Extra parameters that would have no effect, or not a sensible one. What an earlier version stored is kept until it is changed. */
+export function wrongExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
+  const { engine, label } = kindOf(db_type);
   const kept = (key: string, value: unknown): boolean => {
     const stored = before?.extra_params[key];
     return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
   };
   return Object.entries(extra_params)
-    .filter(([key, value]) => !known.includes(key) && !kept(key, value))
-    .map(([key]) => ({
-      field: `extra_params.${key}`,
-      message: `extra_params.${key} has no effect on ${type?.label ?? 'this kind of database'}: remove it.`,
-    }));
+    .filter(([key, value]) => !kept(key, value))
+    .flatMap(([key, value]) => {
+      const extra = engine.extras.find(({ field }) => field.name === key);
+      const unknown = `extra_params.${key} has no effect on ${label.label}: remove it.`;
+      const message = extra === undefined ? unknown : extraFault(extra, value);
+      return message === null ? [] : [{ field: `extra_params.${key}`, message }];
+    });
 }
 
 /** A mask stands for a secret that is kept, and nobody but us seals. */

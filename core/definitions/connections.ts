@@ -5,9 +5,9 @@ import type { Db } from '#core/store/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { CONNECTION_TYPES } from '#core/engines/shared/types.ts';
+import { CONNECTION_TYPES } from '#core/engines/index.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
-import { mergeDraft, prepareConnection, requiredFields, unknownExtras } from './connection-draft.ts';
+import { mergeDraft, prepareConnection, requiredFields, wrongExtras } from './connection-draft.ts';
 import { checkVersion, createNoun, overtaking } from './records.ts';
 import { prompts, resources, tools } from './nouns.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
@@ -49,7 +49,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return 'success' in source ? source : testSource(source);
   },
   'connections.test_draft': async (context, draft) => {
-    const refusal = [...requiredFields(draft), ...unknownExtras(draft, null)];
+    const refusal = [...requiredFields(draft), ...wrongExtras(draft, null)];
     if (refusal.length > 0) throw new AppError('invalid', refusal.map((error) => error.message).join(' '), { errors: refusal });
     const { name: _, enabled: _enabled, ...settings } = draft;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);

@@ -4,7 +4,7 @@ import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
 import { bind, wholeVariant } from '#core/lib/sql/bind.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
-import { DIALECT_OF } from '#core/lib/sql/statement.ts';
+import { engineOf } from '#core/engines/index.ts';
 import { shape, type Shaped, shapeResource, type Transformed } from '#core/lib/call/shape.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform } from '#core/lib/template/transform.ts';
@@ -24,8 +24,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     const { connection_id, sql_query, parameters, transform_template, limit, definitions = [] } = input;
     const { app, signal } = context;
     const connection = await ownerOf(context, connection_id);
-    const dialect = DIALECT_OF[connection.db_type];
-    if (dialect === null) throw invalidField('connection_id', 'This kind of database has no driver yet.');
+    const { dialect } = engineOf(connection.db_type);
     const template = transform_template ? atField('transform_template', () => parseTemplate(transform_template)) : null;
     const names = parameterNames(sql_query, dialect);
     for (const name of Object.keys(parameters)) {
@@ -40,7 +39,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
       (name) => definitions.find((definition) => definition.name === name) ?? guessParameter(name, parameters[name]),
     );
     const parsed = parseSql(sql_query, dialect, declared);
-    const classification = await classify(parsed);
+    const classification = await classify(parsed, dialect);
     if (classification.passthrough && !app.env.SVC_ALLOW_PASSTHROUGH_SQL) {
       throw invalidField(
         'sql_query',
@@ -57,11 +56,11 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     const values = await checkedValues(declared, parameters);
     const source = await app.sources.of(connection);
     const started = performance.now();
-    const form = wholeVariant(parsed);
+    const form = wholeVariant(parsed, dialect);
     const { typed } = await source.describe(form.text, form.types).catch((error: unknown) => {
       throw error instanceof AppError ? pointAt(error, sql_query, parsed, form) : error;
     });
-    const result = await source.query(bind({ ...parsed, typed }, values), {
+    const result = await source.query(bind({ ...parsed, typed }, dialect, values), {
       mode: 'read',
       timeout_ms: TIMEOUT_MS,
       max_rows: limit,

@@ -2,7 +2,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/places.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
-import { openSource } from '#core/engines/shared/open.ts';
+import { openSource } from '#core/engines/index.ts';
 import type { ConnectionSettings, DialPolicy, Source } from '#core/engines/shared/source.ts';
 import type { Sealed } from '#snapshots/format.ts';
 

@@ -1,3 +1,4 @@
+import { dialectNamed } from '#core/engines/index.ts';
 import { and, eq, inArray } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { App } from '#core/app.ts';
@@ -63,7 +64,7 @@ async function describeOn(
   { statement }: Compiled,
   sql: string,
 ): Promise<Description | AppError> {
-  const forms = variants(statement);
+  const forms = variants(statement, dialectNamed(statement.dialect));
   const described = await askDatabase(app, connection, forms);
   if (described instanceof AppError) return described;
   const [whole] = described;
@@ -75,7 +76,7 @@ async function describeOn(
 /** A database's complaint about a form of a statement, with the place in the text that its author wrote. */
 export function pointAt(error: AppError, sql: string, statement: Statement, form: Variant | undefined): AppError {
   if (error.position === undefined || form === undefined) return error;
-  const position = sourceOffset(sql, statement, form, error.position);
+  const position = sourceOffset(sql, statement, dialectNamed(statement.dialect), form, error.position);
   const before = sql.slice(0, position).split('\n');
   const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   return new AppError(error.code, `${error.detail.replace(/\.$/, '')} (${place}).`, {
@@ -97,7 +98,7 @@ export function describeWhole(
   return askDatabase(
     app,
     connection,
-    compiled.map(({ statement }) => wholeVariant(statement)),
+    compiled.map(({ statement }) => wholeVariant(statement, dialectNamed(statement.dialect))),
   );
 }
 

@@ -1,3 +1,4 @@
+import { engineOf } from '#core/engines/index.ts';
 import { inArray } from 'drizzle-orm';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
@@ -205,7 +206,7 @@ const count = (kinds: readonly Kind[]): ImportCounts => {
 /** Secrets that a connection lacks although it looks as if it had them where it came from. */
 function missingSecrets({ name, prepared }: Checked): ImportReport['needs_secrets'] {
   const row = prepared.values as unknown as ConnectionRow;
-  const signs_in = row.host !== null && (row.username !== null || row.db_type === 'libsql');
+  const signs_in = row.host !== null && (row.username !== null || engineOf(row.db_type).token);
   const fields = [
     ...(signs_in && row.password === null ? ['password'] : []),
     ...(row.ssl_cert !== null && row.ssl_key === null ? ['ssl_key'] : []),

@@ -13,7 +13,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import type { DbType } from '#core/contract/connections.ts';
+import { kindOf } from '#core/engines/index.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { errorType } from './metrics.ts';
@@ -25,18 +25,6 @@ import type { Watch } from '#mcp-host/call/request-record.ts';
 const EXPORT_MS = 5_000;
 const BATCH_MS = 500;
 const CLOSE_MS = 2_000;
-
-/** `db.system.name` of the OpenTelemetry conventions. */
-const SYSTEMS: Partial<Readonly<Record<DbType, string>>> = {
-  greenplum: 'postgresql',
-  supabase: 'postgresql',
-  timescaledb: 'postgresql',
-  redshift: 'aws.redshift',
-  libsql: 'sqlite',
-  mssql: 'microsoft.sql_server',
-  bigquery: 'gcp.bigquery',
-  oracle: 'oracle.db',
-};
 
 /**
  * Spans after the conventions for MCP (status Development) and for databases. They are made when a request has ended, from the
@@ -93,7 +81,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
       );
       if (connection !== null && query_to > 0) {
         const command = commandOf(watch);
-        const system = SYSTEMS[connection.db_type] ?? connection.db_type;
+        const system = kindOf(connection.db_type).label.telemetry;
         const failed = fault !== null;
         const child = tracer.startSpan(
           command ?? system,

@@ -12,6 +12,7 @@ import type { Json } from '#core/engines/shared/source.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
 import { listingInOrder } from '#core/lib/call/arguments.ts';
+import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
@@ -174,14 +175,14 @@ const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf)
   server: (made: FrozenServer) => ({ made, item: '' }),
   connection: (made: FrozenConnection) => ({ made, item: '' }),
   tool: (entity: FrozenTool, connectionOf) => ({
-    made: { entity, connection: connectionOf(entity), plan: planQuery(entity) },
+    made: { entity, connection: connectionOf(entity), plan: planQuery(entity, dialectNamed(entity.statement.dialect)) },
     item: JSON.stringify(listingInOrder(entity)),
   }),
   resource: (entity: FrozenResource, connectionOf) => ({
     made: {
       entity,
       connection: connectionOf(entity),
-      plan: planQuery(entity),
+      plan: planQuery(entity, dialectNamed(entity.statement.dialect)),
       template: parseUriTemplate(entity.uri_template),
     },
     item: itemOf(entity),

@@ -1,10 +1,11 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
 import { listingInOrder } from '#core/lib/call/arguments.ts';
-import { DIALECT_OF } from '#core/lib/sql/statement.ts';
+import { engineOf } from '#core/engines/index.ts';
+import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
 import { literal, sqlImports, sqlLiteral } from './literal.ts';
 import { createNames, type NamedConnection, nameConnections } from './names.ts';
-import { connectionSource, driverOf } from './connections.ts';
+import { connectionSource, partsOf } from './connections.ts';
 import { environmentExample, IGNORED, packageJson, readme, TSCONFIG } from './texts.ts';
 
 /**
@@ -13,11 +14,11 @@ import { environmentExample, IGNORED, packageJson, readme, TSCONFIG } from './te
  */
 export function generate(snapshot: Snapshot): GeneratedFile[] {
   const { server, connections, tools, resources, prompts } = snapshot.content;
-  const named = nameConnections(connections.filter(({ db_type }) => driverOf(db_type) !== null));
+  const named = nameConnections(connections);
   const left_out: string[] = [];
   const served = <Q extends FrozenQuery & { readonly name: string }>(queries: readonly Q[]): Q[] =>
     queries.filter((query) => {
-      const reason = whyLeftOut(query, named);
+      const reason = whyLeftOut(query);
       if (reason !== null) left_out.push(`\`${query.name}\`: ${reason}`);
       return reason === null;
     });
@@ -25,8 +26,8 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
   const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
   const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
   const templates = prompts.length > 0 || [...kept.tools, ...kept.resources].some((query) => query.transform_template !== null);
-  const drivers = [...new Set(linked.map(({ connection }) => driverOf(connection.db_type) ?? ''))].toSorted();
-  const facts = { snapshot, linked, drivers, templates, left_out, ...kept };
+  const parts = partsOf(linked);
+  const facts = { snapshot, linked, parts, templates, left_out, ...kept };
 
   const files = [
     { path: 'package.json', content: packageJson(facts, readSource('package.json')) },
@@ -43,7 +44,7 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     ...ourSources([
       `snapshots/generate/project/${templates ? 'templates' : 'no-templates'}.ts`,
       'snapshots/generate/project/server.ts',
-      ...drivers.map((driver) => `snapshots/generate/project/drivers/${driver}.ts`),
+      ...parts.map(({ driver }) => driver),
     ]),
   ];
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
@@ -75,8 +76,7 @@ ${members.join('')}  connections,
   }
 }
 
-function whyLeftOut({ connection_id, statement }: FrozenQuery, named: ReadonlyMap<string, NamedConnection>): string | null {
-  if (!named.has(connection_id)) return 'its kind of database has no driver here';
+function whyLeftOut({ statement }: FrozenQuery): string | null {
   const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
   return passthrough ? 'its whole statement is an argument, which only Sluice guards well enough' : null;
 }
@@ -127,7 +127,7 @@ ${members({
   ...own,
   connection: link?.key,
   writes: query.mode === 'write' && link?.connection.read_only === false,
-  dialect: link === undefined ? null : DIALECT_OF[link.connection.db_type],
+  dialect: link === undefined ? null : engineOf(link.connection.db_type).dialect.name,
 })}  sql: ${sqlLiteral(statement.nodes)},
 ${members({
   types: statement.types,
@@ -159,7 +159,8 @@ function members(values: Readonly<Record<string, unknown>>): string {
 export interface Facts {
   readonly snapshot: Snapshot;
   readonly linked: readonly NamedConnection[];
-  readonly drivers: readonly string[];
+  /** What its engines need. */
+  readonly parts: readonly ProjectPart[];
   readonly templates: boolean;
   readonly left_out: readonly string[];
   readonly tools: readonly FrozenTool[];

@@ -1,16 +1,9 @@
 import type { Facts } from './generate.ts';
-import { variablesOf } from './connections.ts';
+import { partOf } from './connections.ts';
 import { createNames } from './names.ts';
 
 /** Packages that our own package.json does not name. */
 export const OTHER_VERSIONS = { libsql: '0.5.29', tsx: '4.23.15', '@types/node': '26.6.6' } as const;
-const PACKAGES: Readonly<Record<string, string>> = {
-  postgresql: 'postgres',
-  mysql: 'mysql2',
-  sqlite: 'libsql',
-  libsql: '@libsql/client',
-};
-
 export const IGNORED = 'node_modules/\n.env\n';
 
 export const TSCONFIG = `${JSON.stringify(
@@ -37,7 +30,7 @@ export const TSCONFIG = `${JSON.stringify(
 )}\n`;
 
 /** @param own our package.json, whose versions the project takes over */
-export function packageJson({ snapshot, drivers, templates }: Facts, own: string): string {
+export function packageJson({ snapshot, parts, templates }: Facts, own: string): string {
   const { dependencies, devDependencies }: { dependencies: Record<string, string>; devDependencies: Record<string, string> } =
     JSON.parse(own);
   const known: Readonly<Record<string, string>> = { ...devDependencies, ...dependencies, ...OTHER_VERSIONS };
@@ -53,7 +46,7 @@ export function packageJson({ snapshot, drivers, templates }: Facts, own: string
       dependencies: pick([
         '@modelcontextprotocol/server',
         'tsx',
-        ...drivers.map((driver) => PACKAGES[driver] ?? ''),
+        ...parts.map((part) => part.package),
         ...(templates ? ['nunjucks'] : []),
       ]),
       devDependencies: pick(['@types/node', 'typescript']),
@@ -68,7 +61,9 @@ export function environmentExample({ snapshot, linked }: Facts): string {
   const { auth_type, port } = snapshot.content.server;
   const connections = linked.flatMap((item) => [
     '',
-    ...variablesOf(item).map(({ name, fallback }) => (fallback === undefined ? `${name}=` : `# ${name}=`)),
+    ...partOf(item.connection.db_type)
+      .variables(item)
+      .map(({ name, fallback }) => (fallback === undefined ? `${name}=` : `# ${name}=`)),
   ]);
   const token =
     auth_type === 'none'
@@ -87,7 +82,7 @@ export function environmentExample({ snapshot, linked }: Facts): string {
 }
 
 export function readme(facts: Facts): string {
-  const { snapshot, linked, tools, resources, prompts, left_out, drivers } = facts;
+  const { snapshot, linked, tools, resources, prompts, left_out, parts } = facts;
   const { port, auth_type } = snapshot.content.server;
   const sections = [
     `# ${inline(snapshot.content.server.server_name)}`,
@@ -106,7 +101,8 @@ databases, \`src/engine\` is the code that checks arguments, shapes results and 
       'Databases',
       linked.map(
         ({ key, connection }) =>
-          `\`${key}\` (${connection.db_type}): ${variablesOf({ key, connection, prefix: key.toUpperCase() })
+          `\`${key}\` (${connection.db_type}): ${partOf(connection.db_type)
+            .variables({ key, connection, prefix: key.toUpperCase() })
             .map(({ name }) => `\`${name}\``)
             .join(', ')}`,
       ),
@@ -117,7 +113,7 @@ databases, \`src/engine\` is the code that checks arguments, shapes results and 
     list('Left out', left_out),
     `## What is enforced
 Values are bound, never pasted into SQL. A tool that only reads runs in a read-only transaction that is always rolled back, as one
-statement, with limits of time, rows and bytes. A database session is reset after each call.${drivers.includes('sqlite') ? ' A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.' : ''} Queues,
+statement, with limits of time, rows and bytes. A database session is reset after each call.${parts.map(({ limit }) => limit && ` ${limit}`).join('')} Queues,
 caches, metrics and the prompt guard of Sluice are not part of this project.`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;

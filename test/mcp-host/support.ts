@@ -6,12 +6,10 @@ import type { Parameter } from '#core/contract/parameters.ts';
 import type { ReturnType } from '#core/contract/tools.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
-import { DIALECT_OF } from '#core/lib/sql/statement.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { openSource } from '#core/engines/shared/open.ts';
+import { engineOf, openSource } from '#core/engines/index.ts';
 import type { Column } from '#core/engines/shared/source.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
@@ -30,6 +28,7 @@ import {
 import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { newsOf } from '#test/mcp-host/snapshot-forms.ts';
 import { type Call, callsOf } from '#test/support/usage.ts';
+import { parseSql } from '#test/support/sql.ts';
 
 export const TOKEN = 'service-token-of-the-tests-0123456789';
 export const KEY = 'key-of-the-tests-0123456789abcdef-0123';
@@ -97,7 +96,7 @@ const queryOf = (connection: FrozenConnection, name: string, sql: string, parame
   id: crypto.randomUUID(),
   name,
   connection_id: connection.id,
-  statement: parseSql(sql, DIALECT_OF[connection.db_type] ?? 'sqlite', parameters),
+  statement: parseSql(sql, engineOf(connection.db_type).dialect.name, parameters),
   mode: 'read' as const,
   parameters,
   timeout_ms: 10_000,

@@ -1,9 +1,9 @@
 import type { DbType } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
-import { DIALECT_OF } from '#core/lib/sql/statement.ts';
+import { engineOf } from '#core/engines/index.ts';
 import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
+import { parseSql } from '#test/support/sql.ts';
 
 /** Text that would leave any literal or comment that does not escape it. */
 export const HOSTILE =
@@ -22,12 +22,12 @@ interface ToolSketch extends Partial<Pick<FrozenTool, 'mode' | 'return_type' | '
 export function toolOf(sketch: ToolSketch): (connections: readonly FrozenConnection[]) => FrozenTool {
   const { name, connection_id, sql, description = '', parameters = [], ...rest } = sketch;
   return (connections) => {
-    const dialect = DIALECT_OF[connections.find(({ id }) => id === connection_id)?.db_type ?? 'sqlite'] ?? 'sqlite';
+    const { dialect } = engineOf(connections.find(({ id }) => id === connection_id)?.db_type ?? 'sqlite');
     return {
       id: name,
       name,
       connection_id,
-      statement: parseSql(sql, dialect, parameters),
+      statement: parseSql(sql, dialect.name, parameters),
       mode: 'read',
       parameters,
       timeout_ms: 5_000,

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Parameter } from '#core/contract/parameters.ts';
-import { bind } from '#core/lib/sql/bind.ts';
 import { AppError, asFault } from '#core/errors.ts';
-import { openSource } from '#core/engines/shared/open.ts';
+import { openSource } from '#core/engines/index.ts';
 import type { Json, Source } from '#core/engines/shared/source.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { OTHER_VERSIONS } from '#snapshots/generate/texts.ts';
@@ -15,6 +14,7 @@ import type { Snapshot } from '#snapshots/format.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { ENVELOPE } from '#test/mcp-host/support.ts';
 import { connectionOf, HOSTILE, SEALED, snapshotOf, toolOf } from './generate-snapshot.ts';
+import { bind } from '#test/support/sql.ts';
 
 const root = join(import.meta.dir, '../..');
 
@@ -22,6 +22,16 @@ const SHOP = `
   create table item (id bigint primary key, name varchar(40) not null, price decimal(10,2), made timestamp, note text);
   insert into item values (1, 'pen', 1.50, '2020-01-02 03:04:05', 'it''s "blue"'), (2, 'cup', 12.00, null, null),
     (9007199254740993, 'ünïcode 😀', 0.10, '2021-12-31 23:59:59', '\`\${x}\`')`;
+
+/** Settings of a connection that change what its statements give, and a statement that shows them. */
+const EXTRAS = {
+  postgresql: { application_name: 'reports', search_path: 'public, sales', options: '-c work_mem=7MB' },
+  mysql: { charset: 'utf8mb4_bin', time_zone: '+02:00' },
+};
+const SET = {
+  postgresql: `select current_setting('application_name') as a, current_setting('search_path') as p, current_setting('work_mem') as m`,
+  mysql: `select 'a' = 'A' as same, @@time_zone as zone`,
+};
 
 async function writeProject(snapshot: Snapshot, folder: string): Promise<void> {
   for (const { path, content } of generate(snapshot)) {
@@ -131,8 +141,11 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
       databases[id] = database;
       for (const statement of SHOP.split(';')) await database.run(statement);
       const { host, port, username, database: name } = database.settings;
-      connections.push(connectionOf(kind, id, { name: `shop ${id}`, host, port, username, database: name, password: SEALED }));
-      sources[id] = await openSource(database.settings, localPolicy);
+      const extra_params = EXTRAS[kind];
+      connections.push(
+        connectionOf(kind, id, { name: `shop ${id}`, host, port, username, database: name, password: SEALED, extra_params }),
+      );
+      sources[id] = await openSource({ ...database.settings, extra_params }, localPolicy);
     }
     sources['lite'] = await openSource(
       { ...databases['pg']!.settings, db_type: 'sqlite', database: 'shop.db' },
@@ -149,6 +162,9 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
           parameter('least', 'integer', false),
         ],
       }),
+      ...(id === 'lite'
+        ? []
+        : [toolOf({ name: `set_${id}`, connection_id: id, sql: SET[id === 'pg' ? 'postgresql' : 'mysql'] })]),
       toolOf({ name: `few_${id}`, connection_id: id, sql: 'select id from item order by id', max_rows: 2 }),
       toolOf({ name: `table_${id}`, connection_id: id, sql: 'select id, note from item order by id', return_type: 'markdown' }),
       toolOf({
@@ -225,6 +241,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project wi
         ]) {
           expect((await call(id, 'find', values)).structuredContent).toEqual(await expected(id, 'find', values));
         }
+        if (id !== 'lite') expect((await call(id, 'set')).structuredContent).toEqual(await expected(id, 'set', {}));
         expect((await call(id, 'few')).structuredContent).toEqual({
           rows: [{ id: 1 }, { id: 2 }],
           row_count: 2,

@@ -4,7 +4,7 @@ import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { noteChange } from '#core/store/journal.ts';
 import { secretPlace } from '#core/definitions/source-pool.ts';
 
-/** Extra parameters of a connection as an earlier version stored them: no kind of database takes any today. */
+/** Extra parameters of a connection as an earlier version stored them, without looking at them. */
 export async function storeExtras(app: App, id: string, extra_params: Readonly<Record<string, string>>): Promise<void> {
   const { connections } = app.store.tables;
   const stored = Object.entries(extra_params).map(([key, value]) => {

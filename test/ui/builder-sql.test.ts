@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parameterNames as enginesNames } from '#core/lib/sql/parse.ts';
+import { DbType } from '#core/contract/connections.ts';
 import { type Dialect, dialectOf, optionalBlocks, parameterNames, scanSql, sqlFaults } from '#ui/src/kernel/builder-sql.ts';
+import { parameterNames as enginesNames } from '#test/support/sql.ts';
 
 const DIALECTS: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite'];
 
 test('every type of database has the grammar in which the server reads it', async () => {
-  const { DIALECT_OF } = await import('#core/lib/sql/statement.ts');
-  for (const db_type of Object.keys(DIALECT_OF) as (keyof typeof DIALECT_OF)[]) {
-    const dialect = DIALECT_OF[db_type];
-    if (dialect !== null) expect([db_type, dialectOf(db_type)]).toEqual([db_type, dialect]);
+  const { engineOf } = await import('#core/engines/index.ts');
+  for (const db_type of DbType.options) {
+    const found: readonly string[] = [db_type, dialectOf(db_type)];
+    expect(found).toEqual([db_type, engineOf(db_type).dialect.name]);
   }
 });
 

@@ -3,12 +3,11 @@ import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
 import type { TableColumn } from '#core/contract/schema.ts';
 import { ToolDraft } from '#core/contract/tools.ts';
-import { bind } from '#core/lib/sql/bind.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
 import { toCsv } from '#ui/src/kernel/builder-result.ts';
 import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
 import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
 import { draftFromTable, recipesFor } from '#ui/src/kernel/builder-tables.ts';
+import { bind, parseSql } from '#test/support/sql.ts';
 
 const column = (name: string, type: string, over: Partial<TableColumn> = {}): TableColumn => ({
   name,

@@ -1,6 +1,7 @@
 import { columnRule, type MysqlField, type MysqlValue, toColumn } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import type { Column, Json, QueryResult, Row } from '../shared/source.ts';
+import { UTC } from './zone.ts';
 
 export interface MysqlRows {
   begin(fields: readonly MysqlField[]): void;
@@ -11,10 +12,11 @@ export interface MysqlRows {
 }
 
 /** Collects the rows of one statement up to its limits; of a procedure that gives several results, the first. */
-export function createMysqlRows(max_rows: number, max_bytes: number): MysqlRows {
+export function createMysqlRows(max_rows: number, max_bytes: number, offset = UTC): MysqlRows {
+  const zone = offset === UTC ? 'Z' : offset;
   let columns: readonly Column[] | undefined;
   let names: readonly string[] = [];
-  let encoders: readonly (((value: MysqlValue) => Json) | undefined)[] = [];
+  let encoders: readonly ReturnType<typeof columnRule>['encode'][] = [];
   let overhead = 0;
   let results = 0;
   let bytes = 0;
@@ -58,7 +60,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number): MysqlRows 
     for (let i = 0; i < names.length; i++) {
       const value = values[i]!;
       const encoder = encoders[i];
-      const json = value === null || !encoder ? (value as Json) : encoder(value);
+      const json = value === null || !encoder ? (value as Json) : encoder(value, zone);
       bytes += typeof json === 'string' ? json.length : typeof json === 'object' && json !== null ? sizeOf(value) : 8;
       // An assignment to this name would change the object's prototype.
       if (names[i] === '__proto__') Object.defineProperty(row, '__proto__', { value: json, enumerable: true });

@@ -4,6 +4,7 @@ import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
 import type { MysqlDialer } from './dial.ts';
 import { toStatementError } from './errors.ts';
+import type { MysqlExtras } from './extras.ts';
 import { createMysqlRows } from './rows.ts';
 import { type MysqlField, toColumn, Types } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
@@ -60,7 +61,7 @@ const ADMINISTRATION = 'Table,Op,Msg_type,Msg_text';
 
 export async function openMysqlSession(
   dialer: MysqlDialer,
-  mode: SessionMode,
+  { mode, extras }: { readonly mode: SessionMode; readonly extras: MysqlExtras },
   server: (connection: Connection) => Promise<MysqlServer>,
   signal: AbortSignal,
 ): Promise<MysqlSession> {
@@ -125,7 +126,8 @@ export async function openMysqlSession(
       ? `max_statement_time = ${request.timeout_ms / 1_000}`
       : `max_execution_time = ${request.timeout_ms}`;
     const access = `${known.is_mariadb ? 'tx_read_only' : 'transaction_read_only'} = ${mode === 'write' ? 0 : 1}`;
-    const wanted = `SET SESSION time_zone = '+00:00', sql_mode = '${known.sql_mode}', ${access}, ${time}, sql_select_limit = ${limit}`;
+    const collation = extras.collation === null ? '' : `collation_connection = '${extras.collation}', `;
+    const wanted = `SET SESSION time_zone = '${extras.offset}', ${collation}sql_mode = '${known.sql_mode}', ${access}, ${time}, sql_select_limit = ${limit}`;
     if (wanted === settings) return;
     await command(wanted);
     settings = wanted;
@@ -153,7 +155,7 @@ export async function openMysqlSession(
 
   function execute(request: MysqlRun, prepared: readonly MysqlField[]): Promise<QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
-    const rows = createMysqlRows(request.max_rows, request.max_bytes);
+    const rows = createMysqlRows(request.max_rows, request.max_bytes, extras.offset);
     const most = request.max_bytes * 4 + 1024 * 1024;
     // A writing statement has to run to its end to be committed, so what is too much is only dropped.
     const enough = () => {

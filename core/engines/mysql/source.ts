@@ -4,6 +4,7 @@ import { openDeadline } from '../shared/deadline.ts';
 import { COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
 import { createMysqlDialer } from './dial.ts';
 import { isReadOnlyRefusal } from './errors.ts';
+import { mysqlExtras } from './extras.ts';
 import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { toMysqlValue } from './values.ts';
@@ -46,6 +47,7 @@ const GRAMMAR_MODES: ReadonlySet<string> = new Set([
 /** A MySQL or MariaDB database. Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
 export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
   const dialer = createMysqlDialer(settings, policy);
+  const extras = mysqlExtras(settings.extra_params);
   let server: MysqlServer | undefined;
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<MysqlSession>();
@@ -54,7 +56,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     idle_ms: IDLE_MS,
     async open(mode, signal) {
       const ask = async (connection: Connection) => (server ??= await askServer(connection));
-      const session = await openMysqlSession(dialer, mode, ask, signal);
+      const session = await openMysqlSession(dialer, { mode, extras }, ask, signal);
       for (const other of fixed) if (!other.usable) fixed.delete(other);
       if (mode === 'fixed') fixed.add(session);
       return session;
@@ -111,7 +113,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const { timeout_ms, max_rows, max_bytes } = options;
-    const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string'));
+    const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string', extras.offset));
     const deadline = openDeadline(timeout_ms, options.signal);
     const isTrusted = async () =>
       trust.known(statement.text) ?? (await untilAborted(deadline.signal, trust.check(statement.text)));

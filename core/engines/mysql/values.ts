@@ -1,6 +1,7 @@
 import mysql from 'mysql2';
 import type { BoundType, Column, Json, ValueKind } from '../shared/source.ts';
 import { keepBigIntegers, textOf } from '../shared/rows.ts';
+import { minutesOf, UTC } from './zone.ts';
 
 /** What the server says of a column (MySQL's column definition packet). */
 export interface MysqlField {
@@ -19,7 +20,8 @@ export type MysqlValue = null | number | string | Buffer | readonly number[];
 interface Rule {
   readonly type: string;
   readonly kind: ValueKind;
-  readonly encode?: (value: MysqlValue) => Json;
+  /** @param zone what the session's moments end with: `Z`, or an offset from UTC. */
+  readonly encode?: (value: MysqlValue, zone: string) => Json;
 }
 
 export const { Types } = mysql;
@@ -112,10 +114,10 @@ function encodeDatetime(value: MysqlValue): Json {
   return text.startsWith('0000-00-00') ? text : text.replace(' ', 'T');
 }
 
-/** Sessions run in UTC, so a timestamp is in UTC. */
-function encodeTimestamp(value: MysqlValue): Json {
+/** A timestamp comes in the zone of the session. */
+function encodeTimestamp(value: MysqlValue, zone: string): Json {
   const text = String(value);
-  return text.startsWith('0000-00-00') ? text : `${text.replace(' ', 'T')}Z`;
+  return text.startsWith('0000-00-00') ? text : `${text.replace(' ', 'T')}${zone}`;
 }
 
 function encodeJson(value: MysqlValue): Json {
@@ -138,16 +140,16 @@ function encodeGeometry(value: MysqlValue): Json {
 
 /**
  * A bound value as the binary protocol sends it. Integers go as 64-bit integers, since as doubles they would lose digits and
- * `LIMIT` would refuse them; JSON and arrays as JSON text; moments without `T` and zone, in UTC.
+ * `LIMIT` would refuse them; JSON and arrays as JSON text; moments without `T` and zone, in that of the session.
  */
-export function toMysqlValue(value: Json, type: BoundType): unknown {
+export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknown {
   if (value === null) return null;
   if (typeof type === 'object' || type === 'json') return JSON.stringify(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (type === 'integer') return toInteger(value);
   // Digits come as text where a double would lose some of them; sent as mere text they would be compared as doubles.
   if (type === 'number') return typeof value === 'string' ? mysql.TypedParameter.NEWDECIMAL(value) : Number(value);
-  return type === 'datetime' ? toDatetime(textOf(value)) : textOf(value);
+  return type === 'datetime' ? toDatetime(textOf(value), offset) : textOf(value);
 }
 
 function toInteger(value: Json): unknown {
@@ -156,11 +158,12 @@ function toInteger(value: Json): unknown {
   return integer > 9223372036854775807n ? LONGLONG.unsigned(integer) : LONGLONG(integer);
 }
 
-function toDatetime(text: string): string {
+function toDatetime(text: string, offset: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/i.exec(text);
   if (!parts) return text;
   const [, day, time, fraction = '', zone = 'Z'] = parts;
   const moment = new Date(`${day}T${time}${zone}`);
   if (Number.isNaN(moment.getTime())) return text;
+  moment.setTime(moment.getTime() + minutesOf(offset) * 60_000);
   return moment.toISOString().slice(0, 19).replace('T', ' ') + fraction.slice(0, 7);
 }

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { isCode, isDriverFault, LOST, translateError } from './errors.ts';
 import { fetchRows } from './fetch.ts';
 import type { Fetched, Memory, SourceColumns } from './plan.ts';
-import { NAMED, type PostgresSession, SESSION_SETTINGS, UNNAMED } from './session.ts';
+import { NAMED, type PostgresSession, UNNAMED } from './session.ts';
 import { declaredOid } from './types.ts';
 import type { BoundStatement, RunOptions } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
@@ -139,7 +139,7 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
 
 /** The driver sends both at once. A transaction that did not begin as asked ends the call here. */
 async function begin(session: PostgresSession, text: string, timeout_ms: number): Promise<void> {
-  const settings = { ...(session.plain ? SESSION_SETTINGS : {}), statement_timeout: String(timeout_ms) };
+  const settings = { ...session.settings, statement_timeout: String(timeout_ms) };
   const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
   await Promise.all([session.sql.unsafe(text), session.sql.unsafe(`select ${calls.join(', ')}`, [], UNNAMED)]);
 }

@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
 import { translateError } from './errors.ts';
+import { sessionSettings } from './extras.ts';
 import { type Lane, openLane } from './lane.ts';
 import { openLink, sendCancel } from './link.ts';
 import { driverTypes, type TextCounter } from './types.ts';
@@ -30,8 +31,8 @@ export interface PostgresSession extends PooledSession {
   timeout_ms: number;
   /** Of a session for fixed statements: what runs them. */
   readonly lane: Lane | null;
-  /** Its settings could not be made at the login, so they are made in every transaction. */
-  readonly plain: boolean;
+  /** What could not be set at the login, so it is set in every transaction. */
+  readonly settings: Readonly<Record<string, string>>;
   /** When it was opened, of `performance.now()`. */
   readonly since: number;
   /** The database can keep something in a session that no reset ends. */
@@ -69,6 +70,7 @@ export async function openPostgresSession(
   start: SessionStart,
   signal: AbortSignal,
 ): Promise<PostgresSession> {
+  const own = sessionSettings(settings.extra_params);
   const { socket, encrypted } = await openLink(settings, policy, signal);
   let retired = false;
   let closed = false;
@@ -105,7 +107,7 @@ export async function openPostgresSession(
 
   const options = {
     ...driverOptions(settings, counter),
-    connection: startupParameters(start),
+    connection: startupParameters(start, own),
     onclose: () => void (closed = true),
     socket: () => {
       if (given || socket.destroyed) throw failure ?? new AppError('database_unreachable', HUNG_UP, { reason: 'failed' });
@@ -168,7 +170,7 @@ export async function openPostgresSession(
     meter,
     timeout_ms: start.timeout_ms,
     lane,
-    plain: start.plain,
+    settings: start.plain ? { ...own, ...SESSION_SETTINGS } : {},
     since: performance.now(),
     lasting,
     uses: 0,
@@ -227,10 +229,11 @@ function driverOptions(settings: ConnectionSettings, counter: TextCounter) {
   };
 }
 
-function startupParameters({ mode, timeout_ms, plain }: SessionStart): Record<string, string> {
-  if (plain) return { application_name: 'sluice' };
+function startupParameters({ mode, timeout_ms, plain }: SessionStart, own: Readonly<Record<string, string>>) {
+  const { application_name } = own;
+  if (plain) return { application_name };
   return {
-    application_name: 'sluice',
+    ...own,
     ...SESSION_SETTINGS,
     standard_conforming_strings: 'on',
     IntervalStyle: 'postgres',

@@ -5,6 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Transformed } from './shape.ts';
 import { compileArguments, type Tally } from './arguments.ts';
 import { bind } from '../sql/bind.ts';
+import type { SqlDialect } from '../sql/dialect.ts';
 import { parseTemplate } from '../template/parse.ts';
 import { applyTransform } from '../template/transform.ts';
 
@@ -14,6 +15,8 @@ export type Values = Readonly<Record<string, Json | undefined>>;
 /** A frozen query with its arguments compiled; the template is parsed when it is first used. */
 export interface QueryPlan {
   readonly query: FrozenQuery;
+  /** The grammar of its statement. */
+  readonly dialect: SqlDialect;
   /** Throws `invalid` with the faults of every argument. A promise when the check takes long. */
   readonly toValues: (args: Readonly<Record<string, unknown>>, tally: Tally) => Values | Promise<Values>;
   readonly template: () => Template | null;
@@ -56,11 +59,12 @@ export interface Outcome {
   readonly wait_ms: number;
 }
 
-export function planQuery(query: FrozenQuery): QueryPlan {
+export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
   const text = query.transform_template;
   let template: Template | null = null;
   return {
     query,
+    dialect,
     toValues: compileArguments(query.parameters),
     template: () => (text === null ? null : (template ??= parseTemplate(text))),
   };
@@ -70,8 +74,8 @@ export function planQuery(query: FrozenQuery): QueryPlan {
  * Runs a query with checked values: waits for a place, sends the statement with its limits, applies the template.
  * Rejects as `Source.query`, `Slot.enter` and the template do.
  */
-export async function runQuery({ query, template }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
-  const statement = bind(query.statement, values);
+export async function runQuery({ query, dialect, template }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
+  const statement = bind(query.statement, dialect, values);
   const { slot, signal, timing } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
   const seats = opened?.seat === undefined || slot === undefined ? null : new Seats(opened, statement);

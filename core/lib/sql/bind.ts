@@ -1,6 +1,7 @@
 import type { BoundStatement, BoundType, Json } from '#core/engines/shared/source.ts';
 import { leafOffsets } from './parse.ts';
-import type { Dialect, SqlNode, Statement } from './statement.ts';
+import type { SqlDialect } from './dialect.ts';
+import type { SqlNode, Statement } from './statement.ts';
 
 export type BoundValues = Readonly<Record<string, Json | undefined>>;
 
@@ -44,9 +45,9 @@ const plans = new WeakMap<Statement, Plan>();
  * The statement with its values. A name that is `undefined` was not given: it drops the optional blocks that need it and is
  * NULL elsewhere. The text depends on the kept blocks and the lengths of arrays only, never on a value.
  */
-export function bind(statement: Statement, values: BoundValues): BoundStatement {
-  const plan = planOf(statement);
-  const shape = shapeOf(statement, plan, values);
+export function bind(statement: Statement, dialect: SqlDialect, values: BoundValues): BoundStatement {
+  const plan = planOf(statement, dialect);
+  const shape = shapeOf(statement, dialect, plan, values);
   const { names, elements } = shape;
   const bound: Json[] = Array.from({ length: names.length });
   for (let i = 0; i < names.length; i++) {
@@ -62,40 +63,40 @@ export function bind(statement: Statement, values: BoundValues): BoundStatement 
  * The texts to prepare when a statement is saved: all blocks kept, none kept, each alone, at most 20 different ones; arrays
  * have one element.
  */
-export function variants(statement: Statement): Variant[] {
-  const { blocks } = planOf(statement);
+export function variants(statement: Statement, dialect: SqlDialect): Variant[] {
+  const { blocks } = planOf(statement, dialect);
   const choices = [() => true, () => false, ...blocks.map((_, chosen) => (index: number) => index === chosen)];
-  return distinct(statement, choices).slice(0, MAX_VARIANTS);
+  return distinct(statement, dialect, choices).slice(0, MAX_VARIANTS);
 }
 
 /** The first of the `variants`: all blocks kept. Always the same object for a statement. */
-export function wholeVariant(statement: Statement): Variant {
-  const plan = planOf(statement);
-  return (plan.whole ??= toVariant(statement, () => true));
+export function wholeVariant(statement: Statement, dialect: SqlDialect): Variant {
+  const plan = planOf(statement, dialect);
+  return (plan.whole ??= toVariant(statement, dialect, () => true));
 }
 
 /** Every text that can arise from the blocks, or the `variants` alone when those are too many or too long (`complete` is false). */
-export function everyVariant(statement: Statement): { variants: Variant[]; complete: boolean } {
-  const { blocks } = planOf(statement);
+export function everyVariant(statement: Statement, dialect: SqlDialect): { variants: Variant[]; complete: boolean } {
+  const { blocks } = planOf(statement, dialect);
   const size = leaves(statement.nodes).reduce((sum, node) => sum + (typeof node === 'string' ? node.length : 10), 0);
   if (blocks.length > MAX_EXHAUSTIVE || size * 2 ** blocks.length > MAX_EXHAUSTIVE_TEXT)
-    return { variants: variants(statement), complete: false };
+    return { variants: variants(statement, dialect), complete: false };
   // Counted down, so that the text with all blocks comes first.
   const choices = Array.from({ length: 2 ** blocks.length }, (_, i) => {
     const mask = 2 ** blocks.length - 1 - i;
     return (index: number) => (mask & (1 << index)) !== 0;
   });
-  return { variants: distinct(statement, choices), complete: true };
+  return { variants: distinct(statement, dialect, choices), complete: true };
 }
 
 /**
  * Offset in the SQL query, from which the statement was parsed, of an offset in a variant's text: a database's complaint
  * points at what the person wrote.
  */
-export function sourceOffset(sql: string, statement: Statement, variant: Variant, offset: number): number {
+export function sourceOffset(sql: string, statement: Statement, dialect: SqlDialect, variant: Variant, offset: number): number {
   let leaf = 0;
   for (const [i, start] of variant.pieces.entries()) if (start >= 0 && start <= offset) leaf = i;
-  const from = leafOffsets(sql, statement)[leaf] ?? 0;
+  const from = leafOffsets(sql, statement, dialect)[leaf] ?? 0;
   const node = leaves(statement.nodes)[leaf];
   if (typeof node !== 'string') return from;
   return from + Math.min(Math.max(offset - (variant.pieces[leaf] ?? 0), 0), node.length);
@@ -109,14 +110,14 @@ function own(values: BoundValues, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-function planOf(statement: Statement): Plan {
+function planOf(statement: Statement, { no_row }: SqlDialect): Plan {
   const known = plans.get(statement);
   if (known) return known;
   const blocks = statement.nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? [node.names] : []));
   const arrays = leaves(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
   const plan: Plan = {
     blocks,
-    arrays: statement.dialect === 'postgresql' ? [] : [...new Set(arrays)],
+    arrays: no_row === null ? [] : [...new Set(arrays)],
     shapes: new Map(),
     whole: null,
   };
@@ -124,7 +125,7 @@ function planOf(statement: Statement): Plan {
   return plan;
 }
 
-function shapeOf(statement: Statement, { blocks, arrays, shapes }: Plan, values: BoundValues): Shape {
+function shapeOf(statement: Statement, dialect: SqlDialect, { blocks, arrays, shapes }: Plan, values: BoundValues): Shape {
   let key = '';
   for (const names of blocks) key += names.every((name) => own(values, name) !== undefined) ? '1' : '0';
   for (const name of arrays) key += `,${paddedLength(own(values, name))}`;
@@ -132,7 +133,7 @@ function shapeOf(statement: Statement, { blocks, arrays, shapes }: Plan, values:
   if (known) return known;
   const kept = key.slice(0, blocks.length);
   const lengths = new Map(arrays.map((name) => [name, paddedLength(own(values, name))]));
-  const shape = compose(statement, (index) => kept[index] === '1', lengths);
+  const shape = compose(statement, dialect, (index) => kept[index] === '1', lengths);
   const oldest = shapes.keys().next();
   if (shapes.size >= MAX_SHAPES && !oldest.done) shapes.delete(oldest.value);
   shapes.set(key, shape);
@@ -146,29 +147,27 @@ function paddedLength(value: Json | undefined): number {
   return value.length < 2 ? value.length : 2 ** Math.ceil(Math.log2(value.length));
 }
 
-function distinct(statement: Statement, choices: readonly ((index: number) => boolean)[]): Variant[] {
+function distinct(statement: Statement, dialect: SqlDialect, choices: readonly ((index: number) => boolean)[]): Variant[] {
   const found = new Map<string, Variant>();
   for (const keep of choices) {
-    const variant = toVariant(statement, keep);
+    const variant = toVariant(statement, dialect, keep);
     if (!found.has(variant.text)) found.set(variant.text, variant);
   }
   return [...found.values()];
 }
 
-function toVariant(statement: Statement, keep: (index: number) => boolean): Variant {
-  const lengths = new Map(planOf(statement).arrays.map((name) => [name, 1]));
-  const { text, types, names, pieces } = compose(statement, keep, lengths);
+function toVariant(statement: Statement, dialect: SqlDialect, keep: (index: number) => boolean): Variant {
+  const lengths = new Map(planOf(statement, dialect).arrays.map((name) => [name, 1]));
+  const { text, types, names, pieces } = compose(statement, dialect, keep, lengths);
   return { text, types, values: names.map(() => null), typed: statement.typed, pieces };
 }
 
-const NO_ROW: Readonly<Record<Dialect, string>> = {
-  postgresql: '',
-  mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
-  sqlite: '(SELECT NULL WHERE FALSE)',
-};
-
-function compose(statement: Statement, keep: (index: number) => boolean, lengths: ReadonlyMap<string, number>): Shape {
-  const { dialect } = statement;
+function compose(
+  statement: Statement,
+  dialect: SqlDialect,
+  keep: (index: number) => boolean,
+  lengths: ReadonlyMap<string, number>,
+): Shape {
   const names: string[] = [];
   const elements: number[] = [];
   const types: BoundType[] = [];
@@ -180,23 +179,21 @@ function compose(statement: Statement, keep: (index: number) => boolean, lengths
   const placeholder = (name: string, element: number, type: BoundType): string => {
     const key = `${element} ${name}`;
     const known = numbers.get(key);
-    if (known !== undefined && dialect !== 'mysql') return PLACEHOLDER[dialect](known);
+    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1);
     names.push(name);
     elements.push(element);
     types.push(type);
     numbers.set(key, names.length);
-    // SQLite numbers these itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
-    if (element >= 0 && dialect === 'sqlite') return '?';
-    return PLACEHOLDER[dialect](names.length);
+    return dialect.placeholder(names.length, element);
   };
 
   const list = (name: string, negated: boolean, type: BoundType): string => {
-    if (dialect === 'postgresql') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
+    if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
     const length = lengths.get(name) ?? 1;
     const item = typeof type === 'object' ? type.array : type;
     const operator = negated ? 'NOT IN' : 'IN';
     if (length === NULL_ARRAY) return `${operator} (NULL)`;
-    if (length === 0) return `${operator} ${NO_ROW[dialect]}`;
+    if (length === 0) return `${operator} ${dialect.no_row}`;
     return `${operator} (${Array.from({ length }, (_, i) => placeholder(name, i, item)).join(', ')})`;
   };
 
@@ -226,9 +223,3 @@ function compose(statement: Statement, keep: (index: number) => boolean, lengths
   add(statement.nodes, false);
   return { text, names, elements, types, pieces };
 }
-
-const PLACEHOLDER: Readonly<Record<Dialect, (number: number) => string>> = {
-  postgresql: (number) => `$${number}`,
-  mysql: () => '?',
-  sqlite: (number) => `?${number}`,
-};

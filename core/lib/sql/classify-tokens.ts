@@ -1,5 +1,5 @@
 import type { TokenRules, Verdict } from './rules.ts';
-import type { Dialect } from './statement.ts';
+import type { SqlDialect } from './dialect.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
 /** A token that means something: space and comments are left out. */
@@ -11,11 +11,11 @@ export interface Lexeme {
   readonly name: string;
 }
 
-export function lexemes(text: string, dialect: Dialect): Lexeme[] {
+export function lexemes(text: string, dialect: SqlDialect): Lexeme[] {
   return tokenize(text, dialect).flatMap(({ kind, start, end }) => {
     const raw = text.slice(start, end);
     // A hint of MySQL may change settings for the statement; to SQLite and PostgreSQL it is a comment.
-    const hint = dialect === 'mysql' && kind === 'comment' && raw.startsWith('/*+');
+    const hint = dialect.hint !== null && kind === 'comment' && raw.startsWith(dialect.hint);
     if (kind === 'space' || (kind === 'comment' && !hint)) return [];
     const lower = raw.toLowerCase();
     return [{ kind, text: lower, name: kind === 'word' ? lower : kind === 'identifier' ? unquoted(lower) : '' }];
@@ -85,17 +85,15 @@ function isCommonTable(tokens: readonly Lexeme[], close: number): boolean {
  * Judges a text by its tokens. What starts with a reading word and holds no reserved writing word outside of names and
  * strings can write only through a function; functions and words that are not known make it not `fixed`.
  */
-export function classifyTokens(tokens: readonly Lexeme[], dialect: Dialect, rules: TokenRules): Verdict {
+export function classifyTokens(tokens: readonly Lexeme[], rules: TokenRules): Verdict {
   const command = commandOf(tokens);
-  // PostgreSQL's relatives get here only: to them a.b may be a call b(a), so every name counts as one.
-  const called =
-    dialect === 'postgresql'
-      ? tokens.filter(({ name }) => name !== '').map(({ name }) => ({ name, qualified: true }))
-      : calls(tokens, rules.syntax);
-  const forbidden = rules.forbidden.get(command) ?? forbiddenUse(tokens, called, dialect, rules);
+  const called = rules.every_name_calls
+    ? tokens.filter(({ name }) => name !== '').map(({ name }) => ({ name, qualified: true }))
+    : calls(tokens, rules.syntax);
+  const forbidden = rules.forbidden.get(command) ?? forbiddenUse(tokens, called, rules);
   if (forbidden !== null) return { command, read_only: false, fixed: false, forbidden, reason: forbidden };
   const reason = rules.reads.has(command)
-    ? (writingWord(tokens, rules) ?? writingUse(tokens, called, dialect, rules))
+    ? (writingWord(tokens, rules) ?? writingUse(tokens, called, rules))
     : command === ''
       ? 'It does not begin with a word of SQL.'
       : `A statement that begins with ${command.toUpperCase()} does not only read.`;
@@ -108,38 +106,28 @@ export function classifyTokens(tokens: readonly Lexeme[], dialect: Dialect, rule
 const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
 const FIXED_COMMANDS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
 
-function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], dialect: Dialect, rules: TokenRules): string | null {
+function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
   // SQLite runs some pragmas while it explains them.
   const explained = tokens[tokens[1]?.text === 'query' ? 3 : 1];
   const sentence = tokens[0]?.text === 'explain' ? rules.forbidden.get(explained?.text ?? '') : undefined;
   if (sentence !== undefined) return sentence;
-  const named = forbiddenName(tokens, dialect, rules) ?? forbiddenModule(tokens, rules);
+  const named = forbiddenName(tokens, rules) ?? forbiddenModule(tokens, rules);
   if (named !== null) return named;
   for (const { name } of called) {
     const effect = rules.forbiddenFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}; it is not allowed in a tool.`;
   }
-  for (const [i, { kind, text }] of tokens.entries()) {
-    const next = tokens[i + 1];
-    if (kind === 'executable') return 'Comments that MySQL executes are not allowed in a tool.';
-    if (dialect !== 'mysql') continue;
-    if (kind === 'word' && text === 'outfile') return 'INTO OUTFILE writes a file on the server and is not allowed in a tool.';
-    if (kind === 'operator' && text === ':=') return 'Variables of the session outlive a call and are not allowed in a tool.';
-    if (kind === 'comment' && text.includes('set_var')) return 'The hint SET_VAR changes settings and is not allowed in a tool.';
-    if (kind !== 'word' || text !== 'into' || !next) continue;
-    if (next.text === 'dumpfile') return 'INTO DUMPFILE writes a file on the server and is not allowed in a tool.';
-    if (next.kind === 'variable') return 'Variables of the session outlive a call and are not allowed in a tool.';
-  }
-  return null;
+  if (tokens.some(({ kind }) => kind === 'executable')) return 'Comments that MySQL executes are not allowed in a tool.';
+  return rules.forbiddenUse(tokens);
 }
 
 /** SQLite takes 'a string' for the name of a table where one has to stand. */
 const BEFORE_TABLES: ReadonlySet<string> = new Set(['from', 'join', 'into', 'update', 'using', ',', '(', '.']);
 
 /** What stands before a bracket or names a table, however it is quoted and whatever is made of it. */
-function forbiddenName(tokens: readonly Lexeme[], dialect: Dialect, rules: TokenRules): string | null {
+function forbiddenName(tokens: readonly Lexeme[], rules: TokenRules): string | null {
   for (const [i, token] of tokens.entries()) {
-    const isText = token.kind === 'string' && dialect === 'sqlite' && BEFORE_TABLES.has(tokens[i - 1]?.text ?? '');
+    const isText = token.kind === 'string' && rules.texts_name_tables && BEFORE_TABLES.has(tokens[i - 1]?.text ?? '');
     const name = isText ? unquoted(token.text) : token.name;
     if (name === '') continue;
     const effect =
@@ -173,7 +161,7 @@ function writingWord(tokens: readonly Lexeme[], rules: TokenRules): string | nul
   return null;
 }
 
-function writingUse(tokens: readonly Lexeme[], called: readonly Call[], dialect: Dialect, rules: TokenRules): string | null {
+function writingUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
   for (const { name } of called) {
     const effect = rules.writingFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}.`;
@@ -181,7 +169,7 @@ function writingUse(tokens: readonly Lexeme[], called: readonly Call[], dialect:
   }
   for (const [i, { kind, text, name }] of tokens.entries()) {
     const next = tokens[i + 1]?.text;
-    if (dialect === 'sqlite' && name.startsWith('pragma_') && !rules.pragmas.has(name)) {
+    if (rules.pragmas !== null && name.startsWith('pragma_') && !rules.pragmas.has(name)) {
       return `${name} is not known to read only.`;
     }
     if (kind === 'variable' && !text.startsWith('@@')) return 'Variables of the session outlive a call.';

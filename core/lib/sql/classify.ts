@@ -1,25 +1,23 @@
 import { everyVariant } from './bind.ts';
-import { classifyPostgres, PostgresSyntaxError } from './classify-postgresql.ts';
 import { classifyTokens, commandOf, firstOf, type Lexeme, lexemes } from './classify-tokens.ts';
-import { MYSQL_RULES } from './rules-mysql.ts';
-import { POSTGRESQL_RULES } from './rules-postgresql.ts';
-import { SQLITE_RULES } from './rules-sqlite.ts';
+import type { SqlDialect } from './dialect.ts';
 import type { TokenRules, Verdict } from './rules.ts';
-import type { Classification, Dialect, Statement } from './statement.ts';
-
-const RULES: Readonly<Record<Dialect, TokenRules>> = { postgresql: POSTGRESQL_RULES, mysql: MYSQL_RULES, sqlite: SQLITE_RULES };
+import type { Classification, Statement } from './statement.ts';
 
 /**
  * What a statement claims to do, in every form that its optional blocks allow. A claim only: the session enforces it. Never
  * throws for what the author wrote.
  */
-export async function classify(statement: Statement): Promise<Classification> {
-  const { variants, complete } = everyVariant(statement);
-  const texts = variants.map(({ text }) => ({ text, tokens: lexemes(text, statement.dialect) }));
-  const rules = RULES[statement.dialect];
+export async function classify(statement: Statement, dialect: SqlDialect): Promise<Classification> {
+  const { variants, complete } = everyVariant(statement, dialect);
+  const texts = variants.map(({ text }) => ({ text, tokens: lexemes(text, dialect) }));
+  const { rules, judge, runsText } = await dialect.classifier();
   const passthrough = texts.some(({ tokens }) => isPassthrough(tokens, rules));
   const verdicts: Verdict[] = [];
-  for (const { text, tokens } of texts) verdicts.push(await judge(text, tokens, statement.dialect, rules));
+  for (const { text, tokens } of texts) {
+    const byTokens = classifyTokens(tokens, rules);
+    verdicts.push(judge === undefined || byTokens.command === '' ? byTokens : await judge(text, tokens, byTokens));
+  }
   const [first] = verdicts;
   const forbidden = verdicts.find((verdict) => verdict.forbidden !== null)?.forbidden ?? null;
   const differs = verdicts.some(({ command }) => command !== first?.command);
@@ -28,11 +26,7 @@ export async function classify(statement: Statement): Promise<Classification> {
     : (verdicts.find((verdict) => verdict.reason !== null)?.reason ??
       (differs ? 'Its optional blocks change what kind of statement it is.' : null));
   // Running a caller's text is the point of an allowed passthrough tool, not an oversight in it.
-  const excused =
-    passthrough &&
-    statement.dialect === 'mysql' &&
-    first?.command === 'execute' &&
-    texts.every(({ tokens }) => tokens[1]?.text === 'immediate');
+  const excused = passthrough && texts.every(({ tokens }) => runsText?.(tokens) === true);
   return {
     command: first?.command ?? '',
     read_only: reason === null,
@@ -41,20 +35,6 @@ export async function classify(statement: Statement): Promise<Classification> {
     forbidden: excused ? null : forbidden,
     reason,
   };
-}
-
-async function judge(text: string, tokens: readonly Lexeme[], dialect: Dialect, rules: TokenRules): Promise<Verdict> {
-  const byTokens = classifyTokens(tokens, dialect, rules);
-  if (dialect !== 'postgresql' || byTokens.command === '') return byTokens;
-  try {
-    return await classifyPostgres(text, byTokens.command);
-  } catch (error) {
-    if (!(error instanceof PostgresSyntaxError)) throw error;
-    // CockroachDB and Redshift know SELECTs that PostgreSQL does not; what PostgreSQL itself refuses never runs there.
-    const hidden = tokens.some(({ kind, text }) => kind === 'identifier' && text.startsWith('u&'));
-    const reason = byTokens.reason ?? (hidden ? 'It holds a name in escapes that could not be checked.' : null);
-    return { ...byTokens, read_only: reason === null, fixed: false, reason: reason && `${reason} (${error.message})` };
-  }
 }
 
 /** Statements whose operand is SQL text. */

@@ -1,7 +1,8 @@
 import type { Parameter } from '#core/contract/parameters.ts';
 import { AppError } from '#core/errors.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
-import type { Dialect, SqlNode, Statement } from './statement.ts';
+import type { SqlDialect } from './dialect.ts';
+import type { SqlNode, Statement } from './statement.ts';
 import { broken, isName, tokenize, type Token } from './tokenize.ts';
 
 export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'>;
@@ -19,17 +20,17 @@ const MAX_DEPTH = 200;
  * Parses one statement with `:name` parameters and `[[ … ]]` optional blocks (contract section 4).
  * Throws `invalid` (field `sql_query`, with a position) when it is not one statement or a name is not declared.
  */
-export function parseSql(sql: string, dialect: Dialect, parameters: readonly DeclaredParameter[]): Statement {
+export function parseSql(sql: string, dialect: SqlDialect, parameters: readonly DeclaredParameter[]): Statement {
   return parse(sql, dialect, new Map(parameters.map((parameter) => [parameter.name, boundType(parameter)]))).statement;
 }
 
 /** Where the leaves of a statement's nodes begin in the SQL query that it was parsed from. */
-export function leafOffsets(sql: string, { dialect, types }: Statement): readonly number[] {
+export function leafOffsets(sql: string, { types }: Statement, dialect: SqlDialect): readonly number[] {
   return parse(sql, dialect, new Map(Object.entries(types))).offsets;
 }
 
 /** Every parameter name in the SQL query, in order of first appearance. */
-export function parameterNames(sql: string, dialect: Dialect): string[] {
+export function parameterNames(sql: string, dialect: SqlDialect): string[] {
   const parameters = tokenize(sql, dialect).filter(({ kind }) => kind === 'parameter');
   return [...new Set(parameters.map(({ start, end }) => sql.slice(start + 1, end)))];
 }
@@ -39,7 +40,7 @@ export function unusedParameters(statement: Statement, parameters: readonly { re
   return parameters.map(({ name }) => name).filter((name) => !statement.names.includes(name));
 }
 
-function parse(sql: string, dialect: Dialect, declared: ReadonlyMap<string, BoundType>): Parsed {
+function parse(sql: string, dialect: SqlDialect, declared: ReadonlyMap<string, BoundType>): Parsed {
   const tokens = oneStatement(tokenize(sql, dialect));
   refuseForeignForms(sql, dialect, tokens);
   refuseUndeclared(sql, tokens, declared);
@@ -63,7 +64,7 @@ function oneStatement(tokens: readonly Token[]): readonly Token[] {
   return own;
 }
 
-function refuseForeignForms(sql: string, dialect: Dialect, tokens: readonly Token[]): void {
+function refuseForeignForms(sql: string, dialect: SqlDialect, tokens: readonly Token[]): void {
   const significant = tokens.filter((token) => !isTrivia(token));
   for (const [i, { kind, start, end }] of significant.entries()) {
     if (kind === 'placeholder') throw rawPlaceholder(start);
@@ -71,7 +72,7 @@ function refuseForeignForms(sql: string, dialect: Dialect, tokens: readonly Toke
       throw broken('Comments that MySQL executes (with an exclamation mark) are not allowed; write their content as SQL.', start);
     }
     // To PostgreSQL the question mark is an operator, which needs a value behind it.
-    if (dialect !== 'postgresql' || kind !== 'operator' || sql.slice(start, end) !== '?') continue;
+    if (!dialect.question_operator || kind !== 'operator' || sql.slice(start, end) !== '?') continue;
     const next = significant[i + 1];
     if (!next || /^[),]$/.test(sql.slice(next.start, next.end))) throw rawPlaceholder(start);
   }
@@ -108,7 +109,7 @@ interface Open {
 }
 
 /** The optional blocks by the index of their opening token. Brackets must be balanced, inside and outside of blocks. */
-function findBlocks(sql: string, dialect: Dialect, tokens: readonly Token[]): Map<number, Block> {
+function findBlocks(sql: string, dialect: SqlDialect, tokens: readonly Token[]): Map<number, Block> {
   const blocks = new Map<number, Block>();
   const stack: Open[] = [];
   for (let i = 0; i < tokens.length; i++) {
@@ -129,7 +130,7 @@ function findBlocks(sql: string, dialect: Dialect, tokens: readonly Token[]): Ma
       stack.pop();
       if (top.kind !== '[[') continue;
       if (top.named) blocks.set(top.index, { from: top.index, to: i });
-      else if (dialect === 'sqlite')
+      else if (dialect.bracket_names)
         throw broken('An optional block needs a :parameter; write names in double quotes.', tokens[top.index]!.start);
       i++;
     }
@@ -165,7 +166,7 @@ function isSubscript(sql: string, tokens: readonly Token[], index: number): bool
 
 function build(
   sql: string,
-  dialect: Dialect,
+  dialect: SqlDialect,
   tokens: readonly Token[],
   blocks: ReadonlyMap<number, Block>,
   declared: ReadonlyMap<string, BoundType>,
@@ -212,7 +213,7 @@ function build(
   const { nodes } = between(0, tokens.length, 0, end);
   const types: Record<string, BoundType> = Object.create(null);
   for (const name of names) types[name] = declared.get(name)!;
-  return { statement: { dialect, nodes, names: [...names], types: { ...types }, typed: false }, offsets };
+  return { statement: { dialect: dialect.name, nodes, names: [...names], types: { ...types }, typed: false }, offsets };
 }
 
 interface InList {

@@ -1,3 +1,5 @@
+import type { Lexeme } from './classify-tokens.ts';
+
 /** What the token-level classifier knows of a dialect. All words in lower case. */
 export interface TokenRules {
   /** First words of statements that read. */
@@ -18,8 +20,14 @@ export interface TokenRules {
   readonly modules: { readonly behind: string; readonly isAllowed: (name: string) => boolean } | null;
   /** Functions that no reading tool may call, and what each does. */
   readonly writingFunctions: ReadonlyMap<string, string>;
-  /** SQLite's `pragma_…` tables and functions that only read; some others write. */
-  readonly pragmas: ReadonlySet<string>;
+  /** SQLite's `pragma_…` tables and functions that only read; some others write. Null: there are none. */
+  readonly pragmas: ReadonlySet<string> | null;
+  /** A name without brackets may be a call: `a.b` is `b(a)`. */
+  readonly every_name_calls: boolean;
+  /** A string names a table where one has to stand. */
+  readonly texts_name_tables: boolean;
+  /** What else no tool may hold, in a sentence. */
+  readonly forbiddenUse: (tokens: readonly Lexeme[]) => string | null;
   /** Functions that run the SQL text which they are given. */
   readonly runsSql: ReadonlySet<string>;
 }

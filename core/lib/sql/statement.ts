@@ -1,8 +1,4 @@
-import type { DbType } from '#core/contract/connections.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
-
-/** The grammar of a statement; every database type belongs to one. */
-export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
 
 /**
  * A piece of a parsed statement. Text is sent as it stands; `name` is a bound value; with `in` the node replaces the whole
@@ -15,7 +11,8 @@ export type SqlNode =
 
 /** A statement as JSON, ready to be bound: what a snapshot keeps. */
 export interface Statement {
-  readonly dialect: Dialect;
+  /** The name of its grammar; every kind of database has one. */
+  readonly dialect: string;
   readonly nodes: readonly SqlNode[];
   /** Every parameter name in order of first appearance. */
   readonly names: readonly string[];
@@ -39,23 +36,3 @@ export interface Classification {
   /** Why it is not read-only, in a sentence. */
   readonly reason: string | null;
 }
-
-export const DIALECT_OF: Readonly<Record<DbType, Dialect | null>> = {
-  postgresql: 'postgresql',
-  cockroachdb: 'postgresql',
-  greenplum: 'postgresql',
-  supabase: 'postgresql',
-  timescaledb: 'postgresql',
-  redshift: 'postgresql',
-  mysql: 'mysql',
-  mariadb: 'mysql',
-  sqlite: 'sqlite',
-  libsql: 'sqlite',
-  clickhouse: null,
-  mssql: null,
-  duckdb: null,
-  bigquery: null,
-  snowflake: null,
-  oracle: null,
-  cassandra: null,
-};

@@ -67,6 +67,8 @@ export interface NetworkSettings {
   readonly ssl_cert: string | null;
   readonly ssl_key: string | null;
   readonly pool_size: number;
+  /** What its sessions are set to. */
+  readonly session: Readonly<Record<string, string | null>>;
 }
 
 export interface Project {

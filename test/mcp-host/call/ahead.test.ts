@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { engineOf } from '#core/engines/index.ts';
 import { planQuery, runQuery } from '#core/lib/call/query.ts';
-import { bind } from '#core/lib/sql/bind.ts';
-import { parseSql } from '#core/lib/sql/parse.ts';
 import { AppError } from '#core/errors.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { Row, Source } from '#core/engines/shared/source.ts';
@@ -9,6 +8,7 @@ import { Stop } from '#core/engines/shared/stop.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { until } from '#test/core/engines/shared/suite.ts';
+import { bind, parseSql } from '#test/support/sql.ts';
 
 const PLACES = 2;
 const MIB = 1024 * 1024;
@@ -39,17 +39,20 @@ describe.skipIf(!reachable.postgres)('statements sent ahead of their turn', () =
   }));
   const statement = parseSql(SQL, 'postgresql', parameters);
   const plan = (limits: { timeout_ms?: number; max_bytes?: number } = {}) =>
-    planQuery({
-      connection_id: 'c',
-      statement,
-      mode: 'fixed',
-      parameters,
-      timeout_ms: 10_000,
-      max_rows: 100,
-      max_bytes: MIB,
-      transform_template: null,
-      ...limits,
-    });
+    planQuery(
+      {
+        connection_id: 'c',
+        statement,
+        mode: 'fixed',
+        parameters,
+        timeout_ms: 10_000,
+        max_rows: 100,
+        max_bytes: MIB,
+        transform_template: null,
+        ...limits,
+      },
+      engineOf('postgresql').dialect,
+    );
   const usual = plan();
   interface Asked {
     readonly d?: number;

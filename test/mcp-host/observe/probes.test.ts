@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSource } from '#core/engines/shared/open.ts';
+import { openSource } from '#core/engines/index.ts';
 import {
   connectionOf,
   controlServer,

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DbType } from '#core/contract/connections.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
@@ -213,11 +214,32 @@ test('the list is sorted, searched, filtered and paged', async () => {
   expect((await t.request('GET', '/api/v1/connections?skip=-1')).status).toBe(422);
 });
 
-test('every type is described, and those without a driver say so', async () => {
+test('every type of the contract is described and has a driver, and no other is listed', async () => {
   const { body } = await t.request('GET', '/api/v1/connections/types');
   const items = body['items'] as { db_type: string; supported: boolean; default_port: number | null }[];
+  expect(
+    items
+      .filter(({ supported }) => supported)
+      .map(({ db_type }) => db_type)
+      .toSorted(),
+  ).toEqual(DbType.options.toSorted());
   expect(items.find(({ db_type }) => db_type === 'postgresql')).toMatchObject({ supported: true, default_port: 5432 });
-  expect(items.find(({ db_type }) => db_type === 'oracle')).toMatchObject({ supported: false });
+});
+
+test('a setting of the engine is stored and described; a value that it does not take is refused at its field', async () => {
+  const { body } = await t.request('GET', '/api/v1/connections/types');
+  const types = body['items'] as { db_type: string; extra_fields: { name: string }[] }[];
+  const names = (wanted: string) => types.find(({ db_type }) => db_type === wanted)?.extra_fields.map(({ name }) => name);
+  expect(names('supabase')).toEqual(['application_name', 'search_path', 'options']);
+  expect(names('mariadb')).toEqual(['charset', 'time_zone']);
+  expect(names('sqlite')).toEqual([]);
+  const extra_params = { application_name: 'reports', search_path: '' };
+  expect((await post({ ...postgres, extra_params })).body['extra_params']).toEqual(extra_params);
+  const refused = await post({ ...postgres, name: 'other', extra_params: { search_path: 'public, pg_catalog' } });
+  expect([refused.status, refused.body['detail']]).toEqual([
+    422,
+    "extra_params.search_path names a schema of PostgreSQL's own, which is searched anyway.",
+  ]);
 });
 
 test('deleting a connection deletes what it owns in one batch', async () => {
@@ -254,20 +276,20 @@ if (reachable.postgres) {
 } else test.skip('PostgreSQL that trusts its network: it is not reachable', () => undefined);
 
 test('an extra parameter that has no effect is refused by name; what an earlier version stored stays until it is changed', async () => {
-  const bodies = { application_name: 'x', api_token: 'canary' };
+  const bodies = { application: 'x', api_token: 'canary' };
   for (const path of ['connections', 'connections/test']) {
     const refused = await t.request('POST', `/api/v1/${path}`, { body: { ...postgres, extra_params: bodies } });
     expect([refused.status, refused.body['detail']]).toEqual([
       422,
-      'extra_params.application_name has no effect on PostgreSQL: remove it. extra_params.api_token has no effect on PostgreSQL: remove it.',
+      'extra_params.application has no effect on PostgreSQL: remove it. extra_params.api_token has no effect on PostgreSQL: remove it.',
     ]);
   }
   const id = String((await post(postgres)).body['id']);
   await storeExtras(t.app, id, bodies);
   const change = (extra_params: object) => t.request('PATCH', `/api/v1/connections/${id}`, { body: { extra_params } });
-  expect((await change({ application_name: 'x', api_token: '********' })).status).toBe(200);
-  expect((await change({ application_name: 'other' })).status).toBe(422);
-  expect((await change({ application_name: 'x', api_token: 'other' })).status).toBe(422);
+  expect((await change({ application: 'x', api_token: '********' })).status).toBe(200);
+  expect((await change({ application: 'other' })).status).toBe(422);
+  expect((await change({ application: 'x', api_token: 'other' })).status).toBe(422);
   expect((await t.request('PATCH', `/api/v1/connections/${id}`, { body: { pool_size: 3 } })).status).toBe(200);
   expect((await change({})).body['extra_params']).toEqual({});
   const file = { format: 'sluice/1', connections: [{ ...postgres, name: 'imported', extra_params: { region: 'eu' } }] };

@@ -3,7 +3,7 @@ import type { DbType } from '#core/contract/connections.ts';
 export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
 
 const MYSQL: readonly DbType[] = ['mysql', 'mariadb'];
-const SQLITE: readonly DbType[] = ['sqlite', 'libsql', 'duckdb'];
+const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
 
 /** The grammar in which statements for a type of database are read. */
 export function dialectOf(db_type: DbType | undefined): Dialect {

@@ -9,6 +9,10 @@ import type { BoundSql } from '../sql.ts';
 
 /** MySQL and MariaDB. A session is reset before its next call: no lock, variable or temporary table goes from one call to another. */
 export function openMysql(settings: NetworkSettings): Database {
+  const { collation = null, offset } = settings.session;
+  const zone = offset ?? '+00:00';
+  const names = collation === null ? 'utf8mb4' : `utf8mb4 COLLATE '${collation}'`;
+  const setUp = `SET NAMES ${names}, SESSION time_zone = '${zone}'`;
   const account: mysql.ConnectionOptions = {
     host: settings.host,
     port: settings.port,
@@ -47,11 +51,11 @@ export function openMysql(settings: NetworkSettings): Database {
       const timer = setTimeout(kill, limits.timeout_ms);
       limits.signal.addEventListener('abort', kill, { once: true });
       try {
-        await command("SET NAMES utf8mb4, SESSION time_zone = '+00:00'");
+        await command(setUp);
         // The session refuses what the transaction lets through: DDL commits by itself.
         await command(`SET SESSION TRANSACTION ${limits.writes ? 'READ WRITE' : 'READ ONLY'}`);
         await command(limits.writes ? 'START TRANSACTION' : 'START TRANSACTION READ ONLY');
-        const result = await execute(connection, statement, limits);
+        const result = await execute(connection, statement, limits, zone);
         if (result.truncated && !limits.writes) return result;
         await command(limits.writes ? 'COMMIT' : 'ROLLBACK');
         clean = true;
@@ -81,9 +85,14 @@ function killQuery(account: mysql.ConnectionOptions, thread_id: number): void {
 }
 
 /** The binary protocol takes one statement only. Reading ends at the limits, and with it the connection. */
-function execute(connection: mysql.PoolConnection, { text, values, types }: BoundSql, limits: Limits): Promise<QueryResult> {
-  const rows = createMysqlRows(limits.max_rows, limits.max_bytes);
-  const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string'));
+function execute(
+  connection: mysql.PoolConnection,
+  { text, values, types }: BoundSql,
+  limits: Limits,
+  zone: string,
+): Promise<QueryResult> {
+  const rows = createMysqlRows(limits.max_rows, limits.max_bytes, zone);
+  const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', zone));
   const options = { sql: text, values: bound, rowsAsArray: true, typeCast: keepGeometry };
   return new Promise((resolve, reject) => {
     const running = connection.execute(options as never) as unknown as EventEmitter;

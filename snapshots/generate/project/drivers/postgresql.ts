@@ -32,7 +32,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
     // The reset drops what is prepared, and the driver would go on naming it.
     prepare: false,
     types: driverTypes({ bytes: 0 }),
-    connection: { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
+    connection: { ...settings.session, TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
     onnotice: () => {},
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
 

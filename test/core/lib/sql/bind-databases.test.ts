@@ -3,12 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { createClient } from '@libsql/client';
 import mysql from 'mysql2/promise';
 import postgres from 'postgres';
-import { bind } from '#core/lib/sql/bind.ts';
-import { classify } from '#core/lib/sql/classify.ts';
-import { type DeclaredParameter, parseSql } from '#core/lib/sql/parse.ts';
-import type { Dialect } from '#core/lib/sql/statement.ts';
+import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { describeWith } from './reachable.ts';
+import { bind, classify, parseSql, type Dialect } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'ids', type: 'array', items: 'integer' },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
-import { bind, everyVariant, sourceOffset, variants } from '#core/lib/sql/bind.ts';
-import { type DeclaredParameter, parseSql } from '#core/lib/sql/parse.ts';
-import type { Dialect, Statement } from '#core/lib/sql/statement.ts';
+import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
+import type { Statement } from '#core/lib/sql/statement.ts';
 import type { Json } from '#core/engines/shared/source.ts';
+import { bind, everyVariant, sourceOffset, variants, parseSql, type Dialect } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'a', type: 'integer' },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { classify } from '#core/lib/sql/classify.ts';
-import { type DeclaredParameter, parseSql } from '#core/lib/sql/parse.ts';
+import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 import { AppError } from '#core/errors.ts';
+import { classify, parseSql } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'a', type: 'string' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { classify } from '#core/lib/sql/classify.ts';
-import { type DeclaredParameter, parseSql } from '#core/lib/sql/parse.ts';
+import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
+import { classify, parseSql } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'a', type: 'string' },

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
-import { type DeclaredParameter, parameterNames, parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
-import type { Dialect, SqlNode } from '#core/lib/sql/statement.ts';
+import { type DeclaredParameter, unusedParameters } from '#core/lib/sql/parse.ts';
+import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { AppError } from '#core/errors.ts';
+import { parameterNames, parseSql, type Dialect } from '#test/support/sql.ts';
 
 const PARAMETERS: readonly DeclaredParameter[] = [
   { name: 'a', type: 'integer' },

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import postgres from 'postgres';
-import { MYSQL_RULES } from '#core/lib/sql/rules-mysql.ts';
+import { MYSQL_RULES } from '#core/engines/mysql/rules.ts';
 import {
   FORBIDDEN_FUNCTIONS,
   SAFE_FUNCTIONS,
@@ -9,8 +9,8 @@ import {
   SAFE_TYPES,
   UNSETTLED_FUNCTIONS,
   WRITING_FUNCTIONS,
-} from '#core/lib/sql/rules-postgresql.ts';
-import { SQLITE_RULES } from '#core/lib/sql/rules-sqlite.ts';
+} from '#core/engines/postgresql/rules.ts';
+import { SQLITE_RULES } from '#core/engines/sqlite/rules.ts';
 import { describeWith } from './reachable.ts';
 
 /** Volatile by PostgreSQL's book because their result changes; they change nothing. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
-import type { Dialect } from '#core/lib/sql/statement.ts';
-import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { AppError } from '#core/errors.ts';
+import { type Dialect, tokenize } from '#test/support/sql.ts';
 
 const DIALECTS: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite'];
 /** Tokens without space, as `kind:text`. */

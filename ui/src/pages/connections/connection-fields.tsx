@@ -85,7 +85,11 @@ export function ConnectionFields(props: {
             {(extra) => (
               <TextField
                 label={extra.label}
+                hint={extra.hint}
+                placeholder={extra.default ?? undefined}
                 type={extra.secret ? 'password' : 'text'}
+                optional
+                mono
                 {...props.form.text(`extra_params.${extra.name}`)}
               />
             )}

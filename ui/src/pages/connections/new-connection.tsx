@@ -130,16 +130,6 @@ function TypePicker(props: {
           </label>
         )}
       </For>
-      <Show when={props.types?.some(({ supported }) => !supported)}>
-        <p class="small faint types-planned">
-          Without a driver in this version:{' '}
-          {props.types
-            ?.filter(({ supported }) => !supported)
-            .map(({ label }) => label)
-            .join(', ')}
-          .
-        </p>
-      </Show>
     </fieldset>
   );
 }

@@ -1,4 +1,4 @@
-import { denials, type TokenRules, words } from './rules.ts';
+import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 
 const TRANSACTION = 'Every call has its own transaction; a statement that controls one is not allowed.';
 
@@ -45,6 +45,9 @@ export const SQLITE_RULES: TokenRules = {
     'changes the session, which later calls share': 'crsql_begin_alter crsql_commit_alter crsql_as_crr',
   }),
   runsSql: words('eval exec exec_sql execute_sql run_sql run_query execute_query'),
+  every_name_calls: false,
+  texts_name_tables: true,
+  forbiddenUse: () => null,
   pragmas: words(PRAGMAS),
   functions: words(`${PRAGMAS}
     abs acos acosh asin asinh atan atan2 atanh avg bm25 ceil ceiling changes char coalesce concat concat_ws cos cosh count cume_dist

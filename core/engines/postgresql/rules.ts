@@ -1,4 +1,4 @@
-import { denials, type TokenRules, words } from './rules.ts';
+import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 
 /** Built-in functions of the closed list: they change nothing outside their result. Aggregates and window functions are among them. */
 export const SAFE_FUNCTIONS = words(`
@@ -169,6 +169,10 @@ export const POSTGRESQL_RULES: TokenRules = {
   forbiddenTables: FORBIDDEN_TABLES,
   modules: null,
   writingFunctions: WRITING_FUNCTIONS,
-  pragmas: new Set(),
+  // Relatives of PostgreSQL only are judged by these.
+  every_name_calls: true,
+  texts_name_tables: false,
+  forbiddenUse: () => null,
+  pragmas: null,
   runsSql: RUNS_SQL,
 };

@@ -1,4 +1,5 @@
-import { denials, type TokenRules, words } from './rules.ts';
+import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 
 const TRANSACTION = 'Every call has its own transaction; a statement that controls one is not allowed.';
 const PREPARED = 'Statements that prepare or run other SQL text are not allowed; write the statement itself.';
@@ -37,7 +38,10 @@ export const MYSQL_RULES: TokenRules = {
     'waits for replication':
       'master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids',
   }),
-  pragmas: new Set(),
+  every_name_calls: false,
+  texts_name_tables: false,
+  forbiddenUse,
+  pragmas: null,
   runsSql: words('execute_prepared_stmt exec exec_sql execute_sql run_sql run_query execute_query eval'),
   functions: words(`
     abs acos add_months adddate addtime aes_decrypt aes_encrypt any_value ascii asin atan atan2 avg bin bin_to_uuid bit_and bit_count
@@ -73,3 +77,16 @@ export const MYSQL_RULES: TokenRules = {
     range read real recursive regexp returning rlike roll rollup row rows select separator set signed soname some straight_join
     system_time then time trailing true union unsigned use using values varbinary varchar when where window with within xor year`),
 };
+
+function forbiddenUse(tokens: readonly Lexeme[]): string | null {
+  for (const [i, { kind, text }] of tokens.entries()) {
+    const next = tokens[i + 1];
+    if (kind === 'word' && text === 'outfile') return 'INTO OUTFILE writes a file on the server and is not allowed in a tool.';
+    if (kind === 'operator' && text === ':=') return 'Variables of the session outlive a call and are not allowed in a tool.';
+    if (kind === 'comment' && text.includes('set_var')) return 'The hint SET_VAR changes settings and is not allowed in a tool.';
+    if (kind !== 'word' || text !== 'into' || !next) continue;
+    if (next.text === 'dumpfile') return 'INTO DUMPFILE writes a file on the server and is not allowed in a tool.';
+    if (next.kind === 'variable') return 'Variables of the session outlive a call and are not allowed in a tool.';
+  }
+  return null;
+}

@@ -1,4 +1,4 @@
-import type { Verdict } from './rules.ts';
+import type { Verdict } from '#core/lib/sql/rules.ts';
 import {
   FORBIDDEN_FUNCTIONS,
   FORBIDDEN_NODES,
@@ -8,8 +8,8 @@ import {
   SAFE_TYPES,
   UNSETTLED_FUNCTIONS,
   WRITING_FUNCTIONS,
-} from './rules-postgresql.ts';
-import { words } from './rules.ts';
+} from './rules.ts';
+import { words } from '#core/lib/sql/rules.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,57 @@
+import type { ConnectionType, DbType } from '#core/contract/connections.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { LIBSQL } from './libsql/descriptor.ts';
+import { MYSQL } from './mysql/descriptor.ts';
+import { POSTGRESQL } from './postgresql/descriptor.ts';
+import type { EngineDescriptor, EngineLabel, Target } from './shared/descriptor.ts';
+import type { ConnectionSettings, DialPolicy, Source } from './shared/source.ts';
+import { SQLITE } from './sqlite/descriptor.ts';
+
+/** Every engine there is. A new one is its folder, its line here, and its kinds of database in the contract's `DbType`. */
+export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, LIBSQL];
+
+interface Kind {
+  readonly engine: EngineDescriptor;
+  readonly label: EngineLabel;
+}
+
+const KINDS: ReadonlyMap<DbType, Kind> = new Map(
+  ENGINES.flatMap((engine) => engine.labels.map((label) => [label.db_type, { engine, label }] as const)),
+);
+
+/** What is known of a kind of database. Every `DbType` of the contract has an engine, and a test says so. */
+export function kindOf(db_type: DbType): Kind {
+  const kind = KINDS.get(db_type);
+  if (kind === undefined) throw new Error(`No engine serves ${db_type}.`);
+  return kind;
+}
+
+const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(ENGINES.map(({ dialect }) => [dialect.name, dialect]));
+
+/** The grammar of a compiled statement, by the name that it keeps. */
+export function dialectNamed(name: string): SqlDialect {
+  const dialect = DIALECTS.get(name);
+  if (dialect === undefined) throw new Error(`No engine reads statements of ${name}.`);
+  return dialect;
+}
+
+export const engineOf = (db_type: DbType): EngineDescriptor => kindOf(db_type).engine;
+
+/** What a person fills in for each kind of database: the table behind GET connections/types and the connection form. */
+export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].map(({ engine, label }) => ({
+  db_type: label.db_type,
+  label: label.label,
+  default_port: label.default_port,
+  required_fields: [...engine.required_fields],
+  extra_fields: engine.extras.map(({ field }) => field),
+  supported: true,
+  note: label.note,
+}));
+
+/** Opens no session yet. A driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
+export async function openSource(settings: ConnectionSettings, policy: DialPolicy): Promise<Source> {
+  return (await engineOf(settings.db_type).open())(settings, policy);
+}
+
+/** What can be said of a connection when it is saved: the file exists where files may be, the address is allowed. */
+export const checkTarget = (target: Target, policy: DialPolicy): Promise<void> => engineOf(target.db_type).check(target, policy);

@@ -1,0 +1,46 @@
+import { invalidField } from '#core/errors.ts';
+import { checkHost } from '../shared/check.ts';
+import type { EngineDescriptor } from '../shared/descriptor.ts';
+import { passwordVariable } from '../shared/project.ts';
+import { SQLITE_DIALECT } from '../sqlite/dialect.ts';
+
+export const LIBSQL: EngineDescriptor = {
+  name: 'libsql',
+  labels: [
+    {
+      db_type: 'libsql',
+      label: 'libSQL (remote)',
+      default_port: null,
+      note: 'Over HTTP; the password is the token, and the database is only a label. The server has no read-only sessions: use a read-only token where tools only read.',
+      telemetry: 'sqlite',
+    },
+  ],
+  dialect: SQLITE_DIALECT,
+  required_fields: ['host', 'database'],
+  extras: [],
+  token: true,
+  async check(target, policy) {
+    const { isToken } = await import('./http.ts');
+    if (typeof target.password === 'string' && !isToken(target.password)) {
+      throw invalidField('password', 'password holds characters that no token has; send the token alone.');
+    }
+    await checkHost(target, policy);
+  },
+  open: async () => (await import('./source.ts')).openLibsql,
+  project: {
+    driver: 'snapshots/generate/project/drivers/libsql.ts',
+    package: '@libsql/client',
+    networked: false,
+    session: () => ({}),
+    limit: null,
+    variables: (named) => [
+      { name: `${named.prefix}_URL`, member: 'url', fallback: urlOf(named.connection) },
+      passwordVariable(named, 'token'),
+    ],
+  },
+};
+
+function urlOf({ host, port }: { readonly host: string | null; readonly port: number | null }): string {
+  const name = host ?? 'localhost';
+  return /^[a-z]+:\/\//.test(name) ? name : `https://${name}${port === null ? '' : `:${port}`}`;
+}

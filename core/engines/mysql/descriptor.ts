@@ -1,0 +1,36 @@
+import { checkHost } from '../shared/check.ts';
+import type { EngineDescriptor } from '../shared/descriptor.ts';
+import { networkVariables } from '../shared/project.ts';
+import { MYSQL_EXTRAS, mysqlExtras } from './extras.ts';
+import { MYSQL_DIALECT } from './dialect.ts';
+
+const PORT = 3306;
+
+export const MYSQL: EngineDescriptor = {
+  name: 'mysql',
+  labels: [
+    {
+      db_type: 'mysql',
+      label: 'MySQL',
+      default_port: PORT,
+      note: 'Same driver as MariaDB, and tested against MariaDB only.',
+      telemetry: 'mysql',
+    },
+    { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb' },
+  ],
+  dialect: MYSQL_DIALECT,
+  // Without a user name it is asked as its anonymous user.
+  required_fields: ['host', 'database'],
+  extras: MYSQL_EXTRAS,
+  token: false,
+  check: checkHost,
+  open: async () => (await import('./source.ts')).openMysql,
+  project: {
+    driver: 'snapshots/generate/project/drivers/mysql.ts',
+    package: 'mysql2',
+    networked: true,
+    session: (extra_params) => ({ ...mysqlExtras(extra_params) }),
+    limit: null,
+    variables: (named) => networkVariables(named, PORT, ''),
+  },
+};

@@ -1,0 +1,18 @@
+import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { scanMysql } from './scanner.ts';
+
+export const MYSQL_DIALECT: SqlDialect = {
+  name: 'mysql',
+  scan: scanMysql,
+  placeholder: () => '?',
+  reuses: false,
+  no_row: '(SELECT NULL FROM DUAL WHERE FALSE)',
+  question_operator: false,
+  bracket_names: false,
+  // A hint may change settings for the statement; to others it is a comment.
+  hint: '/*+',
+  classifier: async () => ({ rules: (await import('./rules.ts')).MYSQL_RULES, runsText }),
+};
+
+const runsText = (tokens: readonly Lexeme[]): boolean => tokens[0]?.text === 'execute' && tokens[1]?.text === 'immediate';

@@ -1,0 +1,19 @@
+import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import type { Classifier } from '#core/lib/sql/dialect.ts';
+import type { Verdict } from '#core/lib/sql/rules.ts';
+import { classifyPostgres, PostgresSyntaxError } from './classify.ts';
+import { POSTGRESQL_RULES } from './rules.ts';
+
+export const POSTGRESQL_CLASSIFIER: Classifier = { rules: POSTGRESQL_RULES, judge };
+
+async function judge(text: string, tokens: readonly Lexeme[], byTokens: Verdict): Promise<Verdict> {
+  try {
+    return await classifyPostgres(text, byTokens.command);
+  } catch (error) {
+    if (!(error instanceof PostgresSyntaxError)) throw error;
+    // CockroachDB and Redshift know SELECTs that PostgreSQL does not; what PostgreSQL itself refuses never runs there.
+    const hidden = tokens.some((token) => token.kind === 'identifier' && token.text.startsWith('u&'));
+    const reason = byTokens.reason ?? (hidden ? 'It holds a name in escapes that could not be checked.' : null);
+    return { ...byTokens, read_only: reason === null, fixed: false, reason: reason && `${reason} (${error.message})` };
+  }
+}

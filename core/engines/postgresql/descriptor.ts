@@ -1,0 +1,45 @@
+import { checkHost } from '../shared/check.ts';
+import type { EngineDescriptor, EngineLabel } from '../shared/descriptor.ts';
+import { networkVariables } from '../shared/project.ts';
+import { POSTGRESQL_EXTRAS, sessionSettings } from './extras.ts';
+import { POSTGRESQL_DIALECT } from './dialect.ts';
+
+const PORT = 5432;
+
+const LABELS: readonly EngineLabel[] = [
+  { db_type: 'postgresql', label: 'PostgreSQL', default_port: PORT, note: null, telemetry: 'postgresql' },
+  relative({ db_type: 'cockroachdb', label: 'CockroachDB', default_port: 26_257, telemetry: 'cockroachdb' }),
+  relative({ db_type: 'greenplum', label: 'Greenplum' }),
+  relative({ db_type: 'supabase', label: 'Supabase' }),
+  relative({ db_type: 'timescaledb', label: 'TimescaleDB' }),
+  relative({ db_type: 'redshift', label: 'Amazon Redshift', default_port: 5439, telemetry: 'aws.redshift' }),
+];
+
+/** What speaks PostgreSQL's protocol and has not been tested by itself. */
+function relative(label: Pick<EngineLabel, 'db_type' | 'label'> & Partial<EngineLabel>): EngineLabel {
+  const note = `Through the PostgreSQL driver, and tested against PostgreSQL only, not against ${label.label.replace('Amazon ', '')}.`;
+  return { default_port: PORT, telemetry: 'postgresql', note, ...label };
+}
+
+export const POSTGRESQL: EngineDescriptor = {
+  name: 'postgresql',
+  labels: LABELS,
+  dialect: POSTGRESQL_DIALECT,
+  // Without a user name it is asked as `postgres`.
+  required_fields: ['host', 'database'],
+  extras: POSTGRESQL_EXTRAS,
+  token: false,
+  check: checkHost,
+  open: async () => (await import('./source.ts')).openPostgres,
+  project: {
+    driver: 'snapshots/generate/project/drivers/postgresql.ts',
+    package: 'postgres',
+    networked: true,
+    session: sessionSettings,
+    limit: null,
+    variables: (named) => {
+      const { default_port } = LABELS.find(({ db_type }) => db_type === named.connection.db_type) ?? {};
+      return networkVariables(named, default_port ?? PORT, 'postgres');
+    },
+  },
+};

@@ -1,0 +1,14 @@
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { scanPostgres } from './scanner.ts';
+
+export const POSTGRESQL_DIALECT: SqlDialect = {
+  name: 'postgresql',
+  scan: scanPostgres,
+  placeholder: (number) => `$${number}`,
+  reuses: true,
+  no_row: null,
+  question_operator: true,
+  bracket_names: false,
+  hint: null,
+  classifier: async () => (await import('./classifier.ts')).POSTGRESQL_CLASSIFIER,
+};

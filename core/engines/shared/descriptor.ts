@@ -1,0 +1,60 @@
+import type { DbType } from '#core/contract/connections.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import type { NamedConnection } from '#snapshots/generate/names.ts';
+import type { Extra } from './extras.ts';
+import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
+
+/** A kind of database as people know it: the engine itself, or a relative that speaks like it. */
+export interface EngineLabel {
+  readonly db_type: DbType;
+  readonly label: string;
+  readonly default_port: number | null;
+  readonly note: string | null;
+  /** `db.system.name` of the OpenTelemetry conventions. */
+  readonly telemetry: string;
+}
+
+/** What can be said of a connection before anything is dialled; a sealed password was looked at when it came. */
+export type Target = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & { readonly password?: unknown };
+
+/** An environment variable of a connection in a generated project; without `fallback` it is a secret and has to be set. */
+export interface Variable {
+  readonly name: string;
+  readonly member: string;
+  readonly fallback?: string;
+}
+
+/** How a generated project connects a database of the engine. */
+export interface ProjectPart {
+  /** The driver's source, which the project takes over. */
+  readonly driver: string;
+  /** The npm package that the driver needs. */
+  readonly package: string;
+  /** What the driver's `open…` function is given from the environment. */
+  readonly variables: (connection: NamedConnection) => Variable[];
+  /** It is given the TLS settings and the size of the pool too. */
+  readonly networked: boolean;
+  /** What its sessions are set to, of `extra_params`. */
+  readonly session: (extra_params: Readonly<Record<string, unknown>>) => Readonly<Record<string, string | null>>;
+  /** A sentence of the project's README about what does not hold with this engine. */
+  readonly limit: string | null;
+}
+
+/** Everything that the rest of the product knows of an engine; what takes long to load is loaded when it is needed. */
+export interface EngineDescriptor {
+  /** The name of its folder. */
+  readonly name: string;
+  /** The kinds of database it serves. */
+  readonly labels: readonly EngineLabel[];
+  /** The grammar of its statements. */
+  readonly dialect: SqlDialect;
+  readonly required_fields: readonly ('host' | 'database')[];
+  /** What `extra_params` may hold. */
+  readonly extras: readonly Extra[];
+  /** Whether a connection that names no user may still need its password. */
+  readonly token: boolean;
+  /** Throws `invalid` with the field when a connection cannot be stored like this. */
+  readonly check: (target: Target, policy: DialPolicy) => Promise<void>;
+  readonly open: () => Promise<OpenSource>;
+  readonly project: ProjectPart;
+}

@@ -1,0 +1,34 @@
+import type { ConnectionType } from '#core/contract/connections.ts';
+
+/** A setting of one engine that a connection may have in `extra_params`. */
+export interface Extra {
+  readonly field: ConnectionType['extra_fields'][number];
+  /** What is wrong with a value, as the end of a sentence that begins with the field; null: nothing. */
+  readonly fault: (value: string) => string | null;
+}
+
+/** @returns what is wrong with a value that somebody sent; null and the empty text take the default. */
+export function extraFault({ field, fault }: Extra, value: unknown): string | null {
+  if (value === null || value === '') return null;
+  const found = typeof value === 'string' ? fault(value) : 'has to be a text.';
+  return found === null ? null : `extra_params.${field.name} ${found}`;
+}
+
+/** The entries that have an effect: what an earlier version stored without looking at it has none. */
+export function extrasOf(extras: readonly Extra[], params: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const given = extras.flatMap(({ field: { name }, fault }) => {
+    const value = Object.hasOwn(params, name) ? params[name] : null;
+    return typeof value === 'string' && value !== '' && fault(value) === null ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+/** A field that a person fills in as text, and that holds no secret. */
+export const textField = (name: string, label: string, preset: string | null, hint: string): Extra['field'] => ({
+  name,
+  label,
+  hint,
+  type: 'text',
+  default: preset,
+  secret: false,
+});

@@ -1,0 +1,20 @@
+import type { NamedConnection } from '#snapshots/generate/names.ts';
+import type { Variable } from './descriptor.ts';
+
+/** The password of a connection as an environment variable; one that has none may stay without. */
+export function passwordVariable({ connection, prefix }: NamedConnection, member: string): Variable {
+  return { name: `${prefix}_PASSWORD`, member, ...(connection.password === null && { fallback: '' }) };
+}
+
+/** @param user who signs in where a connection names nobody, as the host does it. */
+export function networkVariables(named: NamedConnection, port: number, user: string): Variable[] {
+  const { connection, prefix } = named;
+  return [
+    { name: `${prefix}_HOST`, member: 'host', fallback: connection.host ?? 'localhost' },
+    { name: `${prefix}_PORT`, member: 'port', fallback: String(connection.port ?? port) },
+    { name: `${prefix}_DATABASE`, member: 'database', fallback: connection.database },
+    { name: `${prefix}_USERNAME`, member: 'username', fallback: connection.username ?? user },
+    passwordVariable(named, 'password'),
+    ...(connection.ssl_key === null ? [] : [{ name: `${prefix}_SSL_KEY`, member: 'ssl_key' }]),
+  ];
+}

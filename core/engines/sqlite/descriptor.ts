@@ -1,0 +1,37 @@
+import { AppError, invalidField } from '#core/errors.ts';
+import type { EngineDescriptor } from '../shared/descriptor.ts';
+import { resolveSqliteFile } from './file.ts';
+import { SQLITE_DIALECT } from './dialect.ts';
+
+export const SQLITE: EngineDescriptor = {
+  name: 'sqlite',
+  labels: [
+    {
+      db_type: 'sqlite',
+      label: 'SQLite',
+      default_port: null,
+      note: 'The database is a file inside the folder of SVC_SQLITE_DIR.',
+      telemetry: 'sqlite',
+    },
+  ],
+  dialect: SQLITE_DIALECT,
+  required_fields: ['database'],
+  extras: [],
+  token: false,
+  async check({ database }, policy) {
+    try {
+      resolveSqliteFile(database, policy);
+    } catch (error) {
+      throw error instanceof AppError ? invalidField('database', error.detail) : error;
+    }
+  },
+  open: async () => (await import('./source.ts')).openSqlite,
+  project: {
+    driver: 'snapshots/generate/project/drivers/sqlite.ts',
+    package: 'libsql',
+    networked: false,
+    session: () => ({}),
+    limit: 'A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.',
+    variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
+  },
+};

@@ -1,0 +1,16 @@
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { scanSqlite } from './scanner.ts';
+
+/** What libSQL reads too. */
+export const SQLITE_DIALECT: SqlDialect = {
+  name: 'sqlite',
+  scan: scanSqlite,
+  // It numbers the elements of lists itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
+  placeholder: (number, element) => (element >= 0 ? '?' : `?${number}`),
+  reuses: true,
+  no_row: '(SELECT NULL WHERE FALSE)',
+  question_operator: false,
+  bracket_names: true,
+  hint: null,
+  classifier: async () => ({ rules: (await import('./rules.ts')).SQLITE_RULES }),
+};

@@ -1,0 +1,33 @@
+import type { Lexeme } from './classify-tokens.ts';
+import type { TokenRules, Verdict } from './rules.ts';
+import type { Scanner } from './tokenize.ts';
+
+/** A grammar of statements: everything in which reading, binding and judging them differs. */
+export interface SqlDialect {
+  /** What a compiled statement keeps of it. */
+  readonly name: string;
+  /** Splits text the way the database's own scanner does. */
+  readonly scan: Scanner;
+  /** How the n-th value is written. @param element which element of a list it is; -1: it is none. */
+  readonly placeholder: (number: number, element: number) => string;
+  /** A name that stands twice is sent once. */
+  readonly reuses: boolean;
+  /** What `IN` looks into when a list is empty; null: a list is one value, compared by `= ANY`. */
+  readonly no_row: string | null;
+  /** A question mark may be an operator. */
+  readonly question_operator: boolean;
+  /** A name may stand in brackets. */
+  readonly bracket_names: boolean;
+  /** The beginning of comments that the database reads as hints. */
+  readonly hint: string | null;
+  /** Loaded when a statement is judged, which only the server does. */
+  readonly classifier: () => Promise<Classifier>;
+}
+
+export interface Classifier {
+  readonly rules: TokenRules;
+  /** Judges by the database's own grammar what was judged by its tokens. */
+  readonly judge?: (text: string, tokens: readonly Lexeme[], byTokens: Verdict) => Promise<Verdict>;
+  /** A statement whose one business is to run a caller's text; asked only where that is the tool's point. */
+  readonly runsText?: (tokens: readonly Lexeme[]) => boolean;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DbType } from '#core/contract/connections.ts';
+import { CONNECTION_TYPES, dialectNamed, ENGINES, kindOf } from '#core/engines/index.ts';
+import { extraFault } from '#core/engines/shared/extras.ts';
+
+const root = join(import.meta.dir, '../../../..');
+const names = [...new Set([...DbType.options, ...ENGINES.map(({ name }) => name)])];
+
+test('every kind of database of the contract has one engine, and every engine a folder', () => {
+  const kinds = ENGINES.flatMap(({ labels }) => labels.map(({ db_type }) => db_type));
+  expect(kinds.toSorted()).toEqual(DbType.options.toSorted());
+  expect(CONNECTION_TYPES.map(({ db_type }) => db_type)).toEqual(kinds);
+  const folders = readdirSync(join(root, 'core/engines'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(['shared', ...ENGINES.map(({ name }) => name)].toSorted());
+  for (const { name, dialect, project } of ENGINES) {
+    expect(existsSync(join(root, `core/engines/${name}/descriptor.ts`))).toBe(true);
+    expect(existsSync(join(root, project.driver))).toBe(true);
+    expect(dialectNamed(dialect.name)).toBe(dialect);
+  }
+});
+
+test.each(ENGINES)('the driver of $name loads, and its settings take their own defaults', async ({ open, extras }) => {
+  expect(await open()).toBeFunction();
+  for (const extra of extras)
+    expect([extra.field.name, extraFault(extra, extra.field.default)]).toEqual([extra.field.name, null]);
+});
+
+test('a kind of database has a name in traces', () => {
+  const found = DbType.options.map((db_type) => kindOf(db_type).label.telemetry);
+  expect(found.every((name) => /^[a-z_.]+$/.test(name))).toBe(true);
+});
+
+/** Files that may name an engine outside of `core/engines`, and why. */
+const NAMED: Readonly<Record<string, string>> = {
+  'agent/texts-configure.ts': 'an example for a model',
+  'core/contract/connections.ts': 'the type of the field itself',
+  'core/transfer/demo.ts': 'the sample shop is a SQLite file',
+  'core/definitions/connections.ts': 'the sample shop is a SQLite file',
+  'core/cluster/leases.ts': 'the metadata database',
+  'core/deploy/deployment-follow.ts': 'the metadata database',
+  'core/deploy/shared-hosts.ts': 'the metadata database',
+  'core/identity/mcp-tokens.ts': 'the metadata database',
+  'core/observe/history-handlers.ts': 'the metadata database',
+  'core/observe/usage-series.ts': 'the metadata database',
+  'core/observe/usage.ts': 'the metadata database',
+  'snapshots/generate/project/sql.ts': 'a generated project binds by itself, without what the engines need to judge',
+};
+const METADATA = /^core\/store\//;
+
+test('no list of engines stands anywhere but in core/engines', () => {
+  const literal = new RegExp(`['"\`](${names.join('|')})['"\`]|^\\s*(${names.join('|')}):\\s`, 'm');
+  const files = ['core', 'mcp-host', 'server', 'agent', 'snapshots'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => `${folder}/${path}`),
+  );
+  const found = files.filter(
+    (path) => !path.startsWith('core/engines/') && !METADATA.test(path) && literal.test(withoutComments(path)),
+  );
+  expect(found.toSorted()).toEqual(Object.keys(NAMED).toSorted());
+});
+
+function withoutComments(path: string): string {
+  return readFileSync(join(root, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^import .*$/gm, '');
+}
