@@ -13,7 +13,7 @@ export async function answerToken(link: ServerLink, request: Request, client_add
   const form: Record<string, string | null> = { client_address };
   for (const name of FIELDS) {
     const values = sent.getAll(name);
-    if (values.length > 1) return refuse(400, 'invalid_request', `${name} is there more than once.`);
+    if (values.length > 1) return refuse(400, 'invalid_request', `${name} is given more than once.`);
     if (values[0] !== undefined) form[name] = values[0];
   }
   const authorization = request.headers.get('authorization');
@@ -21,7 +21,7 @@ export async function answerToken(link: ServerLink, request: Request, client_add
     const basic = readBasic(authorization);
     if (basic === null) return unauthorised('The header Authorization is not a valid HTTP Basic one.');
     if (form['client_secret'] !== undefined) {
-      return refuse(400, 'invalid_request', 'The client shows itself twice: use the form or HTTP Basic.');
+      return refuse(400, 'invalid_request', 'The client credentials were sent twice. Use either the form or HTTP Basic.');
     }
     if (form['client_id'] !== undefined && form['client_id'] !== basic.client_id) {
       return refuse(400, 'invalid_request', 'client_id differs between the form and HTTP Basic.');
@@ -45,7 +45,7 @@ export const answerAuthorize = (): Response =>
   refuse(
     400,
     'unsupported_response_type',
-    'This endpoint knows client_credentials only: ask /agent-mcp/oauth/token with a client secret.',
+    'This server supports only client_credentials. Get a token from /agent-mcp/oauth/token with a client secret.',
   );
 
 const refuse = (status: number, error: string, detail: string, headers: Record<string, string> = {}): Response =>

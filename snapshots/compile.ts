@@ -48,7 +48,7 @@ export function compiledKey(definition: QueryDefinition, db_type: DbType, compil
  */
 export async function compileQuery(definition: QueryDefinition, db_type: DbType): Promise<Compiled> {
   const dialect = DIALECT_OF[db_type];
-  if (dialect === null) throw new AppError('invalid', 'This kind of database has no driver yet.');
+  if (dialect === null) throw new AppError('invalid', 'This type of database has no driver in this version.');
   const faults = checkParameters(definition.parameters);
   if (faults.length > 0) throw new AppError('invalid', faults.map((fault) => fault.message).join(' '), { errors: faults });
   checkTemplate(definition.transform_template);
@@ -62,7 +62,7 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
       columns: null,
       input_schema: inputSchema(definition.parameters),
       output_schema: null,
-      warnings: unused.map((name) => `The parameter ${name} is declared and not used in the statement.`),
+      warnings: unused.map((name) => `The parameter ${name} is declared but not used in the statement.`),
     },
     definition,
     null,

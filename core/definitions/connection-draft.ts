@@ -69,7 +69,7 @@ async function checkDraft(context: Context, draft: Draft, before: ConnectionRow 
 export function requiredFields(draft: Draft): FieldError[] {
   const type = CONNECTION_TYPES.find((candidate) => candidate.db_type === draft.db_type);
   if (type === undefined || !type.supported) {
-    return [{ field: 'db_type', message: 'db_type names a kind of database that has no driver yet.' }];
+    return [{ field: 'db_type', message: 'db_type is a type of database that has no driver in this version.' }];
   }
   return type.required_fields
     .filter((field) => (draft as unknown as Record<string, unknown>)[field] === null)
@@ -88,7 +88,7 @@ export function unknownExtras({ db_type, extra_params }: Draft, before: Connecti
     .filter(([key, value]) => !known.includes(key) && !kept(key, value))
     .map(([key]) => ({
       field: `extra_params.${key}`,
-      message: `extra_params.${key} has no effect on ${type?.label ?? 'this kind of database'}: remove it.`,
+      message: `extra_params.${key} has no effect on ${type?.label ?? 'this type of database'}. Remove it.`,
     }));
 }
 
@@ -98,10 +98,10 @@ function refuseForeignSecrets(extra_params: Draft['extra_params'], before: Conne
     const kept = before?.extra_params[key];
     const field = `extra_params.${key}`;
     if (value === MASK && isSecretEntry(key) && !isSealed(kept)) {
-      throw invalidField(field, `${field} is the mask of a secret, and none is stored: send the secret itself.`);
+      throw invalidField(field, `${field} is the mask of a secret, but no secret is stored. Send the secret itself.`);
     }
     if (isSealed(value) && !(isSealed(kept) && kept.$sealed === value.$sealed)) {
-      throw invalidField(field, `${field} has a form that is not allowed.`);
+      throw invalidField(field, `${field} has an invalid format.`);
     }
   }
 }

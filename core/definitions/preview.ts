@@ -25,7 +25,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     const { app, signal } = context;
     const connection = await ownerOf(context, connection_id);
     const dialect = DIALECT_OF[connection.db_type];
-    if (dialect === null) throw invalidField('connection_id', 'This kind of database has no driver yet.');
+    if (dialect === null) throw invalidField('connection_id', 'This type of database has no driver in this version.');
     const template = transform_template ? atField('transform_template', () => parseTemplate(transform_template)) : null;
     const names = parameterNames(sql_query, dialect);
     for (const name of Object.keys(parameters)) {
@@ -51,7 +51,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     if (!classification.read_only) {
       throw new AppError(
         'not_read_only',
-        `Preview runs only statements that read: ${classification.forbidden ?? classification.reason ?? 'this one does not'}`,
+        `Preview runs only read-only statements. ${classification.forbidden ?? classification.reason ?? 'This one is not.'}`,
       );
     }
     const values = await checkedValues(declared, parameters);

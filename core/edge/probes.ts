@@ -43,4 +43,4 @@ export const answerFigures = (text: string): Response =>
   new Response(text, { headers: { ...NO_STORE, 'content-type': EXPOSITION_TYPE } });
 
 export const FIGURES_REFUSED =
-  'Figures need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';
+  'Metrics need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

@@ -30,7 +30,7 @@ export type TokenEndpoint = (
 /** Repeated parameters are a fault (RFC 6749 section 3.2), but for `resource`. */
 const ONCE = ['grant_type', 'client_id', 'client_secret', 'scope'];
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
-const NOBODY = 'The client is not known, or its secret is another one.';
+const NOBODY = 'The client is unknown or its secret is wrong.';
 
 interface Login {
   readonly client_id: string;
@@ -66,7 +66,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
       client_id = logins.find((login) => isClient(login, server))?.client_id;
     } catch (error) {
       log.error('client_not_checked', { error: String(error) });
-      return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. The log of the host says why.', {
+      return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. See the log of the host.', {
         'retry-after': '5',
       });
     }

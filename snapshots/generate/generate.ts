@@ -76,9 +76,9 @@ ${members.join('')}  connections,
 }
 
 function whyLeftOut({ connection_id, statement }: FrozenQuery, named: ReadonlyMap<string, NamedConnection>): string | null {
-  if (!named.has(connection_id)) return 'its kind of database has no driver here';
+  if (!named.has(connection_id)) return 'this project has no driver for its type of database';
   const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
-  return passthrough ? 'its whole statement is an argument, which only Sluice guards well enough' : null;
+  return passthrough ? 'its whole statement is an argument, which only Sluice can guard' : null;
 }
 
 /** One file an entity, and an index of them. */

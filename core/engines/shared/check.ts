@@ -34,6 +34,6 @@ export async function checkTarget(settings: Settings, policy: DialPolicy): Promi
 async function checkToken(password: unknown): Promise<void> {
   const { isToken } = await import('../libsql/http.ts');
   if (typeof password === 'string' && !isToken(password)) {
-    throw invalidField('password', 'password holds characters that no token has; send the token alone.');
+    throw invalidField('password', 'password contains characters that are invalid in a token; send only the token.');
   }
 }

@@ -52,7 +52,7 @@ async function judge(text: string, tokens: readonly Lexeme[], dialect: Dialect, 
     if (!(error instanceof PostgresSyntaxError)) throw error;
     // CockroachDB and Redshift know SELECTs that PostgreSQL does not; what PostgreSQL itself refuses never runs there.
     const hidden = tokens.some(({ kind, text }) => kind === 'identifier' && text.startsWith('u&'));
-    const reason = byTokens.reason ?? (hidden ? 'It holds a name in escapes that could not be checked.' : null);
+    const reason = byTokens.reason ?? (hidden ? 'It contains an escaped name that could not be checked.' : null);
     return { ...byTokens, read_only: reason === null, fixed: false, reason: reason && `${reason} (${error.message})` };
   }
 }

@@ -49,7 +49,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
       } catch (error) {
         if (error !== ROLL_BACK) throw translateError(error, { database: settings.database, text: statement.text });
       }
-      if (result === undefined) throw new Error('The database gave no result.');
+      if (result === undefined) throw new Error('The database returned no result.');
       return result;
     },
     close: () => connections.end({ timeout: 5 }),
