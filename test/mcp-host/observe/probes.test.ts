@@ -128,7 +128,7 @@ describe('/readyz', () => {
     const ended = host.host.stop(3_000);
     expect(await ask(host, '/readyz', READER)).toMatchObject({
       status: 503,
-      body: { reasons: [expect.stringContaining('ending')] },
+      body: { reasons: [expect.stringContaining('shutting down')] },
     });
     const refused = await modern(host.mcp, 'tools/call', { name: 'one' });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
