@@ -97,7 +97,7 @@ function watchSignals() {
 async function step(begin, end, work) {
   const since = Date.now();
   say(`${begin} …`);
-  const timer = setInterval(() => say(`  still at it (${seconds(since)})`), 10_000);
+  const timer = setInterval(() => say(`  still running (${seconds(since)})`), 10_000);
   try {
     const result = await work();
     say(`${end} in ${seconds(since)}.`);
@@ -112,7 +112,7 @@ function expectSuccess(result, sentence) {
   if (result.code === 0) return;
   if (!OFFLINE.test(result.output)) throw new LaunchError(sentence, result.output);
   throw new LaunchError(
-    'The npm registry cannot be reached. It is needed once, to install the dependencies: check the network, the proxy and ' +
+    'The npm registry cannot be reached. It is needed once, to install the dependencies. Check the network, the proxy and ' +
       'the registry that `npm config get registry` names, then start again.',
     result.output,
   );
@@ -159,7 +159,7 @@ async function installerBun(wanted) {
   );
   const bun = await unpackedBun(join(folder, 'node_modules'), wanted);
   if (bun === null)
-    throw new LaunchError(`The package bun@${wanted} holds no program for this machine. Install Bun ≥ 1.4 (https://bun.sh).`);
+    throw new LaunchError(`The package bun@${wanted} has no executable for this machine. Install Bun ≥ 1.4 (https://bun.sh).`);
   return bun;
 }
 
@@ -200,7 +200,7 @@ async function prepare() {
   );
   const bun = (await unpackedBun(MODULES, wanted)) ?? (installer.startsWith(MODULES) ? null : installer);
   if (bun === null)
-    throw new LaunchError(`The dependencies are installed, but node_modules holds no Bun ${wanted} that runs here.`);
+    throw new LaunchError(`The dependencies are installed, but node_modules has no Bun ${wanted} that runs here.`);
   rmSync(join(MODULES, '.sluice-bun'), { recursive: true, force: true });
   writeFileSync(stamp_path, stamp);
   return bun;

@@ -30,5 +30,5 @@ export const answerAuthorize = (): Response =>
   refuseToken(
     400,
     'unsupported_response_type',
-    'This endpoint knows client_credentials only: ask /agent-mcp/oauth/token with a client secret.',
+    'This server supports only client_credentials. Get a token from /agent-mcp/oauth/token with a client secret.',
   );

@@ -124,7 +124,7 @@ async function readBody(request: Request): Promise<unknown> {
 /** Names of the tools that a body calls: each counts in the caller's rate. */
 function toolsCalledBy(body: unknown): string[] {
   const messages = (Array.isArray(body) ? body : [body]) as ({ method?: unknown; params?: { name?: unknown } } | null)[];
-  if (messages.length > 50) throw new AppError('bad_request', 'Send one message a request.');
+  if (messages.length > 50) throw new AppError('bad_request', 'Send one message per request.');
   return messages.flatMap((message) => {
     if (message?.method !== 'tools/call') return [];
     const name = message.params?.name;
@@ -134,7 +134,7 @@ function toolsCalledBy(body: unknown): string[] {
 
 async function toFault(error: unknown, request: Request, askedUrl: () => Promise<string>, log: Log): Promise<Response> {
   const fault =
-    error instanceof AppError ? error : new AppError('internal', 'Something went wrong inside the agent. Its log says what.');
+    error instanceof AppError ? error : new AppError('internal', 'Something went wrong in the agent endpoint. See its log.');
   if (!(error instanceof AppError)) {
     log.error('request failed', { reason: error instanceof Error ? (error.stack ?? error.message) : 'unknown' });
   }

@@ -81,7 +81,7 @@ async function callTool(
   } catch (error) {
     if (!(error instanceof AppError)) {
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
-      return { failed: 'The call failed inside the agent endpoint. Its log says why.' };
+      return { failed: 'The call failed in the agent endpoint. See its log.' };
     }
     return { failed: sentence(tool, error) };
   }

@@ -26,7 +26,7 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
   let looking: Promise<boolean> = Promise.resolve(true);
   /** Without the server nobody can be let in. */
   const readiness = async (): Promise<Readiness> => {
-    if (options.ending()) return { blocking: ['The agent endpoint is ending.'], degraded: [] };
+    if (options.ending()) return { blocking: ['The agent endpoint is shutting down.'], degraded: [] };
     if (performance.now() - looked_at > FRESH_MS) {
       looked_at = performance.now();
       looking = fetch(`${options.server_url}/livez`, { signal: AbortSignal.timeout(SERVER_MS) }).then(
@@ -53,7 +53,7 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
       const undeclared = figure(
         'counter',
         'sluice_undeclared_arguments_total',
-        'Arguments that callers sent and no tool declares: left out of their calls.',
+        'Undeclared arguments that callers sent; they are ignored.',
         [[{}, options.tally.undeclared]],
       );
       return durations + undeclared + (await processFigures());

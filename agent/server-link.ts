@@ -36,7 +36,7 @@ const SETTINGS_MS = 2_000;
 export function createServerLink({ server_url, service_token }: LinkOptions): ServerLink {
   const send = (url: string, init: RequestInit): Promise<Response> =>
     fetch(url, init).catch((cause: unknown) => {
-      if (init.signal?.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
+      if (init.signal?.aborted) throw new AppError('cancelled', 'The caller disconnected.', { cause });
       throw new AppError('unavailable', 'The agent cannot reach the server. Check SVC_SERVER_URL, or try again in a moment.', {
         cause,
         retry_after: 2,
@@ -55,7 +55,7 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
     const problem = (await response.json().catch(() => ({}))) as { detail?: string; code?: ErrorCode };
     const retry_after = Number(response.headers.get('retry-after'));
-    const detail = problem.detail ?? 'The server gave no answer that could be read.';
+    const detail = problem.detail ?? 'The server sent an answer that could not be read.';
     throw new AppError(problem.code ?? 'unavailable', detail, retry_after > 0 ? { retry_after } : {});
   };
   let settings: { readonly asked: number; readonly answer: Promise<AgentSettings> } | null = null;

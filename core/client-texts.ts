@@ -159,19 +159,20 @@ export function agentTexts(origin: string, token = TOKEN_PLACE): readonly Client
     {
       id: 'json',
       label: 'Other clients',
-      about: 'Cursor, VS Code and most others read a JSON like this one.',
+      about: 'Cursor, VS Code and most other clients read JSON like this.',
       text: json({ mcpServers: { sluice: remote } }),
     },
     {
       id: 'curl',
       label: 'REST',
-      about: 'The same token is good for the REST API.',
+      about: 'The same token works on the REST API.',
       text: `curl ${origin}/api/v1/tools -H ${shellQuote(`authorization: Bearer ${token}`)}`,
     },
     {
       id: 'oauth',
       label: 'OAuth client',
-      about: 'A client gets short tokens for its id and secret (client_credentials), and new ones with its refresh token.',
+      about:
+        'A client exchanges its ID and secret for short-lived tokens (client_credentials) and renews them with its refresh token.',
       text: [`curl ${origin}/agent-mcp/oauth/token`, `-u 'CLIENT_ID:CLIENT_SECRET'`, `-d 'grant_type=client_credentials'`].join(
         ' \\\n  ',
       ),

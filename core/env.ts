@@ -74,7 +74,7 @@ function toNetwork(text: string): Network {
   // Old notations such as 10.8 or 0x0a000000 are more often a slip than meant.
   const is_plain = text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(cidr.split('/')[0] ?? '');
   if (!is_plain || !/\/\d{1,3}$/.test(cidr) || !ipaddr.isValidCIDR(cidr)) {
-    throw new Error('must list addresses or networks such as 10.0.0.0/8, comma separated');
+    throw new Error('must list addresses or networks such as 10.0.0.0/8, comma-separated');
   }
   return ipaddr.parseCIDR(cidr);
 }
@@ -91,88 +91,99 @@ const url = (protocols: readonly string[], meaning: string): Setting<string | nu
   },
 });
 
-const NO_MODEL = 'accepted without effect: the prompt guard works with its rules alone, no model is downloaded or read';
+const NO_MODEL = 'no effect: the prompt guard uses rules only and loads no model';
 
 export const SETTINGS = {
   SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
-  SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'which programs `server/main.ts` runs'),
-  SVC_ENCRYPTION_KEY: secret('keys that protect stored secrets; a comma list, the newest first'),
+  SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'programs that `server/main.ts` runs'),
+  SVC_ENCRYPTION_KEY: secret('keys that encrypt stored secrets; comma-separated, newest first'),
   SVC_JWT_SECRET: secret('signs administrators’ sessions'),
-  SVC_AGENT_SERVICE_TOKEN: secret('shared by server, host and agent; the same on all'),
-  REDIS_PASSWORD: secret('password of Redis, when no Redis URL is given'),
-  SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of server and agent'), secret: true },
-  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis of the hosts, where they keep limits together'), secret: true },
+  SVC_AGENT_SERVICE_TOKEN: secret('secret shared by server, host and agent; must be the same on all of them'),
+  REDIS_PASSWORD: secret('Redis password, if no Redis URL is set'),
+  SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for server and agent'), secret: true },
+  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for the hosts, which share their limits there'), secret: true },
   SVC_KV: choice(
     ['redis', 'memory'],
     'redis',
-    'where rate counters live, and how servers hear of each other at once; memory is for a single server',
+    'where rate limit counters and signals between servers are kept; use memory for a single server only',
   ),
-  SVC_PORT: integer(3000, 0, 65_535, 'front port: UI, REST API and proxies'),
+  SVC_PORT: integer(3000, 0, 65_535, 'port of the server: UI, REST API and proxied endpoints'),
   SVC_SSL_PORT: integer(
     443,
     0,
     65_535,
-    'port of HTTPS, listened on once there is a certificate; with 443 also port 80, for redirects and challenges',
+    'HTTPS port, opened once there is a certificate; if 443, port 80 is opened too, for redirects and challenges',
   ),
-  SVC_EXTERNAL_HTTPS_PORT: integer(443, 1, 65_535, 'port of HTTPS as people see it, in redirects and addresses'),
-  SVC_SSL_STAGING: bool(false, 'order certificates from Let’s Encrypt’s staging environment, which browsers do not trust'),
-  SVC_ACME_DIRECTORY_URL: url(['https:'], 'ACME directory of another certificate authority than Let’s Encrypt'),
+  SVC_EXTERNAL_HTTPS_PORT: integer(443, 1, 65_535, 'public HTTPS port, used in redirects and URLs'),
+  SVC_SSL_STAGING: bool(false, 'order certificates from the Let’s Encrypt staging environment, which browsers do not trust'),
+  SVC_ACME_DIRECTORY_URL: url(['https:'], 'ACME directory of a certificate authority other than Let’s Encrypt'),
   SVC_BIND: text(null, 'address that server and agent listen on; 127.0.0.1 in dev, 0.0.0.0 in production'),
-  SVC_DATA_DIR: fixed('./data', 'folder of the embedded database, generated dev secrets and host snapshots'),
-  SVC_SQLITE_DIR: text(null, 'folder that SQLite connections may open files from; `databases` in the data folder'),
+  SVC_DATA_DIR: fixed('./data', 'folder for the embedded database, generated dev secrets and host snapshots'),
+  SVC_SQLITE_DIR: text(
+    null,
+    'folder with the files that SQLite connections can open; defaults to `databases` in the data folder',
+  ),
   SVC_DATABASE_URL: {
-    ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; an embedded file in the data folder when not set'),
+    ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; defaults to an embedded file in the data folder'),
     secret: true,
   },
-  SVC_GENERATED_DIR: fixed('./generated', 'folder that generated projects are written to'),
-  SVC_FASTMCP_HOST: text(null, 'where the server finds the host; 127.0.0.1 with role all, else mcp'),
-  SVC_FASTMCP_PORT: integer(8080, 0, 65_535, 'default of the configuration’s port'),
+  SVC_GENERATED_DIR: fixed('./generated', 'folder for generated projects'),
+  SVC_FASTMCP_HOST: text(null, 'address at which the server reaches the host; 127.0.0.1 with role all, otherwise mcp'),
+  SVC_FASTMCP_PORT: integer(8080, 0, 65_535, 'default of the `port` setting'),
   SVC_AGENT_MCP_PORT: integer(8090, 0, 65_535, 'port of the agent endpoint'),
-  SVC_AGENT_MCP_URL: url(['http:', 'https:'], 'where the server finds the agent; http://127.0.0.1:<SVC_AGENT_MCP_PORT>'),
-  SVC_SERVER_URL: url(['http:', 'https:'], 'where host and agent find the server; http://127.0.0.1:<SVC_PORT>'),
-  SVC_PUBLIC_URL: url(['http:', 'https:'], 'front port as people see it'),
-  SVC_MCP_PUBLIC_URL: url(['http:', 'https:'], 'MCP host as clients see it'),
-  SVC_ALLOWED_HOSTS: list('further names accepted in the Host header, comma separated'),
-  SVC_TRUSTED_PROXIES: networks('networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed'),
-  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the first administrator, created at start when none exists'),
+  SVC_AGENT_MCP_URL: url(
+    ['http:', 'https:'],
+    'URL at which the server reaches the agent; defaults to `http://127.0.0.1:<SVC_AGENT_MCP_PORT>`',
+  ),
+  SVC_SERVER_URL: url(
+    ['http:', 'https:'],
+    'URL at which host and agent reach the server; defaults to `http://127.0.0.1:<SVC_PORT>`',
+  ),
+  SVC_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the server'),
+  SVC_MCP_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the MCP host'),
+  SVC_ALLOWED_HOSTS: list('additional names accepted in the Host header, comma-separated'),
+  SVC_TRUSTED_PROXIES: networks(
+    'networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, comma-separated',
+  ),
+  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the first administrator, created at startup if there is none'),
   SVC_ADMIN_PASSWORD: secret('password of the first administrator, at least 8 characters'),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
-  SVC_IMPORT_FILE: text(null, 'export that is applied at start; names that exist already are left as they are'),
+  SVC_IMPORT_FILE: text(null, 'exported file that is imported at startup; existing names are left unchanged'),
   SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),
   SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
-  SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose whole statement is one parameter'),
-  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who reaches its port can call'),
+  SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose entire statement is a parameter'),
+  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who can reach its port can call'),
   SVC_PROMPT_GUARD_ML_DOWNLOAD: { ...bool(true, NO_MODEL), retired: true },
   SVC_PROMPT_GUARD_MODEL_URL: { ...list(NO_MODEL), retired: true },
   SVC_PROMPT_GUARD_MODEL_DIR: { ...text(null, NO_MODEL), retired: true },
-  SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, whatever the server configuration says'),
+  SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, overriding the server configuration'),
   SVC_AGENT_RATE_LIMIT: integer(
     120,
     1,
     1_000_000,
-    'default of the configuration’s agent_rate_limit: requests a minute for each token',
+    'default of the `agent_rate_limit` setting: requests per minute for each token',
   ),
   SVC_TOOL_RATE_LIMIT: integer(
     0,
     0,
     1_000_000,
-    'calls a minute of each tool and each resource of the MCP server, by all callers together; 0: no limit',
+    'rate limit of each tool and resource in calls per minute, all callers combined; 0 turns it off',
   ),
   SVC_CALLER_RATE_LIMIT: integer(
     0,
     0,
     1_000_000,
-    'calls a minute by each caller of the MCP server: its credential, or without one its address; 0: no limit',
+    'rate limit of each caller (by credential, else by address) in calls per minute; 0 turns it off',
   ),
-  SVC_METRICS_TOKEN: secret('bearer token that may read `/metrics`, and the reasons in `/readyz`, of every program'),
+  SVC_METRICS_TOKEN: secret('bearer token for `/metrics`, and for the reasons in `/readyz`, on every program'),
   SVC_OTLP_ENDPOINT: url(
     ['http:', 'https:'],
-    'OTLP/HTTP collector of the host’s traces, such as http://collector:4318; used when the configuration says otel_enabled',
+    'OTLP/HTTP collector for the host’s traces, such as http://collector:4318; used if `otel_enabled` is on',
   ),
   SVC_GEOIP_SOURCE: {
     default: 'generic',
     meaning:
-      'countries in the activity of agents: generic (data that is installed along), maxmind (GeoLite2, downloaded weekly) or the path of an .mmdb file',
+      'country data for agent activity: generic (bundled), maxmind (GeoLite2, downloaded weekly) or the path of an .mmdb file',
     parse(value): string {
       const word = value.toLowerCase();
       if (word === 'generic' || word === 'maxmind') return word;
@@ -180,7 +191,7 @@ export const SETTINGS = {
       return resolve(value);
     },
   },
-  SVC_MAXMIND_LICENSE_KEY: secret('licence key with which MaxMind gives out GeoLite2; required with SVC_GEOIP_SOURCE=maxmind'),
+  SVC_MAXMIND_LICENSE_KEY: secret('MaxMind licence key for GeoLite2; required with SVC_GEOIP_SOURCE=maxmind'),
 } satisfies Record<string, Setting<unknown>>;
 
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -201,7 +212,7 @@ export class EnvError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(
-      `The environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      `The environment has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     );
     this.faults = faults;
   }
@@ -244,20 +255,20 @@ export function parseEnv(
   const production = parsed.SVC_ENV !== 'dev';
   for (const name of SECRETS[program]) {
     const value = parsed[name];
-    if (typeof value !== 'string') faults.push(`${name} is required: set it to a random text of at least 32 characters.`);
+    if (typeof value !== 'string') faults.push(`${name} is required. Set it to a random text of at least 32 characters.`);
     else if (production) faults.push(...weak(name, value));
   }
   for (const name of OPTIONAL_SECRETS) if (production && parsed[name]) faults.push(...weak(name, parsed[name]));
   if (production && program === 'server' && parsed.SVC_KV === 'redis') {
     if (!parsed.REDIS_PASSWORD && !parsed.SVC_REDIS_URL && !parsed.REDIS_URL) {
-      faults.push('REDIS_PASSWORD is required (or SVC_REDIS_URL, or SVC_KV=memory for a single server).');
+      faults.push('REDIS_PASSWORD is required. Alternatives: SVC_REDIS_URL, or SVC_KV=memory for a single server.');
     }
   }
   if (program === 'server' && parsed.SVC_GEOIP_SOURCE === 'maxmind' && !parsed.SVC_MAXMIND_LICENSE_KEY) {
     faults.push('SVC_MAXMIND_LICENSE_KEY is required when SVC_GEOIP_SOURCE is maxmind.');
   }
   if ((parsed.SVC_ADMIN_USERNAME === null) !== (parsed.SVC_ADMIN_PASSWORD === null)) {
-    faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD are only valid together.');
+    faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD must be set together.');
   }
   if (parsed.SVC_ADMIN_PASSWORD && parsed.SVC_ADMIN_PASSWORD.length < 8)
     faults.push('SVC_ADMIN_PASSWORD must have at least 8 characters.');
@@ -274,7 +285,7 @@ function readSetting(
   const given = source[name];
   const file = setting.secret ? source[`${name}_FILE`] : undefined;
   if (given !== undefined && given !== '') {
-    if (file) faults.push(`${name} and ${name}_FILE are both set: keep one.`);
+    if (file) faults.push(`${name} and ${name}_FILE are both set. Keep one.`);
     return given;
   }
   if (!file) return null;
@@ -290,7 +301,7 @@ function weak(name: string, value: string): string[] {
   const parts = name === 'SVC_ENCRYPTION_KEY' ? value.split(',').map((key) => key.trim()) : [value];
   return parts.flatMap((part) => {
     if (part.length < 32) return [`${name} must have at least 32 characters${parts.length > 1 ? ' in every part' : ''}.`];
-    return SAMPLES.test(part) ? [`${name} is a known sample value: set it to a random text.`] : [];
+    return SAMPLES.test(part) ? [`${name} is a sample value. Set it to a random text.`] : [];
   });
 }
 
@@ -315,14 +326,14 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
   );
   return Object.keys(source)
     .filter((name) => name.startsWith('SVC_') && !known.includes(name))
-    .map((name) => `${name} is not a known variable; did you mean ${nearest(name, known)}?`);
+    .map((name) => `${name} is not a known variable. Did you mean ${nearest(name, known)}?`);
 }
 
 /** Variables that are set and do nothing. */
 const retiredNames = (source: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(SETTINGS as Record<string, Setting<unknown>>)
     .filter(([name, { retired }]) => retired === true && (source[name] ?? '') !== '')
-    .map(([name, { meaning }]) => `${name} is ${meaning}.`);
+    .map(([name, { meaning }]) => `${name} has ${meaning}.`);
 
 /** Where the server's Redis is (contract section 0). */
 export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>

@@ -21,7 +21,7 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
   };
   const visit = (value: unknown): void => {
     if (typeof value === 'string' && !isPlainText(value)) refuse(NOT_PLAIN);
-    if (typeof value === 'number' && !Number.isFinite(value)) refuse('holds a number that is too large');
+    if (typeof value === 'number' && !Number.isFinite(value)) refuse('contains a number that is too large');
     if (typeof value !== 'object' || value === null) return;
     for (const [name, item] of Object.entries(value)) {
       if (!isPlainText(name)) {
@@ -37,10 +37,10 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
   if (errors.length > 0) throw refused(errors, more);
 }
 
-const NOT_PLAIN = 'holds a NUL character or half a character';
+const NOT_PLAIN = 'contains a NUL character or half a character';
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'must be a text',
+  string: 'must be a string',
   number: 'must be a number',
   boolean: 'must be true or false',
   array: 'must be a list',
@@ -68,7 +68,7 @@ export function toInvalid(issues: readonly Issue[], known: readonly string[]): A
 const MOST_ERRORS = 50;
 
 function refused(errors: readonly FieldError[], more: number): AppError {
-  const rest = more > 0 ? [`And ${more} more faults.`] : [];
+  const rest = more > 0 ? [`And ${more} more errors.`] : [];
   return new AppError('invalid', [...errors.map(({ message }) => message), ...rest].join(' '), { errors });
 }
 
@@ -82,14 +82,14 @@ function toFieldError(issue: Issue, known: readonly string[]): FieldError {
 function sentence(issue: Issue, path: readonly string[], known: readonly string[]): string {
   if (issue.expected === 'never') {
     const name = path.at(-1) ?? '';
-    const near = path.length === 1 && known.length > 0 ? `; did you mean ${nearest(name, known)}?` : '';
+    const near = path.length === 1 && known.length > 0 ? `. Did you mean ${nearest(name, known)}?` : '';
     return `is not a known field${near}`;
   }
   if (issue.received === 'undefined') return 'is required';
   if (issue.type === 'picklist') return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' | ', ', ')}`;
   // A message of our own; those of the library begin with "Invalid".
   if (!issue.message.startsWith('Invalid ')) return issue.message;
-  if (issue.type === 'regex') return 'has a form that is not allowed';
+  if (issue.type === 'regex') return 'has an invalid format';
   if (issue.received === 'null') return 'must not be null';
   const size = issue.type.endsWith('_length') && Array.isArray(issue.input);
   const rule = RULES[issue.type]?.(issue.requirement);

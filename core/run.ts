@@ -77,10 +77,10 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
 /** Refuses who may not call an operation. */
 export function authorise({ access }: Operation, actor: Actor | null): void {
   if (access === 'public') return;
-  if (actor === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session or token.');
+  if (actor === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session or token.');
   const administrator = actor.type === 'admin' || actor.type === 'system';
   if (access === 'admin' && !administrator) {
-    throw new AppError('admin_only', 'Only a signed-in administrator may do this; a token may not.');
+    throw new AppError('admin_only', 'Only a signed-in administrator can do this, not a token.');
   }
   if (access !== 'admin' && !administrator && !actor.scopes.includes(access)) {
     throw new AppError('insufficient_scope', `This token lacks the scope ${access}.`);

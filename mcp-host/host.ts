@@ -99,7 +99,7 @@ const WAITING = 'Nothing is deployed here yet. Deploy in the Sluice UI, then try
 const STOPPED = 'The server is stopped. Deploy to start it again.';
 /** Who started the program has its environment, and with it every secret. */
 const LOCAL: Caller = { owner: 'local', token_prefix: null };
-const ENDING = 'The host is ending. Try again in a moment.';
+const ENDING = 'The host is shutting down. Try again in a moment.';
 
 /** The data plane: holds one registry, swaps it, and keeps serving while the server is away. */
 export function createHost(options: HostOptions): Host {

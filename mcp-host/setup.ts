@@ -63,6 +63,6 @@ async function openShares(env: Env, log: Log): Promise<Shares | null> {
   const shares = await import('#core/cluster/shares.ts');
   return shares.openShares(url, env.SVC_AGENT_SERVICE_TOKEN, (up, reason) => {
     if (up) log.info('shared_limits_on', { reason });
-    else log.warning('shared_limits_off', { reason, effect: 'every host applies its limits by itself' });
+    else log.warning('shared_limits_off', { reason, effect: 'every host applies its limits on its own' });
   });
 }

@@ -48,7 +48,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const app = await createApp({ env, store, kv: openKv(env, log), log, clock, ids: () => Bun.randomUUIDv7() });
   try {
     await requireSecrets(app);
-    if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is sealed with the first key now');
+    if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is now encrypted with the first key');
     await createFirstAdmin(app);
     await importFile(app);
     const { refused } = await snapshotToServe(app);
@@ -93,7 +93,7 @@ function openKv(env: Env, log: Log): Kv {
     meanwhile: createMemoryKv(),
     onChange(up, reason) {
       if (up) log.info('redis answers', { reason });
-      else log.warning('redis lost', { reason, effect: 'every server counts sign-ins and agents’ calls by itself' });
+      else log.warning('redis lost', { reason, effect: 'every server counts sign-ins and agent calls on its own' });
     },
   });
 }

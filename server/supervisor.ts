@@ -36,7 +36,7 @@ export function supervise(
       child = null;
       if (stopping) return;
       if (performance.now() - started > STEADY_MS) delay = FIRST_DELAY_MS;
-      log.warning('program ended; it is started again', { name, code, signal: spawned.signalCode, delay_ms: delay });
+      log.warning('program ended; restarting it', { name, code, signal: spawned.signalCode, delay_ms: delay });
       timer = setTimeout(start, delay);
       delay = Math.min(delay * 2, LONGEST_DELAY_MS);
     });

@@ -20,11 +20,11 @@ const EVERY_ADDRESS = ['0.0.0.0', '::', '[::]'];
 
 /** Fields of the server by what they may become without harm to a client. */
 const SERVER: readonly (readonly [field: string, label: string, harmless: (now: unknown, old: unknown) => boolean])[] = [
-  ['auth_type', 'Clients have to authenticate in another way', (now) => now === 'none'],
+  ['auth_type', 'Clients must authenticate in another way', (now) => now === 'none'],
   // SSE is served beside HTTP, and the command for stdio works with every setting.
-  ['transport', 'Clients have to connect in another way', (now, old) => old === 'stdio' || (now === 'sse' && old === 'http')],
-  ['port', 'Clients have to connect to another port', () => false],
-  ['host', 'Clients have to connect to another address', (now) => EVERY_ADDRESS.includes(String(now))],
+  ['transport', 'Clients must connect in another way', (now, old) => old === 'stdio' || (now === 'sse' && old === 'http')],
+  ['port', 'Clients must connect to another port', () => false],
+  ['host', 'Clients must connect to another address', (now) => EVERY_ADDRESS.includes(String(now))],
 ];
 
 function serverRule(_: string, before: Item, after: Item): string[] {
@@ -35,7 +35,7 @@ function serverRule(_: string, before: Item, after: Item): string[] {
   const lost = after['auth_type'] === 'oauth_credentials' ? clientsOf(before).filter((id) => !clients.has(id)) : [];
   return [
     ...changed.map(([field, label]) => `${label}: ${field} is ${String(after[field])} instead of ${String(before[field])}.`),
-    ...lost.map((id) => `The OAuth client ${id} gets no tokens any more.`),
+    ...lost.map((id) => `The OAuth client ${id} no longer gets tokens.`),
   ];
 }
 
@@ -58,7 +58,7 @@ function argumentRule(noun: string, before: Item, after: Item): string[] {
     const which = `The argument ${item.name} of this ${noun}`;
     if (item.required && previous?.required !== true) found.push(`${which} is now required.`);
     if (previous === undefined) continue;
-    if (previous['type'] !== item['type'] || previous['items'] !== item['items']) found.push(`${which} has another type.`);
+    if (previous['type'] !== item['type'] || previous['items'] !== item['items']) found.push(`${which} has a different type.`);
     else if (isNarrower(previous, item)) found.push(`${which} takes fewer values.`);
   }
   for (const name of old.keys()) found.push(`The argument ${name} of this ${noun} is no longer accepted.`);
@@ -77,10 +77,10 @@ function isNarrower(old: Item, now: Item): boolean {
 }
 
 const ANNOTATIONS: readonly (readonly [hint: string, dangerous: boolean, sentence: string])[] = [
-  ['readOnlyHint', false, 'This tool may change data now.'],
-  ['destructiveHint', true, 'This tool may destroy data now.'],
-  ['idempotentHint', false, 'Calling this tool again may have another effect now.'],
-  ['openWorldHint', true, 'This tool may reach other systems now.'],
+  ['readOnlyHint', false, 'This tool can now change data.'],
+  ['destructiveHint', true, 'This tool can now destroy data.'],
+  ['idempotentHint', false, 'Calling this tool again can now have another effect.'],
+  ['openWorldHint', true, 'This tool can now reach other systems.'],
 ];
 
 /** Clients let harmless tools run unasked. A tool that may change data is said to once. */
@@ -111,7 +111,7 @@ function resultRule(_: string, before: Item, after: Item): string[] {
   if (old === undefined) return [];
   // While its database is away, nobody knows the columns of a statement.
   if (old.properties?.['affected_rows'] === undefined && now?.properties?.['affected_rows'] !== undefined) return [];
-  if (now === undefined) return ['The result of this tool has another form.'];
+  if (now === undefined) return ['The result of this tool has a different structure.'];
   return compareResults(old, now);
 }
 
@@ -127,7 +127,7 @@ interface Schema {
 function compareResults(old: Schema, now: Schema, name = ''): string[] {
   const types = typesOf(old);
   const what = name === '' ? 'The result of this tool' : `${name} in the result of this tool`;
-  if ([...typesOf(now)].some((type) => !types.has(type))) return [`${what} has another type.`];
+  if ([...typesOf(now)].some((type) => !types.has(type))) return [`${what} has a different type.`];
   if (old.items !== undefined && now.items !== undefined) return compareResults(old.items, now.items, name);
   const [known, given] = [objectOf(old), objectOf(now)];
   if (known?.properties === undefined || given?.properties === undefined) return [];

@@ -62,7 +62,7 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
       columns: null,
       input_schema: inputSchema(definition.parameters),
       output_schema: null,
-      warnings: unused.map((name) => `The parameter ${name} is declared and not used in the statement.`),
+      warnings: unused.map((name) => `The parameter ${name} is declared but not used in the statement.`),
     },
     definition,
     null,

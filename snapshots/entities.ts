@@ -153,7 +153,7 @@ export function refuse(
   }
   if (classification.forbidden) throw new AppError('invalid', classification.forbidden);
   if (!tool.read_only && connection.read_only) {
-    throw new AppError('invalid', `The connection ${connection.name} is read-only and the statement is not.`);
+    throw new AppError('invalid', `The connection ${connection.name} is read-only, but the statement is not.`);
   }
 }
 

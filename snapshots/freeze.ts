@@ -167,7 +167,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
 
 function tooMany(tools: number): Problem[] {
   if (tools <= MOST_TOOLS) return [];
-  const message = `${tools} tools are enabled, and a snapshot holds at most ${MOST_TOOLS}. Disable some of them.`;
+  const message = `${tools} tools are enabled, but a snapshot can have at most ${MOST_TOOLS}. Disable some of them.`;
   return [{ entity_type: 'server_config', name: '', message }];
 }
 
@@ -280,7 +280,7 @@ async function freezeQuery<D extends ToolDefinition | ResourceDefinition, F exte
   stored: Compiled | undefined,
   allow_passthrough_sql: boolean,
 ): Promise<{ frozen: F; compiled: Compiled }> {
-  if (connection === null) throw new AppError('invalid', 'It names no connection.');
+  if (connection === null) throw new AppError('invalid', 'It has no connection.');
   const compiled = await currentArtifact(stored, query(definition), connection.db_type satisfies DbType);
   refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
   return { frozen: make(definition, compiled, connection), compiled };

@@ -41,7 +41,7 @@ export async function withLease<T>(app: App, name: string, holder: string, work:
   if (!(await takeLease(app, name, holder))) return null;
   const keeping = setInterval(() => {
     takeLease(app, name, holder).catch((error: unknown) =>
-      app.log.warning('a lease was not kept', { name, reason: String(error) }),
+      app.log.warning('a lease was not renewed', { name, reason: String(error) }),
     );
   }, RENEW_MS);
   try {

@@ -8,7 +8,7 @@ import { Import, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
 const path = (tool: string) => `/agent-tools/${tool}`;
-const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Only say what would happen'));
+const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Report what would happen without changing anything'));
 
 const page = {
   connection_id: Id,
@@ -28,13 +28,13 @@ const Deleted = v.object({
   name: v.string(),
   cascaded: v.pipe(
     v.object({ tools: Names, resources: Names, prompts: Names }),
-    v.description('What belonged to it and went with it'),
+    v.description('Records that belonged to it and were deleted too'),
   ),
-  total: v.pipe(v.number(), v.description('Records that went, itself included')),
-  history_id: v.pipe(v.nullable(v.string()), v.description('What rollback takes to bring all of it back; null on a dry run')),
+  total: v.pipe(v.number(), v.description('Deleted records, including itself')),
+  history_id: v.pipe(v.nullable(v.string()), v.description('Pass it to rollback to restore everything; null on a dry run')),
   batch_id: v.pipe(
     v.nullable(v.string()),
-    v.description('Of all entries of this deletion, of a single one its history_id; rollback takes it as well'),
+    v.description('Shared by all history entries of this deletion (a single entry: its history_id); rollback accepts it too'),
   ),
 });
 export type Deleted = v.InferOutput<typeof Deleted>;
@@ -43,9 +43,9 @@ const Variables = v.record(v.string(), Variable);
 const VariablesResult = v.object({
   variables: Variables,
   total: v.number(),
-  removed: v.pipe(Names, v.description('Variables that went')),
-  version: v.pipe(v.number(), v.description('Of the server configuration')),
-  history_id: v.pipe(v.nullable(v.string()), v.description('What rollback takes to undo this; null when nothing changed')),
+  removed: v.pipe(Names, v.description('Deleted variables')),
+  version: v.pipe(v.number(), v.description('Version of the server configuration')),
+  history_id: v.pipe(v.nullable(v.string()), v.description('Pass it to rollback to undo this; null if nothing changed')),
 });
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
@@ -58,7 +58,7 @@ const deletion = <const F extends 'connection_id' | 'tool_id' | 'resource_id' | 
     input: v.strictObject({ [field]: Id, dry_run: DryRun } as Record<F, typeof Id> & { dry_run: typeof DryRun }),
     output: Deleted,
     agent: `delete_${noun}`,
-    summary: `Delete a ${noun} and say what went; the agent's form of DELETE`,
+    summary: `Delete a ${noun} and list what was deleted; the agents' form of DELETE`,
   });
 
 export const agentTools = {
@@ -69,7 +69,7 @@ export const agentTools = {
     input: v.strictObject(page),
     output: v.object({ tables: v.array(Table), total: v.number() }),
     agent: 'list_tables',
-    summary: 'Tables and views of a connected database',
+    summary: 'List tables and views of a connected database',
   }),
   'agent.list_columns': operation({
     method: 'POST',
@@ -78,7 +78,7 @@ export const agentTools = {
     input: v.strictObject({ ...page, table: textBetween(1, 512) }),
     output: v.object({ columns: v.array(TableColumn), total: v.number() }),
     agent: 'list_columns',
-    summary: 'Columns of one table',
+    summary: 'List the columns of a table',
   }),
   'agent.list_tools': operation({
     method: 'POST',
@@ -87,13 +87,13 @@ export const agentTools = {
     input: v.strictObject({
       ...entityFilters,
       connection_id: v.optional(Id),
-      tags: v.pipe(v.optional(textBetween(1, 2_000)), v.description('Comma list; any of them')),
-      compact: v.pipe(v.optional(v.boolean(), false), v.description('Only id, name, connection_name and tags')),
-      fields: v.pipe(v.optional(v.array(v.picklist(toolFields))), v.description('Only these fields, besides id and name')),
+      tags: v.pipe(v.optional(textBetween(1, 2_000)), v.description('Comma-separated; matches any of them')),
+      compact: v.pipe(v.optional(v.boolean(), false), v.description('Return only id, name, connection_name and tags')),
+      fields: v.pipe(v.optional(v.array(v.picklist(toolFields))), v.description('Return only these fields, besides id and name')),
     }),
     output: v.object({ items: v.array(v.partial(Tool)), total: v.number() }),
     agent: 'list_tools',
-    summary: 'Tools, whole or in part',
+    summary: 'List tools, with all or some fields',
   }),
   'agent.create_tools_batch': operation({
     method: 'POST',
@@ -104,9 +104,9 @@ export const agentTools = {
         v.array(v.record(v.string(), v.unknown())),
         v.minLength(1),
         v.maxLength(50),
-        v.description('Each as create_tool takes it'),
+        v.description('Each has the fields of create_tool'),
       ),
-      atomic: v.pipe(v.optional(v.boolean(), false), v.description('true: all of them, or none when any is wrong')),
+      atomic: v.pipe(v.optional(v.boolean(), false), v.description('true: create all of them, or none if any is invalid')),
     }),
     output: v.object({
       created: v.array(Tool),
@@ -136,13 +136,13 @@ export const agentTools = {
           resources: Import.entries.resources,
           prompts: Import.entries.prompts,
         }),
-        v.description('What export_config gave; its server_config is left out'),
+        v.description('The output of export_config; its server_config is ignored'),
       ),
       dry_run: DryRun,
     }),
     output: ImportReport,
     agent: 'import_config',
-    summary: 'Add what an export holds; names that exist are left as they are',
+    summary: 'Add the contents of an export; existing names are left unchanged',
     max_body: 16 * 1024 * 1024,
   }),
   'agent.get_global_variables': operation({
@@ -152,7 +152,7 @@ export const agentTools = {
     input: Empty,
     output: v.object({ variables: Variables, total: v.number(), version: v.number() }),
     agent: 'get_global_variables',
-    summary: 'Global variables of templates',
+    summary: 'List the global variables of templates',
   }),
   'agent.set_global_variables': operation({
     method: 'POST',
@@ -174,6 +174,6 @@ export const agentTools = {
     }),
     output: VariablesResult,
     agent: 'update_global_variables',
-    summary: 'Add, change or delete single global variables, all or nothing',
+    summary: 'Add, change or delete individual global variables, all or nothing',
   }),
 };

@@ -28,7 +28,7 @@ export type VariableType = v.InferOutput<typeof VariableType>;
 
 const Text = textBetween(0, 10_000);
 const Finite = v.pipe(v.number(), v.finite());
-const Scalar = v.union([Text, Finite, v.boolean()], 'must be a text, a number, true or false');
+const Scalar = v.union([Text, Finite, v.boolean()], 'must be a string, a number, true or false');
 type Scalar = v.InferOutput<typeof Scalar>;
 
 /** What a value may be for each type. Integers beyond 2^53 do not survive JSON. */
@@ -49,10 +49,10 @@ const VariableDraft = v.union(
     v.boolean(),
     v.pipe(
       v.strictObject({ value: Scalar, type: v.optional(VariableType) }),
-      v.check(({ value, type }) => type === undefined || FITS[type](value), 'must hold a value of its type'),
+      v.check(({ value, type }) => type === undefined || FITS[type](value), 'must have a value of its type'),
     ),
   ],
-  'must be a text, a number, true, false, or an object of value and type',
+  'must be a string, a number, true, false, or an object with value and type',
 );
 export type VariableDraft = v.InferOutput<typeof VariableDraft>;
 
@@ -61,7 +61,7 @@ const Origin = v.pipe(
   textBetween(1, 300),
   v.check(
     isOrigin,
-    'must be an origin as browsers send it: scheme, host and a port that is not the default one, such as https://app.example.com',
+    'must be an origin as browsers send it: scheme, host and any non-default port, such as https://app.example.com',
   ),
 );
 
@@ -105,13 +105,13 @@ const IssuerUrl = v.pipe(
 /** RFC 6749 section 3.3. */
 const ScopeName = v.pipe(
   textBetween(1, 255),
-  v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must hold printable ASCII characters without spaces, quotes and backslashes'),
+  v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must contain only printable ASCII characters, without spaces, quotes and backslashes'),
 );
 
 /** RFC 6749 appendix A, without the space. */
 const ClientId = v.pipe(
   textBetween(1, 255),
-  v.regex(/^[\x21-\x7e]+$/, 'must hold printable ASCII characters without spaces only'),
+  v.regex(/^[\x21-\x7e]+$/, 'must contain only printable ASCII characters, without spaces'),
 );
 const Secret = textBetween(1, 4_096);
 
@@ -120,7 +120,7 @@ export const DnsCredentials = v.union(
     v.strictObject({ api_token: Secret }),
     v.strictObject({ access_key_id: Secret, secret_access_key: Secret, hosted_zone_id: v.optional(Secret) }),
   ],
-  'must be an object of api_token for cloudflare, or of access_key_id, secret_access_key and an optional hosted_zone_id for route53',
+  'must be an object with api_token for cloudflare, or with access_key_id, secret_access_key and an optional hosted_zone_id for route53',
 );
 export type DnsCredentials = v.InferOutput<typeof DnsCredentials>;
 
@@ -140,9 +140,9 @@ const plain = {
   introspection_scopes: v.pipe(
     v.array(ScopeName),
     v.maxLength(50),
-    v.description('Named to clients, which ask their issuer for them'),
+    v.description('Listed for clients, which request them from the issuer'),
   ),
-  introspection_audience: v.nullable(v.pipe(textBetween(1, 2_048), v.description('Every token must name it in aud'))),
+  introspection_audience: v.nullable(v.pipe(textBetween(1, 2_048), v.description('Every token must have it in aud'))),
   introspection_cache_ttl_seconds: integerBetween(0, 3_600),
   cors_origins: v.pipe(v.array(Origin), v.maxLength(100)),
   ssl_enabled: v.boolean(),
@@ -157,7 +157,7 @@ const plain = {
   prompt_guard_threshold: v.picklist(['low', 'medium', 'high']),
   prompt_guard_allow: v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)),
   agent_enabled: v.boolean(),
-  agent_rate_limit: v.pipe(integerBetween(1, 1_000_000), v.description('Requests a minute for each token')),
+  agent_rate_limit: v.pipe(integerBetween(1, 1_000_000), v.description('Rate limit of each token, in requests per minute')),
 };
 
 /** Without a secret a client keeps its own. `secret_set` is read back and ignored. */
@@ -192,10 +192,13 @@ export const ServerConfig = v.object({
   oauth_clients: v.array(v.object({ client_id: v.string(), secret_set: v.boolean() })),
   introspection_client_secret_set: v.boolean(),
   dns_credentials_set: v.boolean(),
-  global_variables: v.pipe(v.record(v.string(), Variable), v.description('Read as vars.<name> in templates; not secret')),
+  global_variables: v.pipe(
+    v.record(v.string(), Variable),
+    v.description('Available as vars.<name> in templates; not for secrets'),
+  ),
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
-  warnings: v.pipe(Warnings, v.description('What would keep these settings from being deployed, in sentences')),
+  warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
 });
 export type ServerConfig = v.InferOutput<typeof ServerConfig>;
 
@@ -235,12 +238,12 @@ export function lockedOut(server: WhoGetsIn): { field: 'introspection_url' | 'oa
   const { auth_type, transport, introspection_url, oauth_clients } = server;
   if (transport === 'stdio') return null;
   if (auth_type === 'oauth_introspection' && introspection_url === null) {
-    const message = 'introspection_url is required with auth_type oauth_introspection: without it every call is refused.';
+    const message = 'introspection_url is required with auth_type oauth_introspection. Without it, every call is rejected.';
     return { field: 'introspection_url', message };
   }
   if (auth_type === 'oauth_credentials' && oauth_clients.length === 0) {
     const message =
-      'oauth_clients needs at least one client with auth_type oauth_credentials: without one every call is refused.';
+      'oauth_clients needs at least one client with auth_type oauth_credentials. Without one, every call is rejected.';
     return { field: 'oauth_clients', message };
   }
   return null;

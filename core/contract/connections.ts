@@ -117,7 +117,7 @@ export const ConnectionType = v.object({
         secret: v.boolean(),
       }),
     ),
-    v.description('The entries that `extra_params` may have; any other is refused'),
+    v.description('The entries that `extra_params` can have; others are rejected'),
   ),
   supported: v.boolean(),
   note: v.nullable(v.string()),
@@ -131,7 +131,7 @@ export const connections = {
     access: 'read',
     input: Empty,
     output: listOf(ConnectionType),
-    summary: 'The kinds of database that can be connected',
+    summary: 'List the supported types of databases',
   }),
   'connections.list': operation({
     method: 'GET',
@@ -159,7 +159,7 @@ export const connections = {
     input: Empty,
     output: Connection,
     status: 201,
-    summary: 'Connect a small sample shop that the server makes, to try things out',
+    summary: 'Create and connect a small sample shop, to try things out',
   }),
   'connections.get': operation({
     method: 'GET',
@@ -195,7 +195,7 @@ export const connections = {
     input: byId,
     output: TestResult,
     agent: 'test_connection',
-    summary: 'Try a stored connection',
+    summary: 'Test a stored connection',
   }),
   'connections.test_draft': operation({
     method: 'POST',
@@ -203,6 +203,6 @@ export const connections = {
     access: 'write',
     input: ConnectionDraft,
     output: TestResult,
-    summary: 'Try a connection that is not saved',
+    summary: 'Test a connection without saving it',
   }),
 };

@@ -19,7 +19,10 @@ export const Description = textBetween(1, 5_000);
 export const SqlText = textBetween(1, 100_000);
 export const TemplateText = v.nullable(textBetween(1, 100_000));
 export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
-export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('Optimistic lock: compared when sent'));
+export const Version = v.pipe(
+  integerBetween(1, 2 ** 31 - 1),
+  v.description('Optimistic lock: if sent, it must match the stored version'),
+);
 export const Warnings = v.array(v.string());
 
 export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);

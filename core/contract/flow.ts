@@ -13,7 +13,7 @@ export const FlowLayout = v.object({
   prompts: v.array(v.object({ ...owned, connection_id: v.nullable(v.string()) })),
   edges: v.pipe(
     v.array(v.object({ from: v.string(), to: v.string(), kind: v.picklist(['owns', 'serves']) })),
-    v.description('A connection owns what it is asked by; the server serves what is enabled'),
+    v.description('A connection owns the definitions that query it; the server serves those that are enabled'),
   ),
   server: v.object({
     server_name: v.string(),
@@ -35,6 +35,6 @@ export const flow = {
     input: Empty,
     output: FlowLayout,
     agent: 'get_flow_layout',
-    summary: 'Everything that is configured and how it hangs together',
+    summary: 'Get everything that is configured and how it is connected',
   }),
 };

@@ -24,7 +24,7 @@ export const guard = {
     access: 'admin',
     input: Empty,
     output: listOf(GuardRule),
-    summary: 'The rules by which texts are judged',
+    summary: 'List the rules of the prompt guard',
   }),
   'guard.test': operation({
     method: 'POST',
@@ -32,7 +32,7 @@ export const guard = {
     access: 'admin',
     input: v.strictObject({ text: textBetween(1, 100_000), kind: v.optional(TextKind, 'text') }),
     output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
-    summary: 'Judge a text as if it stood in a definition; nothing is stored',
+    summary: 'Check a text as if it were part of a definition; nothing is stored',
   }),
   'guard.scan': operation({
     method: 'POST',
@@ -50,6 +50,6 @@ export const guard = {
         }),
       ),
     }),
-    summary: 'Judge everything that is stored',
+    summary: 'Check everything that is stored',
   }),
 };

@@ -39,16 +39,16 @@ export const HistoryEntry = v.object({
   ip: v.nullable(v.string()),
   changes: v.pipe(
     v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
-    v.description('The fields that differ; a secret reads "[redacted]"'),
+    v.description('The fields that differ; secrets are shown as "[redacted]"'),
   ),
-  snapshot: v.pipe(v.nullable(StoredRecord), v.description('The record after the change; of a deleted one, as it was before')),
+  snapshot: v.pipe(v.nullable(StoredRecord), v.description('The record after the change; for a deleted one, before it')),
   version_before: v.nullable(v.number()),
   version_after: v.nullable(v.number()),
-  batch_id: v.pipe(v.nullable(v.string()), v.description('The same for all entries of one change of several records')),
+  batch_id: v.pipe(v.nullable(v.string()), v.description('Shared by all entries of a change to several records')),
   created_at: Timestamp,
   secrets_unavailable: v.pipe(
     v.optional(v.literal(true)),
-    v.description('No key opens a secret of the state before this entry: it cannot be rolled back'),
+    v.description('No key decrypts a secret of the state before this entry, so it cannot be rolled back'),
   ),
 });
 export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
@@ -65,12 +65,12 @@ export const history = {
       entity_type: v.optional(EntityType),
       entity_id: v.optional(textBetween(1, 64)),
       action: v.optional(Action),
-      actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of who made the change'))),
-      search: v.optional(v.pipe(textBetween(1, 200), v.description('In the name of the record'))),
+      actor: v.optional(v.pipe(textBetween(1, 255), v.description('Name of the person or token that made the change'))),
+      search: v.optional(v.pipe(textBetween(1, 200), v.description('Text in the name of the record'))),
     }),
     output: History,
     agent: 'list_history',
-    summary: 'Changes, the newest first',
+    summary: 'List changes, newest first',
   }),
   'history.entity': operation({
     method: 'GET',
@@ -79,7 +79,7 @@ export const history = {
     input: v.strictObject({ ...listInput(100), entity_type: v.string(), entity_id: v.string() }),
     output: History,
     agent: 'get_entity_history',
-    summary: 'Changes of one record, the newest first',
+    summary: 'List changes of one record, newest first',
   }),
   'history.rollback': operation({
     method: 'POST',
@@ -88,11 +88,11 @@ export const history = {
     input: v.strictObject({
       history_id: Id,
       dry_run: v.optional(v.boolean(), false),
-      version: v.optional(v.pipe(Version, v.description('The version that the record must have now'))),
+      version: v.optional(v.pipe(Version, v.description('The version that the record must currently have'))),
     }),
     output: v.object({
-      entry: v.pipe(HistoryEntry, v.description('What the rollback adds to the history; on a dry run, would add')),
-      entity: v.pipe(v.nullable(StoredRecord), v.description('The record as it is now; null when it is gone')),
+      entry: v.pipe(HistoryEntry, v.description('The entry that the rollback adds to the history (on a dry run: would add)')),
+      entity: v.pipe(v.nullable(StoredRecord), v.description('The record after the rollback; null if it is deleted')),
     }),
     agent: 'rollback',
     summary: 'Restore the state before an entry',

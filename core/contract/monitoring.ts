@@ -23,7 +23,7 @@ export const UsageStats = v.object({
   id: v.nullable(v.string()),
   calls: v.number(),
   errors: v.number(),
-  error_rate: v.pipe(v.number(), v.description('Share of the calls that failed, 0 to 1')),
+  error_rate: v.pipe(v.number(), v.description('Share of calls that failed, 0 to 1')),
   avg_ms: v.number(),
   p50_ms: v.number(),
   p95_ms: v.number(),
@@ -38,11 +38,11 @@ export const QueueMetrics = v.object({
   name: v.string(),
   active: v.number(),
   waiting: v.number(),
-  limit: v.pipe(v.number(), v.description('Calls that run at once, over all hosts')),
+  limit: v.pipe(v.number(), v.description('Calls that can run at once on all hosts together')),
   completed: v.number(),
-  rejected: v.pipe(v.number(), v.description('Turned away because the queue was full')),
-  timed_out: v.pipe(v.number(), v.description('Gave up because no place came free in time')),
-  avg_wait_ms: v.pipe(v.number(), v.description('Of the last 5 to 10 minutes; calls that did not wait count as 0')),
+  rejected: v.pipe(v.number(), v.description('Calls rejected because the queue was full')),
+  timed_out: v.pipe(v.number(), v.description('Calls that timed out waiting for a slot')),
+  avg_wait_ms: v.pipe(v.number(), v.description('Over the last 5 to 10 minutes; calls that did not wait count as 0')),
   p95_wait_ms: v.number(),
 });
 export type QueueMetrics = v.InferOutput<typeof QueueMetrics>;
@@ -77,7 +77,7 @@ export const monitoring = {
     input: v.strictObject({ period: v.optional(Period, '24h') }),
     output: v.object({ tools: byName, resources: byName, prompts: byName }),
     agent: 'get_metrics_stats',
-    summary: 'Calls, errors and durations of everything that was called within the period',
+    summary: 'Get calls, errors and durations of everything that was called in the period',
   }),
   'metrics.timeseries': operation({
     method: 'GET',
@@ -85,11 +85,11 @@ export const monitoring = {
     access: 'read',
     input: v.strictObject({
       period: v.optional(Period, '1h'),
-      tool: v.pipe(v.optional(textBetween(1, 64)), v.description('Name or id of a tool; every call when left out')),
-      kind: v.pipe(v.optional(UsageKind, 'tool'), v.description('What the name in `tool` is the name of')),
+      tool: v.pipe(v.optional(textBetween(1, 64)), v.description('Name or id of a tool; all calls if omitted')),
+      kind: v.pipe(v.optional(UsageKind, 'tool'), v.description('Kind of definition that `tool` names')),
       interval_seconds: v.pipe(
         v.optional(v.pipe(integerBetween(60, 86_400), v.multipleOf(60)), 60),
-        v.description('Length of a point: whole minutes'),
+        v.description('Interval between points, in whole minutes'),
       ),
     }),
     output: v.object({
@@ -108,7 +108,7 @@ export const monitoring = {
       ),
     }),
     agent: 'get_metrics_timeseries',
-    summary: 'Calls a minute, or a longer interval, with zeros where there were none; the last point is the running one',
+    summary: 'Get calls per minute or longer interval, with zeros where there were none; the last interval is not complete yet',
   }),
   'queue.metrics': operation({
     method: 'GET',
@@ -117,7 +117,7 @@ export const monitoring = {
     input: Empty,
     output: v.object({ connections: v.record(v.string(), QueueMetrics) }),
     agent: 'get_queue_metrics',
-    summary: 'The queue of each connection as its hosts reported it last, counted since their start',
+    summary: 'Get the queue of each connection as last reported by its hosts, counted since they started',
   }),
   'logs.list': operation({
     method: 'GET',
@@ -130,10 +130,10 @@ export const monitoring = {
       connection_id: v.optional(textBetween(1, 64)),
       success: v.optional(v.boolean()),
       since: v.optional(Time),
-      until: v.pipe(v.optional(Time), v.description('Calls before this time')),
+      until: v.pipe(v.optional(Time), v.description('Only calls before this time')),
     }),
     output: listOf(RequestLog),
-    summary: 'Calls of the deployed server, the newest first',
+    summary: 'Read the request log, newest first',
   }),
 };
 

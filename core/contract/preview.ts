@@ -49,7 +49,7 @@ const Refusal = v.object({
 /** Something unfinished is no error of the call: `refusal` comes in the place of `listing`. */
 const judged = {
   refusal: v.optional(Refusal),
-  listing: v.pipe(v.optional(Members), v.description('The entry of the list that clients would receive')),
+  listing: v.pipe(v.optional(Members), v.description('The list entry that clients would receive')),
   findings: v.array(GuardFinding),
 };
 
@@ -66,10 +66,10 @@ export const preview = {
       limit: v.optional(integerBetween(1, 1_000), 100),
       definitions: v.pipe(
         v.optional(Parameters),
-        v.description('Declared parameters: values are checked and bound by them; otherwise their types are guessed'),
+        v.description('Declared parameters, used to check and bind the values; without them, types are guessed'),
       ),
-      return_type: v.pipe(v.optional(ReturnType), v.description('Asks for `model`, the result of a tool')),
-      mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Asks for `model`, the contents of a resource')),
+      return_type: v.pipe(v.optional(ReturnType), v.description('Also returns `model`, the result of a tool')),
+      mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Also returns `model`, the contents of a resource')),
     }),
     output: Preview,
     agent: 'preview_sql',
@@ -92,7 +92,7 @@ export const preview = {
       reason: v.pipe(v.optional(v.nullable(v.string())), v.description('Why the statement is not read-only')),
       warnings: v.optional(Warnings),
     }),
-    summary: 'What a tool would look like to a model; checked like a tool that is saved, and nothing is stored',
+    summary: 'Preview a tool as a model sees it; checked like a saved tool, but nothing is stored',
   }),
   'preview.resource': operation({
     method: 'POST',
@@ -105,7 +105,7 @@ export const preview = {
       mime_type: v.optional(textBetween(3, 127), 'application/json'),
     }),
     output: v.object({ ...judged, parameters: v.optional(Parameters), warnings: v.optional(Warnings) }),
-    summary: 'What a resource would look like to a client; checked like one that is saved, and nothing is stored',
+    summary: 'Preview a resource as a client sees it; checked like a saved one, but nothing is stored',
   }),
   'preview.prompt': operation({
     method: 'POST',
@@ -118,7 +118,7 @@ export const preview = {
       arguments: v.optional(v.pipe(v.array(PromptArgument), v.maxLength(100)), []),
       values: v.pipe(
         v.optional(v.record(v.string(), v.string()), {}),
-        v.description('Values of the arguments; one that is missing is empty'),
+        v.description('Values of the arguments; missing ones are empty'),
       ),
     }),
     output: v.object({
@@ -126,6 +126,6 @@ export const preview = {
       messages: v.optional(v.array(v.object({ role: v.picklist(['user', 'assistant']), text: v.string() }))),
       template_error: v.optional(v.string()),
     }),
-    summary: 'The messages that a prompt would give, with values for its arguments; nothing is stored',
+    summary: 'Preview the messages of a prompt with values for its arguments; nothing is stored',
   }),
 };

@@ -5,7 +5,7 @@ import { operation } from './operation.ts';
 export const FORMAT = 'sluice/1';
 
 const list = (noun: string, difference: string) =>
-  v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(`As \`${noun}.create\` takes them, ${difference}`));
+  v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(`The fields of \`${noun}.create\`, ${difference}`));
 const OWNED = 'with `connection` (its name) in the place of `connection_id`';
 
 /** No ids and no secrets; keys are sorted and records stand in the order of their names, so that it diffs well. */
@@ -15,7 +15,7 @@ export const Export = v.object({
   format: v.literal(FORMAT),
   prompts: list('prompts', OWNED),
   resources: list('resources', OWNED),
-  server_config: v.pipe(v.record(v.string(), v.unknown()), v.description('As `config.update` takes it, without secrets')),
+  server_config: v.pipe(v.record(v.string(), v.unknown()), v.description('The fields of `config.update`, without secrets')),
   tools: list('tools', OWNED),
 });
 export type Export = v.InferOutput<typeof Export>;
@@ -32,7 +32,7 @@ export const Import = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
   mode: v.pipe(
     v.optional(v.picklist(['merge', 'overwrite']), 'merge'),
-    v.description('What happens to a name that exists: merge leaves it as it is, overwrite writes it and keeps its secrets'),
+    v.description('What happens to existing names: merge leaves them unchanged, overwrite replaces them and keeps their secrets'),
   ),
   include_server_config: v.optional(v.boolean(), false),
   format: v.literal(FORMAT),
@@ -61,7 +61,7 @@ const remark = {
 };
 export const ImportFault = v.object({
   ...remark,
-  index: v.pipe(v.nullable(v.number()), v.description('Place in the list of its noun, from 0')),
+  index: v.pipe(v.nullable(v.number()), v.description('Index in the list of its kind, from 0')),
   field: v.nullable(v.string()),
 });
 export type ImportFault = v.InferOutput<typeof ImportFault>;
@@ -70,13 +70,13 @@ export const ImportReport = v.object({
   dry_run: v.boolean(),
   created: ImportCounts,
   updated: ImportCounts,
-  skipped: v.pipe(ImportCounts, v.description('Left as they are: the name exists (merge), or nothing differs (overwrite)')),
+  skipped: v.pipe(ImportCounts, v.description('Unchanged: the name exists (merge), or nothing differs (overwrite)')),
   errors: v.array(ImportFault),
-  errors_truncated: v.pipe(v.boolean(), v.description(`Checking ended after ${MOST_FAULTS} faults: there may be more`)),
+  errors_truncated: v.pipe(v.boolean(), v.description(`Validation stopped after ${MOST_FAULTS} errors; there may be more`)),
   warnings: v.array(v.object(remark)),
   needs_secrets: v.pipe(
     v.array(v.object({ connection: v.nullable(v.string()), fields: v.array(v.string()) })),
-    v.description('Written connections that will hardly work before these fields are set; null: the server configuration'),
+    v.description('Imported connections that need these fields set before they work; null: the server configuration'),
   ),
 });
 export type ImportReport = v.InferOutput<typeof ImportReport>;
@@ -89,7 +89,7 @@ export const transfer = {
     input: Empty,
     output: Export,
     agent: 'export_config',
-    summary: 'The whole configuration without secrets',
+    summary: 'Export the configuration without secrets',
   }),
   'transfer.import': operation({
     method: 'POST',
@@ -98,7 +98,7 @@ export const transfer = {
     input: Import,
     query: ['dry_run', 'mode', 'include_server_config'],
     output: ImportReport,
-    summary: 'Apply an export: all of it, or nothing when anything is wrong',
+    summary: 'Import an export: all of it, or nothing if anything is invalid',
     max_body: 16 * 1024 * 1024,
   }),
 };

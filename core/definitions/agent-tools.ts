@@ -143,7 +143,7 @@ async function changeVariables(context: Context, dry_run: boolean, change: (stor
     const { settings, version } = await readSettings(context.app);
     const before = settings.global_variables;
     const drafts = change(before);
-    if (Object.keys(drafts).length > 100) throw new AppError('invalid', 'There may be at most 100 global variables.');
+    if (Object.keys(drafts).length > 100) throw new AppError('invalid', 'At most 100 global variables are allowed.');
     const after = toVariables(drafts);
     const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
     const result = { variables: after, total: Object.keys(after).length, removed };

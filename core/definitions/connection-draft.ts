@@ -84,7 +84,7 @@ export function wrongExtras({ db_type, extra_params }: Draft, before: Connection
     .filter(([key, value]) => !kept(key, value))
     .flatMap(([key, value]) => {
       const extra = engine.extras.find(({ field }) => field.name === key);
-      const unknown = `extra_params.${key} has no effect on ${label.label}: remove it.`;
+      const unknown = `extra_params.${key} has no effect on ${label.label}. Remove it.`;
       const message = extra === undefined ? unknown : extraFault(extra, value);
       return message === null ? [] : [{ field: `extra_params.${key}`, message }];
     });
@@ -96,10 +96,10 @@ function refuseForeignSecrets(extra_params: Draft['extra_params'], before: Conne
     const kept = before?.extra_params[key];
     const field = `extra_params.${key}`;
     if (value === MASK && isSecretEntry(key) && !isSealed(kept)) {
-      throw invalidField(field, `${field} is the mask of a secret, and none is stored: send the secret itself.`);
+      throw invalidField(field, `${field} is the mask of a secret, but no secret is stored. Send the secret itself.`);
     }
     if (isSealed(value) && !(isSealed(kept) && kept.$sealed === value.$sealed)) {
-      throw invalidField(field, `${field} has a form that is not allowed.`);
+      throw invalidField(field, `${field} has an invalid format.`);
     }
   }
 }

@@ -147,7 +147,7 @@ export async function ownerOf(context: Context, connection_id: string, tx: Db = 
     tx.select().from(table).where(eq(table.id, connection_id)),
     tx === context.app.store.db ? null : 'share',
   );
-  if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id names no connection.');
+  if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id does not match any connection.');
   return rows[0];
 }
 

@@ -50,7 +50,7 @@ export const previewHandlers: Pick<Handlers, 'preview.execute'> = {
     if (!classification.read_only) {
       throw new AppError(
         'not_read_only',
-        `Preview runs only statements that read: ${classification.forbidden ?? classification.reason ?? 'this one does not'}`,
+        `Preview runs only read-only statements. ${classification.forbidden ?? classification.reason ?? 'This one is not.'}`,
       );
     }
     const values = await checkedValues(declared, parameters);

@@ -55,7 +55,7 @@ export async function preparePrompt(
   const faults = argumentFaults(draft);
   if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
   if ((draft.template === null) === (draft.messages === null)) {
-    throw invalidField('template', 'A prompt has either a template or messages: give one of them.');
+    throw invalidField('template', 'A prompt has either a template or messages. Send one of them.');
   }
   await judge(context, 'prompt', draft);
   if (draft.template !== null) atField('template', () => parseTemplate(draft.template ?? ''));

@@ -196,7 +196,7 @@ export async function overtaking<T>(version: number | undefined, change: () => P
 const stale = (noun: EntityType, stored: number): AppError =>
   new AppError(
     'conflict',
-    `Someone changed this ${noun} meanwhile: it is at version ${stored} now. Read it again and repeat the change.`,
+    `Someone else changed this ${noun}; it is now at version ${stored}. Read it again and repeat your change.`,
   );
 
 /** Says which name is taken when a unique index refuses. */
@@ -206,7 +206,7 @@ async function named<R>(noun: EntityType, write: () => Promise<R>): Promise<R> {
   } catch (error) {
     const field = takenField(error);
     if (field === null) throw error;
-    const message = `Another ${noun} has this ${field} already. Choose another one.`;
+    const message = `Another ${noun} already has this ${field}. Choose another one.`;
     throw new AppError('conflict', message, { cause: error, errors: [{ field, message }] });
   }
 }

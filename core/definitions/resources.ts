@@ -70,7 +70,7 @@ export async function prepareResource(
   if (!classification.read_only) {
     throw invalidField(
       'sql_query',
-      `A resource only reads, and this statement does not: ${classification.reason ?? classification.command}`,
+      `A resource must be read-only, and this statement is not: ${classification.reason ?? classification.command}`,
     );
   }
   return { values, compiled };
@@ -94,7 +94,7 @@ function withVariables({ uri_template, parameters }: ResourceDraft): Parameter[]
   if (foreign >= 0) {
     throw invalidField(
       `parameters.${foreign}.name`,
-      `The parameter ${parameters[foreign]?.name} is no variable of uri_template.`,
+      `The parameter ${parameters[foreign]?.name} is not a variable of uri_template.`,
     );
   }
   return variables.map(

@@ -115,13 +115,13 @@ export function missingForOrder(settings: Settings): FieldError[] {
   const { ssl_enabled, acme_email, acme_challenge, dns_provider, dns_credentials } = settings;
   const by_dns = acme_challenge === 'dns-01';
   const faults: [boolean, string, string][] = [
-    [!ssl_enabled, 'ssl_enabled', 'ssl_enabled is off: turn it on to have a certificate.'],
-    [domainsOf(settings).length === 0, 'ui_domain', 'ui_domain or mcp_domain is required: the certificate is for these names.'],
+    [!ssl_enabled, 'ssl_enabled', 'ssl_enabled is off. Turn it on to order a certificate.'],
     [
-      acme_email === null,
-      'acme_email',
-      'acme_email is required: the certificate authority writes there before a certificate ends.',
+      domainsOf(settings).length === 0,
+      'ui_domain',
+      'ui_domain or mcp_domain is required. The certificate is issued for these domains.',
     ],
+    [acme_email === null, 'acme_email', 'acme_email is required. The certificate authority sends expiry notices there.'],
     [by_dns && dns_provider === null, 'dns_provider', 'dns_provider is required for the challenge dns-01.'],
     [by_dns && dns_credentials === null, 'dns_credentials', 'dns_credentials are required for the challenge dns-01.'],
   ];

@@ -42,7 +42,7 @@ export function statusOf(app: App, state: Deployment, refused: string | null = n
 }
 
 const NO_HOST =
-  'No MCP host has been connected for more than 10 seconds, so clients reach nothing. Start the host, and check that SVC_SERVER_URL and SVC_AGENT_SERVICE_TOKEN are right where it runs.';
+  'No MCP host has been connected for more than 10 seconds, so clients cannot connect. Start the host and check its SVC_SERVER_URL and SVC_AGENT_SERVICE_TOKEN.';
 
 /** Why the status is an error, or what the last deploy was refused for. */
 export function lastErrorOf(app: App, state: Deployment, refused: string | null): string | null {

@@ -76,7 +76,7 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
   } catch (error) {
-    const message = error instanceof AppError ? error.detail : 'The deploy failed for an internal reason; see the log.';
+    const message = error instanceof AppError ? error.detail : 'The deploy failed because of an internal error. See the log.';
     await app.store.write((tx) => writeDeployment(app, tx, { last_error: message }));
     app.log.from('deploy').error('deploy refused', { reason: message });
     throw error;

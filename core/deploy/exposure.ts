@@ -8,16 +8,16 @@ import type { StoredSnapshot } from './stored-snapshots.ts';
 /** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
 export async function exposureOf(app: App, server: FrozenServer): Promise<string | null> {
   if (!asksNothing(server)) return null;
-  const consequence = 'asks for no credentials (auth_type none): anyone who reaches the port can call the tools.';
+  const consequence = 'requires no credentials (auth_type none): anyone who can reach the port can call the tools.';
   if (!isLoopback(server.host)) return `The MCP server listens on ${server.host} and ${consequence}`;
   const { SVC_BIND } = app.env;
   if (isLoopback(SVC_BIND) || !(await readSettings(app)).settings.mcp_proxy) return null;
-  return `The front port listens on ${SVC_BIND} and hands calls on (mcp_proxy) to the MCP server, which ${consequence}`;
+  return `This server listens on ${SVC_BIND} and forwards calls (mcp_proxy) to the MCP server, which ${consequence}`;
 }
 
 /** What to do where an installation requires authentication. */
 export const REQUIRED_AUTH =
-  'This installation requires authentication (SVC_REQUIRE_AUTH): choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
+  'This installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
 
 /** The snapshot that hosts are to serve, null for none; `refused` says why a deployed one is held back. */
 export async function snapshotToServe(app: App): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {

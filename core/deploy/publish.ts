@@ -25,10 +25,10 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   const hosts = await acknowledged;
   const late = hosts
     .filter(({ acked_ms }) => acked_ms === null)
-    .map(({ id }) => `The host ${id} is connected and has not answered; until it does, deploys do not wait for it.`);
-  const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} refused the snapshot: ${error}`]));
+    .map(({ id }) => `The host ${id} is connected but has not answered. Deploys do not wait for it until it does.`);
+  const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} rejected the snapshot: ${error}`]));
   const absent = !hosts.some(({ id }) => isNetworkHost(id))
-    ? ['No host is connected: the snapshot is served as soon as one comes.']
+    ? ['No host is connected. The snapshot is served as soon as one connects.']
     : [];
   const receipt: Receipt = {
     status: 'running',

@@ -46,7 +46,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
     if (stored === null) {
       throw new AppError(
         'not_found',
-        version === null ? 'Nothing was deployed yet. Deploy first.' : `There is no snapshot ${version}.`,
+        version === null ? 'Nothing is deployed yet. Deploy first.' : `There is no snapshot ${version}.`,
       );
     }
     return {

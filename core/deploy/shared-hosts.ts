@@ -32,7 +32,7 @@ export function shareHosts(app: App): () => void {
     telling = telling
       .then(work)
       .then(() => signal(app, 'hosts'))
-      .catch((error: unknown) => app.log.warning('telling of hosts failed', { reason: String(error) }));
+      .catch((error: unknown) => app.log.warning('publishing the list of hosts failed', { reason: String(error) }));
     app.background(telling);
   };
   const say = (id: string, { connection, connected_at, ack, acks }: OwnHost): Promise<unknown> => {

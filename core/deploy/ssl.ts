@@ -41,14 +41,14 @@ async function finished(app: App, before: CertificateRow, signal: AbortSignal | 
   const ends = performance.now() + WAIT_MS;
   while (performance.now() < ends) {
     await app.sleep(LOOK_MS);
-    if (signal?.aborted) throw new AppError('cancelled', 'The caller went away.');
+    if (signal?.aborted) throw new AppError('cancelled', 'The caller disconnected.');
     const row = await readCertificate(app);
     if (isUnderWay(app, row)) continue;
     const failed = row.last_error !== null && row.next_try_at !== before.next_try_at;
     if (failed) throw new AppError('unavailable', row.last_error ?? '');
     return readStatus(app);
   }
-  throw new AppError('timeout', 'The certificate is not there yet. The order goes on: its status and the live log tell how.');
+  throw new AppError('timeout', 'The certificate is not issued yet. The order continues; see its status and the live log.');
 }
 
 async function readStatus(app: App): Promise<SslStatus> {

@@ -22,7 +22,7 @@ export async function readText(request: Request, { max_bytes, within_ms }: BodyL
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw new AppError('cancelled', 'The caller went away before the body was there.', { cause });
+        throw new AppError('cancelled', 'The caller disconnected before the body arrived.', { cause });
       });
       if (late) throw new AppError('bad_request', `The body did not arrive within ${within_ms / 1_000} seconds.`);
       if (done) break;

@@ -64,4 +64,4 @@ export function createProbes(options: ProbeOptions): Probes {
 }
 
 export const FIGURES_REFUSED =
-  'Figures need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';
+  'Metrics need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

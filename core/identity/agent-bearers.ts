@@ -17,7 +17,7 @@ const SEEN_EVERY_MS = 15_000;
 const MINUTE_MS = 60_000;
 
 const refused = () =>
-  new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has ended, or was never given out.');
+  new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has expired or was never issued.');
 
 /**
  * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token. Being asked is a use: it keeps what idles out alive.
@@ -110,6 +110,6 @@ export async function requireAgents(app: App): Promise<void> {
   if ((await readSettings(app)).settings.agent_enabled) return;
   throw new AppError(
     'forbidden',
-    'Agents are turned off: agent_enabled of the server configuration is false, so their tokens open neither the agent endpoint nor the REST API.',
+    'Agents are turned off: agent_enabled of the server configuration is false, so their tokens work neither on the agent endpoint nor on the REST API.',
   );
 }

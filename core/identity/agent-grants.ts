@@ -34,11 +34,11 @@ const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAn
   status,
   body: { error, error_description: detail, detail },
 });
-const UNKNOWN_CLIENT = refuse('invalid_client', 'client_id and client_secret do not fit, or the client was revoked.', 401);
-const BAD_REFRESH = refuse('invalid_grant', 'The refresh token is not valid: it was used before, has ended, or was revoked.');
+const UNKNOWN_CLIENT = refuse('invalid_client', 'client_id or client_secret is wrong, or the client was revoked.', 401);
+const BAD_REFRESH = refuse('invalid_grant', 'The refresh token is not valid: it was already used, has expired or was revoked.');
 const BAD_SCOPE = refuse(
   'invalid_scope',
-  'scope names something that this client does not have; it knows read, write and deploy.',
+  'scope contains a value that this client does not have. The scopes are read, write and deploy.',
 );
 
 /** The grants client_credentials and refresh_token. Nothing of a refused request is kept, but the end of a stolen family. */

@@ -64,5 +64,5 @@ async function entryOf(app: App, value: unknown): Promise<unknown> {
   const main = batch.find(({ entity_type }) => entity_type === 'connection') ?? batch[0];
   if (main !== undefined) return main.id;
   if (rows.length < 2) return rows[0]?.id ?? value;
-  throw invalidField('history_id', 'history_id names a record with several entries. Take the id of one from list_history.');
+  throw invalidField('history_id', 'history_id matches a record with several entries. Use the id of one from list_history.');
 }

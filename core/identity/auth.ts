@@ -81,7 +81,7 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
     const ended = await app.store.write((tx) =>
       revokeSessions(app, tx, and(eq(sessions.id, id), eq(sessions.admin_id, actor?.id ?? ''))),
     );
-    if (ended === 0) throw new AppError('not_found', 'There is no live session with this id.');
+    if (ended === 0) throw new AppError('not_found', 'There is no active session with this id.');
     if (id === actor?.session_id) setSession?.(null);
     return {};
   },
@@ -91,7 +91,7 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
 export async function createAdmin(context: Context, username: string, password: string): Promise<void> {
   const { app } = context;
   const { admins } = app.store.tables;
-  const taken = new AppError('conflict', 'The administrator exists already. Sign in instead.');
+  const taken = new AppError('conflict', 'The administrator already exists. Sign in instead.');
   if ((await app.store.db.select({ id: admins.id }).from(admins).limit(1)).length > 0) throw taken;
   const password_hash = await hashPassword(password);
   const id = app.ids();

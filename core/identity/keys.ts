@@ -68,11 +68,11 @@ export async function secretFaults(vault: Vault): Promise<string[]> {
   return [
     ...[...lost].map(
       ([key_id, names]) =>
-        `SVC_ENCRYPTION_KEY lacks the key ${key_id}, which protects secrets of ${listed(names)}. Add that key to the end of the list.`,
+        `SVC_ENCRYPTION_KEY lacks the key ${key_id}, which encrypts secrets of ${listed(names)}. Add that key to the end of the list.`,
     ),
     ...(damaged.length === 0
       ? []
-      : [`Secrets of ${listed(damaged)} do not open: they were changed, or belong to another record. Restore a backup.`]),
+      : [`Secrets of ${listed(damaged)} cannot be decrypted: they were changed, or belong to another record. Restore a backup.`]),
   ];
 }
 
@@ -131,7 +131,7 @@ export async function rewrapActiveSnapshot(app: App): Promise<boolean> {
       const text = rewrapText(app.keyring, blob.text, blobSecrets(blob));
       if (text === blob.text) continue;
       if (hashOf(text) !== blob.hash) {
-        throw new AppError('internal', 'Sealing the secrets of the active snapshot again would have changed it.');
+        throw new AppError('internal', 'Re-encrypting the secrets of the active snapshot would have changed it.');
       }
       await tx.update(blobs).set({ text }).where(eq(blobs.hash, blob.hash));
       sealed_anew = true;

@@ -149,7 +149,7 @@ const TELL_MS = 15_000;
 /** Idle time counts over all hosts: each hears of the uses that others reported. @returns a function that ends it. */
 export function tellTokenUses(app: App, every_ms = TELL_MS): () => void {
   let told = '[]';
-  return repeat(app, every_ms, 'telling the uses of access tokens', async () => {
+  return repeat(app, every_ms, 'sending the use of access tokens', async () => {
     const { mcp_tokens } = app.store.tables;
     const { id, last_used_at } = mcp_tokens;
     const uses = await app.store.db

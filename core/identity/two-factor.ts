@@ -29,7 +29,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
       if (ended.length === 0) throw pendingOver();
       return openSession(context, tx, admin.id);
     });
-    if (session === null) throw new AppError('unauthenticated', 'The code is wrong, or was used already.');
+    if (session === null) throw new AppError('unauthenticated', 'The code is wrong or was already used.');
     await attempt.forgive();
     context.setSession?.(session);
     if (is_recovery) app.log.warning('signed in with a recovery code', { remaining: await remaining(context, admin) });
@@ -55,7 +55,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
         .where(and(eq(admins.id, admin.id), eq(admins.totp_enabled, false)))
         .returning({ id: admins.id });
       if (stored.length === 0) {
-        throw new AppError('conflict', 'The second factor is on already. Turn it off before you set up another one.');
+        throw new AppError('conflict', 'Two-factor authentication is already on. Turn it off before you set it up again.');
       }
       return replaceRecoveryCodes(context, tx, admin);
     });
@@ -64,8 +64,8 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
   },
   'two_factor.verify_setup': async (context, { code }) => {
     const admin = await currentAdmin(context);
-    if (admin.totp_enabled) throw new AppError('conflict', 'The second factor is on already.');
-    if (admin.totp_secret === null) throw new AppError('conflict', 'Begin with auth/2fa/setup: there is nothing to confirm yet.');
+    if (admin.totp_enabled) throw new AppError('conflict', 'Two-factor authentication is already on.');
+    if (admin.totp_secret === null) throw new AppError('conflict', 'There is nothing to confirm yet. Start with auth/2fa/setup.');
     await changeAccount(context, admin, async (tx) => {
       if (!(await spendStep(context, tx, admin, code))) throw wrongCode();
       return { set: { totp_enabled: true }, before: { totp_enabled: false }, after: { totp_enabled: true } };
@@ -124,10 +124,10 @@ export async function removeFactor({ app }: Context, tx: Db, admin: AdminRow) {
 }
 
 const pendingId = (token: string): string => createHash('sha256').update(token).digest('hex');
-const pendingOver = () => new AppError('unauthenticated', 'This sign-in is no longer valid. Begin again with the password.');
+const pendingOver = () => new AppError('unauthenticated', 'This sign-in is no longer valid. Start again with the password.');
 const wrongCode = () =>
-  new AppError('wrong_code', 'The code is wrong, or was used already.', {
-    errors: [{ field: 'code', message: 'code is wrong, or was used already.' }],
+  new AppError('wrong_code', 'The code is wrong or was already used.', {
+    errors: [{ field: 'code', message: 'code is wrong or was already used.' }],
   });
 
 async function pendingAdmin({ app }: Context, id: string): Promise<AdminRow> {
@@ -184,7 +184,7 @@ async function justSignedIn(context: Context): Promise<AdminRow> {
     .where(eq(sessions.id, actor?.session_id ?? ''));
   const age_ms = app.clock().getTime() - Date.parse(session?.created_at ?? '');
   if (age_ms <= RECENT_MS) return currentAdmin(context);
-  const message = 'You signed in more than ten minutes ago: send your password again.';
+  const message = 'You signed in more than ten minutes ago. Send your password again.';
   throw new AppError('forbidden', message, { errors: [{ field: 'password', message }] });
 }
 
@@ -193,7 +193,7 @@ async function confirmedFactor(context: Context, password: string) {
   const { admin, attempt } = await confirmed(context, password);
   if (admin.totp_enabled) return { admin, attempt };
   await attempt.forgive();
-  throw new AppError('conflict', 'The second factor is off. Set it up first.');
+  throw new AppError('conflict', 'Two-factor authentication is off. Set it up first.');
 }
 
 /** Whether the code is right; it is used up by that. */

@@ -42,7 +42,7 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
       if (scheme !== 'v1' || body === undefined || key === undefined) {
         throw new AppError(
           'secrets_unavailable',
-          `A stored secret was sealed with the key ${key_id ?? 'unknown'}, which is not in SVC_ENCRYPTION_KEY. Add that key to the end of the list.`,
+          `A stored secret was encrypted with the key ${key_id ?? 'unknown'}, which is not in SVC_ENCRYPTION_KEY. Add that key to the end of the list.`,
         );
       }
       const bytes = Buffer.from(body, 'base64url');
@@ -54,7 +54,7 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
       } catch (cause) {
         throw new AppError(
           'secrets_unavailable',
-          `A stored secret could not be opened with the key ${key_id}: it was changed, or belongs to another record.`,
+          `A stored secret could not be decrypted with the key ${key_id}: it was changed, or belongs to another record.`,
           { cause },
         );
       }

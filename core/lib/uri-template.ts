@@ -20,13 +20,14 @@ export function uriTemplateFault(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return 'uri_template must begin with a scheme, such as shop://products/{id}.';
   const { literals, variables } = parseUriTemplate(text);
   if (literals.some((literal) => /[{}]/.test(literal))) {
-    return 'uri_template may hold only simple variables such as {id}: letters, digits and underscores between braces.';
+    return 'uri_template can contain only simple variables such as {id}: letters, digits and underscores between braces.';
   }
-  if (literals.some((literal) => /[\s<>"\\^`|]/.test(literal))) return 'uri_template holds a character that a URI may not hold.';
+  if (literals.some((literal) => /[\s<>"\\^`|]/.test(literal)))
+    return 'uri_template contains a character that is not allowed in a URI.';
   const twice = variables.find((name, n) => variables.indexOf(name) !== n);
   if (twice !== undefined) return `uri_template names the variable ${twice} twice.`;
   const touching = literals.slice(1, -1).includes('');
-  return touching ? 'uri_template has two variables with nothing between them: put a literal such as / there.' : null;
+  return touching ? 'uri_template has two variables with nothing between them. Put a literal such as / there.' : null;
 }
 
 /**

@@ -48,12 +48,12 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
 
   const open = async (): Promise<Look | null> => {
     if (source !== 'generic' && source !== 'maxmind')
-      return (await openFile(source)) ?? untold('SVC_GEOIP_SOURCE names a file that is no readable .mmdb database.');
+      return (await openFile(source)) ?? untold('SVC_GEOIP_SOURCE names a file that is not a readable .mmdb database.');
     const kept = source === 'maxmind' ? await openFile(own_file) : null;
-    return kept ?? (await openFile(INSTALLED)) ?? untold('The installed country data cannot be read: install again.');
+    return kept ?? (await openFile(INSTALLED)) ?? untold('The installed country data cannot be read. Install Sluice again.');
   };
   const untold = (reason: string): null => {
-    log.warning('countries are not told', { reason });
+    log.warning('countries are not looked up', { reason });
     return null;
   };
 
@@ -73,8 +73,8 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
       log.info('country database downloaded', { bytes: file.length });
     } catch (error) {
       if (ends.signal.aborted) return;
-      const reason = error instanceof AppError ? error.detail : 'What MaxMind sent is no country database.';
-      log.warning('country database not downloaded; the data that is there is used', { reason });
+      const reason = error instanceof AppError ? error.detail : 'MaxMind did not send a country database.';
+      log.warning('country database not downloaded; existing data is used', { reason });
     }
   };
   /** Never on the path of a call. */

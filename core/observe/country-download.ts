@@ -19,17 +19,17 @@ export async function downloadCountries(license_key: string, ask: Ask, signal: A
   const first = await reach(ask, `${url}?${query}`, signal);
   const response = first.status >= 300 && first.status < 400 ? await reach(ask, nextAddress(first, url), signal) : first;
   if (response.status === 401 || response.status === 403) {
-    throw new AppError('unavailable', 'MaxMind refused the licence key: check SVC_MAXMIND_LICENSE_KEY.');
+    throw new AppError('unavailable', 'MaxMind rejected the licence key. Check SVC_MAXMIND_LICENSE_KEY.');
   }
-  if (response.status === 429) throw new AppError('unavailable', 'MaxMind gives out no more downloads for this key today.');
+  if (response.status === 429) throw new AppError('unavailable', 'The daily download limit of this MaxMind key is used up.');
   if (!response.ok) throw new AppError('unavailable', `MaxMind answered with status ${response.status}.`);
   const file = entryOf(await unpacked(await bytesOf(response)));
-  if (file === null) throw new AppError('unavailable', 'What MaxMind sent holds no country database.');
+  if (file === null) throw new AppError('unavailable', 'The download from MaxMind contains no country database.');
   return file;
 }
 
 const unreachable = (cause: unknown) =>
-  new AppError('unavailable', 'download.maxmind.com cannot be reached: check the network, or name a file in SVC_GEOIP_SOURCE.', {
+  new AppError('unavailable', 'download.maxmind.com cannot be reached. Check the network, or name a file in SVC_GEOIP_SOURCE.', {
     cause,
   });
 
@@ -46,7 +46,7 @@ function nextAddress(response: Response, from: string): string {
     next !== null &&
     (next.origin === new URL(from).origin ||
       (next.protocol === 'https:' && STORES.some((store) => next.hostname.endsWith(store))));
-  if (!known) throw new AppError('unavailable', 'MaxMind sent on to an address that is not known to be its own.');
+  if (!known) throw new AppError('unavailable', 'MaxMind redirected to an address that is not known to be its own.');
   return next.href;
 }
 
@@ -56,7 +56,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
   try {
     for await (const part of response.body ?? []) {
       size += part.byteLength;
-      if (size > MOST_BYTES) throw new AppError('too_large', 'What MaxMind sent is larger than a country database.');
+      if (size > MOST_BYTES) throw new AppError('too_large', 'The download from MaxMind is larger than a country database.');
       parts.push(part);
     }
   } catch (error) {
@@ -67,7 +67,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
 
 async function unpacked(packed: Buffer): Promise<Buffer> {
   return promisify(gunzip)(packed, { maxOutputLength: MOST_BYTES }).catch((cause: unknown) => {
-    throw new AppError('unavailable', 'What MaxMind sent cannot be unpacked.', { cause });
+    throw new AppError('unavailable', 'The download from MaxMind cannot be unpacked.', { cause });
   });
 }
 

@@ -96,7 +96,7 @@ async function setDone(app: App): Promise<void> {
 export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
     const forgotten = await forgetUsage(app);
-    if (forgotten) app.log.info('request logs forgotten', { count: forgotten });
+    if (forgotten) app.log.info('request log pruned', { count: forgotten });
   };
-  return repeat(app, look_ms, 'forgetting request logs', work, true);
+  return repeat(app, look_ms, 'pruning the request log', work, true);
 }

@@ -19,7 +19,7 @@ const AT_ONCE = 64;
 interface RollbackInput {
   readonly history_id: string;
   readonly dry_run: boolean;
-  /** The version that the record must have now. */
+  /** The version that the record must currently have. */
   readonly version?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export async function rollback(
   const main = steps.find(({ id }) => id === target.entity_id);
   if (main !== undefined && main.now !== null) checkVersion(main.kind.entity_type, main.now, version);
   if (steps.every(({ earlier, now }) => earlier === null && now === null)) {
-    throw new AppError('conflict', `This ${target.entity_type} is gone already: there is nothing to undo.`);
+    throw new AppError('conflict', `This ${target.entity_type} is already deleted. There is nothing to undo.`);
   }
   return asBatch(context, 'rollback', async (batch) => {
     const prepared = await prepareSteps(batch, steps);
@@ -71,9 +71,9 @@ async function readEntry({ app }: Context, id: string): Promise<HistoryRow> {
 
 function refuseOthers({ action, entity_type }: HistoryRow): void {
   if (action === 'deploy') {
-    throw new AppError('invalid', 'A deploy is not rolled back through the history. Activate an earlier snapshot instead.');
+    throw new AppError('invalid', 'A deploy cannot be rolled back through the history. Activate an earlier snapshot instead.');
   }
-  if (action === 'blocked') throw new AppError('invalid', 'This entry says that a change was refused: there is nothing to undo.');
+  if (action === 'blocked') throw new AppError('invalid', 'This entry records a rejected change. There is nothing to undo.');
   if (!UNDOABLE.some((kind) => kind.entity_type === entity_type)) {
     throw new AppError('invalid', `A change of this kind (${entity_type}) cannot be rolled back.`);
   }
@@ -144,7 +144,7 @@ const operationOf = ({ entity_type }: Undoable): string =>
 /** A parent that is gone is no fault of the request: it is a conflict with what happened since. */
 function parentConflict(error: unknown): unknown {
   if (!(error instanceof AppError) || error.errors[0]?.field !== 'connection_id') return error;
-  return new AppError('conflict', 'The connection that this belonged to is gone: roll back its deletion first.', {
+  return new AppError('conflict', 'The connection that this belonged to is deleted. Roll back its deletion first.', {
     cause: error,
   });
 }
@@ -186,7 +186,7 @@ async function applySteps(
 
 async function remove(inside: Context, tx: Db, { kind, id, now }: Step): Promise<void> {
   const current = await stored(inside, kind, id);
-  if (current === null) throw new AppError('conflict', `This ${kind.entity_type} is gone already.`);
+  if (current === null) throw new AppError('conflict', `This ${kind.entity_type} is already deleted.`);
   checkVersion(kind.entity_type, current, now?.version);
   await kind.remove(inside, tx, id);
 }
@@ -195,6 +195,6 @@ async function checkOwner({ app }: Context, id: string): Promise<void> {
   const { connections } = app.store.tables;
   const rows = await app.store.db.select({ id: connections.id }).from(connections).where(eq(connections.id, id));
   if (rows.length === 0) {
-    throw new AppError('conflict', 'The connection that this belonged to is gone: roll back its deletion first.');
+    throw new AppError('conflict', 'The connection that this belonged to is deleted. Roll back its deletion first.');
   }
 }

@@ -167,7 +167,7 @@ async function translate<T>(work: () => Promise<T>): Promise<T> {
     if (causes(error).some(({ code }) => DISK_FULL.test(String(code)))) {
       throw new AppError(
         'unavailable',
-        'The disk of the metadata database is full, so nothing was changed. Make room there and try again.',
+        'The disk of the metadata database is full, so nothing was changed. Free some space and try again.',
         {
           cause: error,
         },
@@ -175,7 +175,7 @@ async function translate<T>(work: () => Promise<T>): Promise<T> {
     }
     const cause = uniqueViolation(error);
     if (cause === null) throw error;
-    throw new AppError('conflict', 'Another record has this name already. Choose another one.', { cause: error, reason: cause });
+    throw new AppError('conflict', 'Another record already has this name. Choose another one.', { cause: error, reason: cause });
   }
 }
 

@@ -51,7 +51,7 @@ async function secure(plain: Socket, { host }: SocketTarget, { mode, ca }: Socke
   const offered = await until(plain, 'data', (bytes) => Buffer.isBuffer(bytes) && bytes.length === 1 && bytes[0] === OFFERED);
   if (!offered) {
     plain.destroy();
-    throw new Error('The metadata database offers no TLS, and SVC_DATABASE_URL asks for it.');
+    throw new Error('The metadata database does not offer TLS, but SVC_DATABASE_URL requires it.');
   }
   plain.removeAllListeners();
   const name = host[0] ?? '';
@@ -102,13 +102,13 @@ function guard(socket: Socket, silence_ms: number): Socket {
   };
   const listen = () => {
     clearTimeout(silence);
-    silence = setTimeout(() => socket.destroy(new Error(`The metadata database was silent for ${silence_ms} ms.`)), silence_ms);
+    silence = setTimeout(() => socket.destroy(new Error(`The metadata database sent nothing for ${silence_ms} ms.`)), silence_ms);
   };
   const intercepted: Readonly<Record<string, (...values: unknown[]) => boolean>> = {
     data(bytes) {
       const state = isFramed(bytes as Buffer);
       if (state === 'strange') {
-        socket.destroy(new Error('What answers in place of the metadata database does not speak its protocol.'));
+        socket.destroy(new Error('The server at the address of the metadata database does not speak its protocol.'));
         return false;
       }
       if (state === 'ready') clearTimeout(silence);

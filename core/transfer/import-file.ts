@@ -21,9 +21,9 @@ export async function importFile(app: App): Promise<void> {
       const faults = error.errors.map(({ field, message }) => `${field}: ${message}`);
       throw new EnvError((faults.length === 0 ? [error.detail] : faults).map((fault) => `SVC_IMPORT_FILE, ${fault}`));
     });
-  app.log.info('import file applied', { created, skipped });
+  app.log.info('file imported', { created, skipped });
   for (const { entity_type, name, message } of warnings) app.log.warning('import file', { entity_type, name, reason: message });
-  for (const { connection, fields } of needs_secrets) app.log.warning('connection lacks its secrets', { connection, fields });
+  for (const { connection, fields } of needs_secrets) app.log.warning('connection needs its secrets', { connection, fields });
 }
 
 const importOnce = (app: App, input: RawInput<'transfer.import'>) =>
@@ -39,5 +39,5 @@ async function readExport(file: string): Promise<RawInput<'transfer.import'>> {
   } catch {
     // Said below.
   }
-  throw new EnvError(['SVC_IMPORT_FILE names a file that holds no JSON object.']);
+  throw new EnvError(['SVC_IMPORT_FILE names a file that is not a JSON object.']);
 }

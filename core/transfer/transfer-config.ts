@@ -63,7 +63,7 @@ export async function importServerConfig(inside: Context, sent: Settings): Promi
   return {
     changed: !same,
     warnings: [
-      ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out: add it with its secret.`),
+      ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out. Add it with its secret.`),
       ...warnings,
       ...(guard_is_off ? ['prompt_guard_enabled was left out: SVC_PROMPT_GUARD_ENABLED turned the guard off here.'] : []),
     ],

@@ -52,7 +52,7 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
         continue;
       }
       const { name, connection, ...draft } = read.values as Values & { name: string; connection?: string | null };
-      if (seen.has(name)) faults.push({ ...placeOf(kind, index, name), field: 'name', message: 'This name is there twice.' });
+      if (seen.has(name)) faults.push({ ...placeOf(kind, index, name), field: 'name', message: 'This name appears twice.' });
       seen.add(name);
       const stored = existing.get(name) ?? null;
       if (stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as Values, stored, connection_names))) {

@@ -41,7 +41,7 @@ interface Progress {
 async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
   const settings = input.include_server_config ? (input.server_config ?? null) : null;
   if (settings !== null && context.actor?.type !== 'admin' && context.actor?.type !== 'system') {
-    throw new AppError('admin_only', 'Only a signed-in administrator may import the server configuration; a token may not.');
+    throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration, not a token.');
   }
   const records = await readRecords(context);
   const sorted = await sortItems(input, records, context.app.ids);
@@ -112,7 +112,7 @@ async function checkItems(
     if (connection_id !== undefined) return check(item, { ...item.draft, connection_id });
     // A connection that is at fault itself is said once.
     if (!sent_connections.has(item.connection)) {
-      const message = 'connection names no connection of this file or of this installation.';
+      const message = 'connection does not match any connection in this file or this installation.';
       fail(progress, new AppError('invalid', message, { errors: [{ field: 'connection', message }] }), item);
     }
     return [];
@@ -158,7 +158,7 @@ async function checkOwners({ app, change }: Context, checked: readonly Checked[]
   if (stored.length === 0) return;
   const rows = await app.store.db.select({ id: connections.id }).from(connections).where(inArray(connections.id, stored));
   if (rows.length < stored.length) {
-    throw new AppError('conflict', 'A connection was deleted meanwhile: repeat the import.', { reason: 'conflict' });
+    throw new AppError('conflict', 'A connection was deleted during the import. Import again.', { reason: 'conflict' });
   }
 }
 
@@ -223,7 +223,7 @@ function refusal({ errors: faults, errors_truncated }: ImportReport, codes: Read
     return `${entity_type} ${which}: ${message}`.replace(/ +:/, ':');
   });
   const rest = faults.length - told.length;
-  const ended = errors_truncated ? ` Checking ended after ${MOST_FAULTS} faults, so there may be others.` : '';
+  const ended = errors_truncated ? ` Validation stopped after ${MOST_FAULTS} errors; there may be more.` : '';
   const more = rest > 0 ? ` And ${rest} more.${ended}` : '';
   const [only] = codes;
   const shared: ErrorCode | undefined = codes.size === 1 ? CODES.find((code) => code === only) : undefined;

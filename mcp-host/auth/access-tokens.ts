@@ -88,7 +88,7 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
     },
     issue(client_id, server, issuer, audience) {
       const client = clientOf(server, client_id);
-      if (client === undefined || current === undefined) throw new Error('No token is issued without a client and a key.');
+      if (client === undefined || current === undefined) throw new Error('A token can only be issued with a client and a key.');
       const issued_at = Math.floor(now() / 1_000);
       return new SignJWT({ client_id, scope: SCOPE, edition: edition(client) })
         .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: current[0] })

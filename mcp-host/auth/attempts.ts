@@ -29,7 +29,7 @@ const WAITING = 1_000;
 
 const FULL: Refusal = {
   status: 503,
-  message: 'Too many access tokens of this address are being checked. Try again in a moment.',
+  message: 'Too many access tokens from this address are being checked. Try again in a moment.',
   retry_after: 1,
 };
 export const tooMany = (seconds: number): Refusal => ({

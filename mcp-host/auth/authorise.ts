@@ -169,11 +169,11 @@ export function createAuth(options: AuthOptions): Auth {
       if (TOKEN_PATHS.has(path)) return tokenEndpoint(request, server, way.address(), { resource, issuer });
       if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
       if (path === AUTHORIZE_PATH) {
-        const detail = 'Nobody signs in here: a client gets its token at the token endpoint, with its id and secret.';
+        const detail = 'There is no sign-in here. A client gets its token from the token endpoint, with its id and secret.';
         return Response.json({ error: 'unsupported_response_type', error_description: detail, detail }, { status: 400 });
       }
       const document = metadataAt(path, server, resource, issuer);
-      if (document === null) return Response.json({ detail: 'There is no such document here.' }, { status: 404 });
+      if (document === null) return Response.json({ detail: 'There is no document at this address.' }, { status: 404 });
       if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });
     },

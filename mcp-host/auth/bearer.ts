@@ -113,7 +113,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
       log.error('token_not_checked', { id: entry.token.id, error: String(error) });
       return {
         status: 503,
-        message: 'The access token cannot be checked right now. The log of the host says why.',
+        message: 'The access token cannot be checked right now. See the log of the host.',
         retry_after: 5,
       };
     }

@@ -39,7 +39,8 @@ const ASKING = 64;
 const OWNER = 'introspected:';
 const UNANSWERED: Refusal = {
   status: 503,
-  message: 'The access token cannot be checked: the authorization server does not answer as it should. Try again in a moment.',
+  message:
+    'The access token cannot be checked because the authorization server does not answer correctly. Try again in a moment.',
   retry_after: 5,
 };
 

@@ -15,6 +15,6 @@ export function requireAuth(server: FrozenServer, { require_auth = false, networ
   if (!require_auth || !network || !asksNothing(server) || isLoopback(server.host)) return;
   throw new AppError(
     'cannot_deploy',
-    `The deployed snapshot asks for no credentials and listens on ${server.host}, but this installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1, and deploy.`,
+    `The deployed snapshot requires no credentials and listens on ${server.host}, but this installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1, and deploy.`,
   );
 }

@@ -39,4 +39,4 @@ export interface Scheme {
 
 export const isCaller = (verdict: Caller | Refusal): verdict is Caller => 'owner' in verdict;
 
-export const INVALID: Refusal = { status: 401, message: 'Unauthorized: the access token is not valid, or not valid any more.' };
+export const INVALID: Refusal = { status: 401, message: 'Unauthorized: the access token is not valid, or no longer valid.' };

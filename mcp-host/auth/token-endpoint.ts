@@ -23,7 +23,7 @@ export type TokenEndpoint = (
   asked: { readonly resource: string; readonly issuer: string },
 ) => Promise<Response>;
 
-const NOBODY = 'The client is not known, or its secret is another one.';
+const NOBODY = 'The client is unknown or its secret is wrong.';
 
 /** `POST /oauth/token` of `auth_type` oauth_credentials: the client credentials grant (RFC 6749 section 4.4). */
 export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, log }: TokenEndpointOptions): TokenEndpoint {
@@ -51,7 +51,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
       client_id = logins.find((login) => isClient(login, server))?.client_id;
     } catch (error) {
       log.error('client_not_checked', { error: String(error) });
-      return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. The log of the host says why.', {
+      return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. See the log of the host.', {
         'retry-after': '5',
       });
     }

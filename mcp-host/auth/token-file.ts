@@ -26,7 +26,8 @@ export function tokenFile(path: string): TokenFile {
       });
       if (text === null) return null;
       const list = JSON.parse(text) as TokenList;
-      if (typeof list.as_of !== 'string' || !Array.isArray(list.tokens)) throw new Error(`${path} is no list of access tokens.`);
+      if (typeof list.as_of !== 'string' || !Array.isArray(list.tokens))
+        throw new Error(`${path} is not a list of access tokens.`);
       return list;
     },
     write(list) {

@@ -16,9 +16,9 @@ export interface QueueCounters {
   readonly active: number;
   readonly waiting: number;
   readonly completed: number;
-  /** Turned away because the queue was full. */
+  /** Calls rejected because the queue was full. */
   readonly rejected: number;
-  /** Gave up because no place came free in time. */
+  /** Calls that timed out waiting for a slot. */
   readonly timed_out: number;
   /** Calls that had to wait. */
   readonly waits: number;
@@ -188,6 +188,6 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
 
 const goneWhileWaiting = () => new AppError('cancelled', 'The call was cancelled while it waited.');
 const tooMany = ({ name, max_concurrency, queue_limit }: QueueLimits): string =>
-  `The connection ${name} is busy: ${max_concurrency} calls run and ${queue_limit} wait already. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;
+  `The connection ${name} is busy: ${max_concurrency} calls are running and ${queue_limit} are waiting. Try again in a moment, or raise max_concurrency or queue_limit of the connection.`;
 const waitedTooLong = ({ name, queue_timeout_ms }: QueueLimits): string =>
-  `No place came free on the connection ${name} within ${queue_timeout_ms} ms. Try again later, or raise max_concurrency or queue_timeout_ms of the connection.`;
+  `No slot became free on the connection ${name} within ${queue_timeout_ms} ms. Try again later, or raise max_concurrency or queue_timeout_ms of the connection.`;

@@ -65,7 +65,7 @@ export function createRateLimits(options: RateLimitOptions): RateLimits {
     if (limit === 0) return undefined;
     return by_tool.take(id, limit, (seconds) => {
       refused.tool++;
-      return tooOften(`${name} may be called ${times(limit)}, by all callers together`, seconds);
+      return tooOften(`${name} has a rate limit of ${perMinute(limit)} for all callers together`, seconds);
     });
   };
   return {
@@ -74,7 +74,7 @@ export function createRateLimits(options: RateLimitOptions): RateLimits {
       // The caller first: who calls too often uses up nothing of what others share.
       const turn = by_caller.take(caller(), caller_per_minute, (seconds) => {
         refused.caller++;
-        return tooOften(`A caller of this server may make ${times(caller_per_minute, 'call')}`, seconds);
+        return tooOften(`Each caller has a rate limit of ${perMinute(caller_per_minute)}`, seconds);
       });
       return turn === undefined ? takeTool(subject) : turn.then(() => takeTool(subject));
     },
@@ -82,9 +82,9 @@ export function createRateLimits(options: RateLimitOptions): RateLimits {
   };
 }
 
-const times = (limit: number, noun = 'time'): string => `${limit} ${noun}${limit === 1 ? '' : 's'} a minute`;
+const perMinute = (limit: number): string => `${limit} call${limit === 1 ? '' : 's'} per minute`;
 const tooOften = (rule: string, seconds: number): AppError =>
-  new AppError('rate_limited', `${rule}, and that is used up. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+  new AppError('rate_limited', `${rule}, which is used up. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
     retry_after: seconds,
   });
 

@@ -131,7 +131,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
         ),
         histogram(
           'db_client_operation_duration_seconds',
-          'Statements, from a place in the queue to the last row.',
+          'Duration of statements, from getting a slot to the last row.',
           [...databases].map(([db_system_name, buckets]) => [{ db_system_name }, buckets]),
         ),
         figure(
@@ -143,43 +143,43 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
         figure(
           'counter',
           'sluice_undeclared_arguments_total',
-          'Arguments that callers sent and no tool or resource declares: left out of their calls.',
+          'Undeclared arguments that callers sent; they are ignored.',
           one(undeclared),
         ),
         figure(
           'gauge',
           'sluice_queue_active',
-          'Calls that run, by connection.',
+          'Running calls, by connection.',
           each(({ queue }) => queue.active),
         ),
         figure(
           'gauge',
           'sluice_queue_waiting',
-          'Calls that wait for a place.',
+          'Calls waiting for a slot.',
           each(({ queue }) => queue.waiting),
         ),
         figure(
           'gauge',
           'sluice_queue_places',
-          'Calls that this host may run at once.',
+          'Calls that this host can run at once.',
           each(({ id }) => places.get(id) ?? 0),
         ),
         figure(
           'counter',
           'sluice_queue_completed_total',
-          'Calls that had a place.',
+          'Calls that got a slot.',
           each(({ queue }) => queue.completed),
         ),
         figure(
           'counter',
           'sluice_queue_rejected_total',
-          'Calls that met a full queue.',
+          'Calls rejected because the queue was full.',
           each(({ queue }) => queue.rejected),
         ),
         figure(
           'counter',
           'sluice_queue_timed_out_total',
-          'Calls that waited too long.',
+          'Calls that timed out waiting for a slot.',
           each(({ queue }) => queue.timed_out),
         ),
         figure(
@@ -191,25 +191,20 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
         figure(
           'counter',
           'sluice_http_refused_total',
-          'Requests refused before a call, by status.',
+          'Requests rejected before a call, by status.',
           [...refusals].map(([status, count]) => [{ status }, count]),
         ),
-        figure(
-          'counter',
-          'sluice_auth_failures_total',
-          'Requests without a credential that counts.',
-          one(refusals.get(401) ?? 0),
-        ),
+        figure('counter', 'sluice_auth_failures_total', 'Requests without a valid credential.', one(refusals.get(401) ?? 0)),
         refused === undefined
           ? ''
-          : figure('counter', 'sluice_rate_limited_total', 'Calls over a rate limit.', [
+          : figure('counter', 'sluice_rate_limited_total', 'Calls rejected by a rate limit.', [
               [{ limit: 'tool' }, refused.tool],
               [{ limit: 'caller' }, refused.caller],
             ]),
         figure('gauge', 'sluice_sessions', 'Sessions of older clients.', one(now.sessions)),
         figure('gauge', 'sluice_streams', 'Open event streams.', one(now.streams)),
-        figure('counter', 'sluice_usage_dropped_total', 'Calls that the server was not told of.', one(now.usage_dropped)),
-        figure('gauge', 'sluice_server_connected', 'Whether the server is heard.', one(Number(now.connected))),
+        figure('counter', 'sluice_usage_dropped_total', 'Calls that were not reported to the server.', one(now.usage_dropped)),
+        figure('gauge', 'sluice_server_connected', 'Whether the host is connected to the server.', one(Number(now.connected))),
         now.shared_limits === null
           ? ''
           : figure(
@@ -220,7 +215,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
             ),
         now.snapshot_version === null
           ? ''
-          : figure('gauge', 'sluice_active_snapshot_info', 'The snapshot that is served.', [
+          : figure('gauge', 'sluice_active_snapshot_info', 'The snapshot being served.', [
               [{ version: now.snapshot_version, checksum: now.checksum ?? '' }, 1],
             ]),
         await processFigures(),

@@ -14,8 +14,8 @@ export function readinessOf(state: {
     blocking: idle === null ? [] : [idle],
     degraded: [
       ...(fault === null ? [] : [`The snapshot on disk could not be read: ${fault}`]),
-      ...(connected ? [] : ['The server is not heard: deploys, revoked tokens and figures wait until it is.']),
-      ...(shares === null || shares.up() ? [] : ['Redis is not reached: this host applies its limits by itself.']),
+      ...(connected ? [] : ['Not connected to the server: deploys, token revocations and metrics are delayed.']),
+      ...(shares === null || shares.up() ? [] : ['Redis cannot be reached. This host applies its limits on its own.']),
     ],
   };
 }

@@ -70,16 +70,16 @@ export function createReport(
   const since = (start: number) => Math.round(performance.now() - start);
 
   const waits = () => {
-    progress(0.5, 'Waiting for a place: other calls of this connection run.');
+    progress(0.5, 'Waiting for a slot: other calls of this connection are running.');
     say('info', 'waiting');
   };
   const runs = (timeout_ms: number) => {
     const start = performance.now();
-    progress(1, 'The statement runs.');
+    progress(1, 'The statement is running.');
     say('debug', 'running');
     beat = setInterval(() => {
       const passed = since(start);
-      progress(1 + Math.min(passed / timeout_ms, 0.99), `The statement has run for ${Math.round(passed / 1_000)} s.`);
+      progress(1 + Math.min(passed / timeout_ms, 0.99), `The statement has been running for ${Math.round(passed / 1_000)} s.`);
     }, BEAT_MS);
   };
 

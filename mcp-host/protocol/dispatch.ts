@@ -218,7 +218,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const session = sessionOf(exchange, sessions);
     const version = session?.version ?? exchange.request.headers.get('mcp-protocol-version') ?? HEADERLESS_VERSION;
     if (!BATCH_VERSIONS.has(version) || body.length === 0 || body.length > BATCH) {
-      throw new RpcError(RPC.invalid_request, 'Send one message a request: batches are not part of this protocol version.', {
+      throw new RpcError(RPC.invalid_request, 'Send one message per request. Batches are not part of this protocol version.', {
         http_status: 400,
       });
     }
@@ -303,7 +303,7 @@ function sessionOf({ request, caller, address }: Exchange, sessions: Sessions): 
 function pageOf(registry: Registry, method: ListMethod, cursor: unknown): Page {
   const page = typeof cursor === 'string' ? pageAt(registry.lists[method], cursor, registry.edition) : null;
   if (page !== null) return page;
-  throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or the server was deployed since. Begin with the first page.');
+  throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or there was a deploy since. Start with the first page.');
 }
 
 /** A call that runs. Hardly any is stopped, or takes so long that its caller might leave. */
@@ -365,7 +365,7 @@ const notAllowed = () =>
     { allow: 'POST' },
   );
 const unknownMethod = (http_status: number) =>
-  new RpcError(RPC.method_not_found, 'This server does not have the method.', { http_status });
+  new RpcError(RPC.method_not_found, 'This server does not support the method.', { http_status });
 const calledName = ({ name, uri }: Members): string => (typeof name === 'string' ? name : typeof uri === 'string' ? uri : '');
 const hasId = (message: RpcMessage): message is RpcMessage & { id: RpcId } => message.id !== undefined;
 
@@ -378,5 +378,5 @@ export function idOf(body: unknown): RpcId | null {
 function toRpcError(error: unknown, log: Log): RpcError {
   if (error instanceof RpcError) return error;
   log.error('request_failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  return new RpcError(RPC.internal, 'The server failed. Its log says why.', { http_status: 500 });
+  return new RpcError(RPC.internal, 'The server failed. See its log.', { http_status: 500 });
 }

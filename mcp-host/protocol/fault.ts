@@ -24,11 +24,12 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'too_large',
 ]);
 const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
-  database_unreachable: 'The database of this tool cannot be reached right now. Try again later; the log of the host says why.',
+  database_unreachable: 'The database of this tool cannot be reached right now. Try again later, or see the log of the host.',
   private_network_blocked: 'The database of this tool is at an address that this installation does not allow.',
-  secrets_unavailable: 'The connection of this tool cannot be opened: a stored secret does not fit the key of this installation.',
+  secrets_unavailable:
+    'The connection of this tool cannot be opened because the key of this installation does not decrypt a stored secret.',
 };
-const INTERNAL = 'The call failed for a reason inside the server. The log of the host says why.';
+const INTERNAL = 'The call failed because of an internal error. See the log of the host.';
 
 /** Translates what a call threw; what the caller may not read goes to the log. */
 export function toFault(error: unknown, signal: StopSignal, where: Readonly<Record<string, unknown>>, log: Log): Fault {

@@ -25,11 +25,11 @@ const METHODS: Readonly<Record<string, (params: Members, session: Session, regis
       throw new RpcError(RPC.resource_not_found_legacy, 'Resource not found.', { data: { uri } });
     }
     if (session.subscribed.size >= SUBSCRIPTIONS && !session.subscribed.has(uri)) {
-      throw invalid(`A session may follow ${SUBSCRIPTIONS} resources. Unsubscribe from some first.`);
+      throw invalid(`A session can subscribe to ${SUBSCRIPTIONS} resources. Unsubscribe from some first.`);
     }
     if (lengthOf(new Set(session.subscribed).add(uri)) > FOLLOWED_LENGTH) {
       throw invalid(
-        `The URIs that a session follows may have ${FOLLOWED_LENGTH} characters together. Unsubscribe from some first.`,
+        `The URIs that a session subscribes to can have ${FOLLOWED_LENGTH} characters in total. Unsubscribe from some first.`,
       );
     }
     session.subscribed.add(uri);

@@ -47,4 +47,4 @@ export function createKnownTrees(): KnownTrees {
 }
 
 const damaged = (version: number) =>
-  new AppError('cannot_deploy', `Snapshot ${version} did not arrive as it was sent: its checksum does not fit.`);
+  new AppError('cannot_deploy', `Snapshot ${version} arrived damaged: its checksum does not match.`);

@@ -101,7 +101,7 @@ export function createControl(options: ControlOptions): Control {
 
   return {
     start: () => void run(),
-    again: () => current?.abort(new Error('the host asks for the whole snapshot')),
+    again: () => current?.abort(new Error('the host requests the whole snapshot')),
     async post(path, body) {
       const response = await fetch(`${base}/${encodeURIComponent(id)}/${path}`, {
         method: 'POST',
@@ -113,7 +113,7 @@ export function createControl(options: ControlOptions): Control {
       await response.body?.cancel();
     },
     state: () => ({ connected, last_event_at }),
-    close: () => end.abort(new Error('the host ends')),
+    close: () => end.abort(new Error('the host is shutting down')),
   };
 }
 

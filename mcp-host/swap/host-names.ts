@@ -55,6 +55,6 @@ async function read(path: string): Promise<string[]> {
     return '{"names":[]}';
   });
   const { names } = JSON.parse(text) as { names?: unknown };
-  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) throw new Error(`${path} is no list of names.`);
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) throw new Error(`${path} is not a list of names.`);
   return names as string[];
 }

@@ -94,7 +94,7 @@ export async function loadRegistry(
   const connectionOf = ({ connection_id, name }: FrozenQuery & { readonly name: string }): FrozenConnection => {
     const connection = by_id.get(connection_id);
     if (connection !== undefined) return connection;
-    throw new AppError('cannot_deploy', `The snapshot names a connection for ${name} that it does not hold.`);
+    throw new AppError('cannot_deploy', `The snapshot does not contain the connection of ${name}.`);
   };
   const parsed = ({ kind, name, hash }: Leaf): never => {
     const text = textOf(hash);

@@ -160,7 +160,7 @@ async function readHead(path: string): Promise<(Head & { readonly tree: string }
 async function readOne(path: string): Promise<Found | null | string> {
   if (!(await exists(path))) return null;
   const head = await readHead(path);
-  if (head === undefined) return `${path} is damaged: its checksum does not fit.`;
+  if (head === undefined) return `${path} is damaged: its checksum does not match.`;
   const { version, checksum, created_at, packs = [], content, tree } = head;
   if (content !== undefined) return readWhole(path, head, content);
   const unreadable = `${path} has a format that this version does not read.`;
@@ -168,7 +168,7 @@ async function readOne(path: string): Promise<Found | null | string> {
   const texts = await readPacks(dirname(path), packs);
   const { leaves } = parseTree(tree);
   const lost = leaves.find(({ hash }) => !texts.has(hash));
-  if (lost !== undefined) return `${path} is damaged: the text of the ${lost.kind} ${lost.name} is lost.`;
+  if (lost !== undefined) return `${path} is damaged: the text of the ${lost.kind} ${lost.name} is missing.`;
   return { packs, snapshot: { version, checksum, created_at, leaves, texts } };
 }
 

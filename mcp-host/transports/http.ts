@@ -110,7 +110,7 @@ async function answerAuth(path: string, request: Request, now: Serving, way: Way
 
 /** What a host is set to speak over standard input is not to be had over the network. */
 const SPEAKS_STDIO =
-  'This server speaks over standard input and output. The Sluice UI shows its command line under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
+  'This server uses standard input and output. The Sluice UI shows the command under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
   readonly request_id: string;

@@ -94,7 +94,7 @@ export function createListener(options: ListenerOptions): Listener {
         reusePort: false,
         error(fault) {
           options.log?.error('request_failed', { error: fault.stack ?? fault.message });
-          return reply(errorText(null, new RpcError(RPC.internal, 'The server failed. Its log says why.')), 500);
+          return reply(errorText(null, new RpcError(RPC.internal, 'The server failed. See its log.')), 500);
         },
         // Beyond our own limit, so that our own answer names it.
         maxRequestBodySize: 2 * BODY_LIMIT,
@@ -233,7 +233,7 @@ function urlOf({ server, address }: Open): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program uses it',
-  EACCES: 'this program may not use it',
+  EACCES: 'this program has no permission to use it',
   EADDRNOTAVAIL: 'this machine does not have the address',
 };
 

@@ -11,7 +11,7 @@ import { readPassword } from './password.ts';
 
 export const resetPassword: Command = {
   usage: 'reset-password [--username NAME]',
-  summary: 'Set a new password (asked, or from standard input); every session ends',
+  summary: 'Set a new password (prompted, or from standard input) and end every session',
   options: { username: { type: 'string' } },
   run: ({ values }, terminal) =>
     withApp(terminal, async (app) => {
@@ -24,25 +24,27 @@ export const resetPassword: Command = {
         before: { username: admin.username },
         after: { username: admin.username, password_changed: true },
       }));
-      terminal.out(`The password of ${admin.username} is changed. ${ended(sessions_ended)}\n`);
+      terminal.out(`The password of ${admin.username} was changed. ${ended(sessions_ended)}\n`);
       return 0;
     }),
 };
 
 export const resetTwoFactor: Command = {
   usage: 'reset-2fa [--username NAME]',
-  summary: 'Turn the second factor off, for a lost authenticator; every session ends',
+  summary: 'Turn two-factor authentication off, for a lost authenticator, and end every session',
   options: { username: { type: 'string' } },
   run: ({ values }, terminal) =>
     withApp(terminal, async (app) => {
       const admin = await administrator(app, values['username']);
       if (!admin.totp_enabled) {
-        terminal.out(`The second factor of ${admin.username} is off already.\n`);
+        terminal.out(`Two-factor authentication of ${admin.username} is already off.\n`);
         return 0;
       }
       const context = operatorContext(app);
       const { sessions_ended } = await changeAccount(context, admin, (tx) => removeFactor(context, tx, admin));
-      terminal.out(`The second factor of ${admin.username} is off. ${ended(sessions_ended)} Sign in and set it up again.\n`);
+      terminal.out(
+        `Two-factor authentication of ${admin.username} is off. ${ended(sessions_ended)} Sign in and set it up again.\n`,
+      );
       return 0;
     }),
 };

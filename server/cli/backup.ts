@@ -10,19 +10,19 @@ import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
 
 export const backup: Command = {
   usage: 'backup <file>',
-  summary: 'Copy the metadata database, also while the server runs (PostgreSQL: prints the pg_dump line)',
+  summary: 'Copy the metadata database, even while the server runs (PostgreSQL: print the pg_dump command)',
   words: 1,
   async run({ positionals: [name = ''] }, terminal) {
     const { env } = readEnvironment(terminal);
     if (embeddedFile(env) === null) {
       terminal.out(`${dumpLine(databaseUrl(env), name)}\n`);
-      terminal.err('Run this line. The password is asked, or taken from PGPASSWORD or the password file.\n');
+      terminal.err('Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n');
       return 0;
     }
     const target = resolve(name);
     await copyEmbedded(env, target);
     terminal.out(
-      `The metadata database is in ${target}. Keep SVC_ENCRYPTION_KEY with it, elsewhere: without it no secret opens.\n`,
+      `The metadata database was copied to ${target}. Back up SVC_ENCRYPTION_KEY separately: without it, no secret can be decrypted.\n`,
     );
     return 0;
   },
@@ -30,15 +30,19 @@ export const backup: Command = {
 
 /** One consistent copy, readable by its owner only. */
 async function copyEmbedded(env: Env, target: string): Promise<void> {
-  if (existsSync(target)) throw new AppError('conflict', `There is a file at ${target} already. Name another one.`);
+  if (existsSync(target)) throw new AppError('conflict', `There is already a file at ${target}. Name another one.`);
   const store = await openDatabase(env);
   const mask = process.umask(0o077);
   try {
     await store.db.run(sql`vacuum into ${target}`);
   } catch (cause) {
-    throw new AppError('unavailable', `The copy could not be written to ${target}: is the folder there, and is there room?`, {
-      cause,
-    });
+    throw new AppError(
+      'unavailable',
+      `The copy could not be written to ${target}. Check that the folder exists and has free space.`,
+      {
+        cause,
+      },
+    );
   } finally {
     process.umask(mask);
     await store.close();

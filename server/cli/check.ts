@@ -23,7 +23,7 @@ const REDIS_MS = 3_000;
 
 export const check: Command = {
   usage: 'check',
-  summary: 'Read the environment, open the database and every secret, and say what is wrong',
+  summary: 'Check the environment, the database and every secret, and report problems',
   async run(_, terminal) {
     let faults = 0;
     const say = ({ level, subject, sentence }: Finding) => {
@@ -69,7 +69,7 @@ async function writable(folder: string): Promise<boolean> {
 
 async function checkKv(env: Env): Promise<Finding> {
   const subject = 'key-value store';
-  if (env.SVC_KV === 'memory') return ok(subject, 'In the memory of the one server.');
+  if (env.SVC_KV === 'memory') return ok(subject, 'In memory, for a single server.');
   const kv = createRedisKv({
     url: redisUrl(env),
     space: env.SVC_AGENT_SERVICE_TOKEN,
@@ -109,10 +109,14 @@ async function checkContents(env: Env, store: Store): Promise<Finding[]> {
   return [
     ...(faults.length === 0 ? [ok('secrets', 'All open.')] : faults.map((sentence) => fault('secrets', sentence))),
     admin === undefined
-      ? { level: 'warning', subject: 'administrator', sentence: 'There is none yet: whoever opens the page first becomes it.' }
+      ? {
+          level: 'warning',
+          subject: 'administrator',
+          sentence: 'There is none yet. The first visitor becomes the administrator.',
+        }
       : ok('administrator', `${admin.username}; the second factor is ${admin.totp_enabled ? 'on' : 'off'}.`),
     state?.active_version == null
-      ? ok('deployment', 'Nothing was deployed yet.')
+      ? ok('deployment', 'Nothing is deployed yet.')
       : ok('deployment', `Snapshot ${state.active_version}; ${state.desired}.`),
   ];
 }

@@ -7,7 +7,7 @@ import { openDatabase, readEnvironment, withApp } from './open.ts';
 
 export const keys: Command = {
   usage: 'keys status|rewrap',
-  summary: 'What each encryption key still protects; seal everything with the first key',
+  summary: 'Count what each encryption key still encrypts; encrypt everything with the first key',
   words: 1,
   run({ positionals }, terminal) {
     if (positionals[0] === 'status') return status(terminal);
@@ -29,7 +29,7 @@ async function status(terminal: Terminal): Promise<number> {
 function rewrap(terminal: Terminal): Promise<number> {
   return withApp(terminal, async (app) => {
     const { entities, active_snapshot } = await rewrapSecrets(app);
-    terminal.out(`Sealed again: ${entities} records${active_snapshot ? ' and the active snapshot' : ''}.\n\n`);
+    terminal.out(`Re-encrypted: ${entities} records${active_snapshot ? ' and the active snapshot' : ''}.\n\n`);
     return report(app, terminal);
   });
 }
@@ -65,8 +65,8 @@ async function report(vault: Vault, { out, err }: Terminal): Promise<number> {
 }
 
 function verdict({ current, configured, removable, snapshots, history }: KeyUse): string {
-  if (current) return 'seals what is written';
-  if (!removable) return configured ? 'needed; `keys rewrap` changes that' : 'missing: the server does not start';
-  const lost = snapshots + history > 0 ? '; what older snapshots and history hold under it cannot be restored without it' : '';
-  return `${configured ? 'may be removed' : 'not needed to start'}${lost}`;
+  if (current) return 'encrypts new writes';
+  if (!removable) return configured ? 'needed until `keys rewrap`' : 'missing: the server does not start';
+  const lost = snapshots + history > 0 ? '; older snapshots and history that use it cannot be restored without it' : '';
+  return `${configured ? 'can be removed' : 'not needed to start'}${lost}`;
 }

@@ -31,7 +31,7 @@ export async function openDatabase(env: Env, create = false): Promise<Store> {
   if (!create && file !== null && !existsSync(file)) {
     throw new AppError(
       'not_found',
-      `There is no metadata database at ${file}. Set SVC_DATA_DIR or SVC_DATABASE_URL as the server has it.`,
+      `There is no metadata database at ${file}. Set SVC_DATA_DIR or SVC_DATABASE_URL to the server's value.`,
     );
   }
   return openStore(databaseUrl(env));

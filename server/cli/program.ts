@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   try {
     const command = COMMANDS[name];
     if (command === undefined) {
-      throw new UsageError(`There is no command ${name}; did you mean ${nearest(name, Object.keys(COMMANDS))}?`);
+      throw new UsageError(`There is no command ${name}. Did you mean ${nearest(name, Object.keys(COMMANDS))}?`);
     }
     if (rest.includes('--help') || rest.includes('-h')) {
       terminal.out(`${command.summary}\n\n  bun run sluice ${command.usage}\n`);
@@ -59,7 +59,7 @@ function sentenceOf(error: unknown): string {
     return [error.detail, ...more.map(({ field, message }) => `  - ${field}: ${message}`)].join('\n');
   }
   if (error instanceof EnvError || error instanceof UsageError) return error.message;
-  return `This failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `Failed: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 function help(): string {
@@ -68,7 +68,7 @@ function help(): string {
 
 ${lines.join('\n')}
 
-Each reads the environment of the server (and its generated secrets in development) and works on its metadata database,
-whether the server runs or not. Exit codes: 0 done, 1 failed, 2 wrong command line.
+Each command reads the environment of the server (and its generated secrets in development) and works on its metadata database,
+whether or not the server runs. Exit codes: 0 success, 1 failure, 2 usage error.
 `;
 }

@@ -22,12 +22,12 @@ const MODES = ['merge', 'overwrite'] as const;
 
 export const importConfiguration: Command = {
   usage: 'import <file> [--mode merge|overwrite] [--server-config] [--dry-run]',
-  summary: 'Read an exported configuration: all of it, or nothing',
+  summary: 'Import an exported configuration, all of it or nothing',
   options: { mode: { type: 'string' }, 'server-config': { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
   words: 1,
   async run({ positionals: [file = ''], values }, terminal) {
     const mode = MODES.find((known) => known === (values['mode'] ?? 'merge'));
-    if (mode === undefined) throw new UsageError('--mode is merge or overwrite.');
+    if (mode === undefined) throw new UsageError('--mode must be merge or overwrite.');
     const document = await readDocument(file);
     const options = {
       mode,

@@ -66,7 +66,7 @@ export function requireServiceToken(app: App, c: Context): void {
   if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
   throw new AppError(
     'unauthenticated',
-    'The service token is missing or differs: SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',
+    'The service token is missing or wrong. SVC_AGENT_SERVICE_TOKEN must be the same on server, host and agent.',
   );
 }
 
@@ -99,6 +99,6 @@ function openStream(app: App, id: string, have: string | null, signal: AbortSign
     log.info('host connected', { id });
   };
   // A host that was told nothing is not there.
-  greet().catch((error: unknown) => stream.drop(`it could not be told how things stand: ${String(error)}`));
+  greet().catch((error: unknown) => stream.drop(`its first events could not be sent: ${String(error)}`));
   return stream.body;
 }

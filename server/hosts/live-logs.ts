@@ -90,10 +90,10 @@ function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: num
 /** Checked before anything is opened: no other page may use the cookie, not even one that `cors_origins` lists. */
 async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
   if (isForeignOrigin(app, c)) {
-    throw new AppError('forbidden', 'The live log is only for pages of this server.');
+    throw new AppError('forbidden', 'Only pages of this server can open the live log.');
   }
   const actor = bearerOf(c) === null ? await sessionActor(app, c) : null;
-  if (actor === null) return refuseOthers(app, c, 'Only a signed-in administrator may read the live log.');
+  if (actor === null) return refuseOthers(app, c, 'Only a signed-in administrator can read the live log.');
   return actor;
 }
 

@@ -33,7 +33,7 @@ export function addPlayground(app: App, router: Hono<ServerEnv>): void {
   router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
     // The token in the header is meant for the host, so the session is looked at first.
     if ((await sessionActor(app, c)) === null)
-      await refuseOthers(app, c, 'Only a signed-in administrator may use the playground.');
+      await refuseOthers(app, c, 'Only a signed-in administrator can use the playground.');
     const { id, target } = hostOf(app, c.req.query('host'));
     const body = c.req.method === 'POST' ? await readText(c.req.raw, MESSAGE) : null;
     c.env?.received?.();
@@ -44,10 +44,10 @@ export function addPlayground(app: App, router: Hono<ServerEnv>): void {
       signal: c.req.raw.signal,
       ...(body === null ? {} : { body }),
     }).catch((cause: unknown) => {
-      if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
+      if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller disconnected.', { cause });
       throw new AppError(
         'unavailable',
-        'The host does not answer at its address. In containers of their own, set SVC_FASTMCP_HOST to where the server finds the host.',
+        'The host does not answer at its address. If it runs in its own container, set SVC_FASTMCP_HOST to its address.',
         { cause, retry_after: 2 },
       );
     });
@@ -69,7 +69,7 @@ function hostOf(app: App, wanted: string | undefined): { id: string; target: str
     'unavailable',
     wanted === undefined
       ? 'No host is connected to this server. Start one, or deploy again, then try once more.'
-      : 'That host is not connected any more. Choose another one.',
+      : 'That host is no longer connected. Choose another one.',
     { retry_after: 2 },
   );
 }

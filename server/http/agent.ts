@@ -87,7 +87,7 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
     await requireAgents(app);
     const { count, retry_after } = await countMinute(app, `agent-grants:${networkOf(client_address ?? '')}`);
     if (count > GRANTS_A_MINUTE) {
-      throw new AppError('rate_limited', `Too many tokens were asked for. Wait ${retry_after} seconds.`, { retry_after });
+      throw new AppError('rate_limited', `Too many tokens were requested. Wait ${retry_after} seconds.`, { retry_after });
     }
     return c.json(await grantTokens(app, request, client_address));
   });

@@ -37,7 +37,7 @@ export function bearerOf(c: Edge): string | null {
 /** Says no to whoever is not a signed-in administrator: 403 to a token that counts, 401 to everybody else. */
 export async function refuseOthers(app: App, c: Edge, sentence: string): Promise<never> {
   const token = bearerOf(c);
-  if (token === null) throw new AppError('unauthenticated', 'Sign in first: this request carries no valid session.');
+  if (token === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
   await authenticateBearer(app, token, callerAddress(app, c));
   throw new AppError('admin_only', sentence);
 }

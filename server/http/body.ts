@@ -41,7 +41,7 @@ function refuseManyValues(text: string): void {
     else if (code === BACKSLASH) at += 1;
     else if (!in_text && (code === COMMA || code === BRACE || code === BRACKET)) values += 1;
   }
-  if (values > MAX_VALUES) throw new AppError('too_large', 'The body holds more than a million values. Send it in parts.');
+  if (values > MAX_VALUES) throw new AppError('too_large', 'The body has more than a million values. Send it in parts.');
 }
 const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Array.from('"\\,{[').map((sign) => sign.charCodeAt(0));
 

@@ -44,7 +44,7 @@ function toAppError(error: unknown): AppError {
   for (let fault: unknown = error; fault instanceof Error; fault = fault.cause) if (fault instanceof AppError) return fault;
   if (error instanceof HTTPException && error.status < 500)
     return new AppError('bad_request', 'The request could not be read.', { cause: error });
-  return new AppError('internal', 'Something went wrong inside the server. The log has the details under this request id.', {
+  return new AppError('internal', 'Something went wrong in the server. The log has the details for this request id.', {
     cause: error,
   });
 }

@@ -106,10 +106,7 @@ export function frontRules(app: App, front: Front, https: HttpsState): Middlewar
     if (serving && spokenScheme(app, c) !== 'https' && !stays(c.req.path)) return toHttps(app, c, name);
     const { ui_domain, mcp_domain } = await front.settings();
     if (name === mcp_domain && name !== ui_domain && !isForMcp(c.req.path)) {
-      throw new AppError(
-        'not_found',
-        'This is the domain of the MCP server, which is at /mcp. The user interface has another one.',
-      );
+      throw new AppError('not_found', 'This is the domain of the MCP server, which is at /mcp. The UI has its own domain.');
     }
     await next();
     // A certificate that browsers do not trust must not lock them out.

@@ -15,7 +15,7 @@ export function createReadiness(app: App): () => Promise<Readiness> {
   let looking: Promise<Readiness> = Promise.resolve({ blocking: [], degraded: [] });
   const writing = createWriteCheck(app);
   return async () => {
-    if (app.life.ending) return { blocking: ['The server is ending.'], degraded: [] };
+    if (app.life.ending) return { blocking: ['The server is shutting down.'], degraded: [] };
     const now = performance.now();
     if (now - looked_at > FRESH_MS) {
       looked_at = now;
@@ -43,7 +43,7 @@ async function look(app: App, writing: () => Promise<string | null>): Promise<Re
       ...(kv
         ? []
         : [
-            'Redis does not answer, or refuses to run scripts: every server counts sign-ins and agents’ calls by itself, and hears of the others within seconds.',
+            'Redis does not answer, or refuses to run scripts. Every server counts sign-ins and agent calls on its own, and receives changes of other servers within seconds.',
           ]),
       ...(hosts > 0 ? [] : ['No MCP host is connected.']),
     ],

@@ -52,7 +52,7 @@ export function createServerMetrics(app: App): ServerMetrics {
       return [
         histogram(
           'http_server_request_duration_seconds',
-          'Requests to the front port.',
+          'Requests to the server.',
           [...requests.values()].map(({ method, status, buckets }) => [
             { http_request_method: method, http_response_status_code: status },
             buckets,
@@ -61,10 +61,10 @@ export function createServerMetrics(app: App): ServerMetrics {
         figure(
           'counter',
           'sluice_deploys_total',
-          'Deploys, stops and activations that were asked of this server.',
+          'Deploys, stops and activations requested from this server.',
           [...deploys.values()].map(({ kind, outcome, count }) => [{ kind, outcome }, count]),
         ),
-        figure('gauge', 'sluice_deployment_status', 'The state of the MCP server: 1 for the present one.', [
+        figure('gauge', 'sluice_deployment_status', 'The state of the MCP server: 1 for the current one.', [
           [{ status: statusOf(app, state, refused) }, 1],
         ]),
         state.active_version === null

@@ -12,16 +12,16 @@ import { PLAYGROUND_PATH } from '../hosts/playground.ts';
 type Json = Record<string, unknown>;
 
 const ACCESS: Readonly<Record<Access, string>> = {
-  public: 'Needs no credentials.',
-  admin: 'Needs an administrator’s session.',
-  read: 'Needs an administrator’s session, or a token with the scope `read`.',
-  write: 'Needs an administrator’s session, or a token with the scope `write`.',
-  deploy: 'Needs an administrator’s session, or a token with the scope `deploy`.',
+  public: 'Requires no credentials.',
+  admin: 'Requires an administrator’s session.',
+  read: 'Requires an administrator’s session, or a token with the scope `read`.',
+  write: 'Requires an administrator’s session, or a token with the scope `write`.',
+  deploy: 'Requires an administrator’s session, or a token with the scope `deploy`.',
 };
 
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 const FAULT: Json = {
-  description: `A fault, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
+  description: `An error, as one sentence. Statuses: ${[...new Set(Object.values(ERROR_STATUS))].join(', ')}.`,
   content: json({ $ref: '#/components/schemas/Error' }),
 };
 
@@ -59,14 +59,14 @@ function streams(): Record<string, Json> {
     description,
     schema: { type: 'string' },
   });
-  const host = text('host', 'The id of a connected host; the first one when absent');
+  const host = text('host', 'The id of a connected host; defaults to the first one');
   const message = (operationId: string, summary: string) => ({
     operationId,
     tags: ['playground'],
     summary,
     ...common,
     parameters: [host],
-    responses: { 200: { description: 'The answer of the host, as it is' }, default: FAULT },
+    responses: { 200: { description: 'The unchanged answer of the host' }, default: FAULT },
   });
   const lines = { 'text/event-stream': { schema: { type: 'string' } } };
   return {
@@ -74,12 +74,12 @@ function streams(): Record<string, Json> {
       get: {
         operationId: 'deploy.logs',
         tags: ['deploy'],
-        summary: 'Follow the live log: as a WebSocket when the request upgrades, else as Server-Sent Events',
+        summary: 'Follow the live log as a WebSocket if the request upgrades, otherwise as server-sent events',
         ...common,
         parameters: [
-          { ...text('level', 'The lowest level that is sent'), schema: { enum: [...LOG_LEVELS] } },
-          { ...text('source', 'Lines of this source only'), schema: { enum: [...LIVE_SOURCES] } },
-          text('since', 'A sequence number or an ISO 8601 time: only newer lines'),
+          { ...text('level', 'The minimum level to send'), schema: { enum: [...LOG_LEVELS] } },
+          { ...text('source', 'Only lines of this source'), schema: { enum: [...LIVE_SOURCES] } },
+          text('since', 'Only lines newer than this sequence number or ISO 8601 time'),
         ],
         responses: {
           101: { description: 'A WebSocket of JSON frames' },

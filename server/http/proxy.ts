@@ -52,7 +52,7 @@ export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): vo
     if (!mcp_proxy)
       throw new AppError(
         'not_found',
-        'MCP is not served at this address: turn on mcp_proxy, or use the address of the MCP host.',
+        'MCP is not served at this address. Turn on mcp_proxy, or use the address of the MCP host.',
       );
     const host = app.env.SVC_FASTMCP_HOST;
     return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
@@ -100,8 +100,8 @@ async function proxy(app: App, c: Context<ServerEnv>, target: string, name: stri
     signal: c.req.raw.signal,
     ...(body === null ? {} : { body, duplex: 'half' }),
   }).catch((cause: unknown) => {
-    if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller went away.', { cause });
-    throw new AppError('unavailable', `${name} does not answer. It starts within seconds; try again.`, {
+    if (c.req.raw.signal.aborted) throw new AppError('cancelled', 'The caller disconnected.', { cause });
+    throw new AppError('unavailable', `${name} does not answer. It starts within seconds. Try again.`, {
       cause,
       retry_after: 2,
     });

@@ -55,7 +55,7 @@ const isFile = (path: string): boolean => existsSync(path) && statSync(path).isF
 
 function page(file: string, policy: string | null): Response {
   if (!isFile(file)) {
-    throw new AppError('unavailable', 'The user interface is not built. Run `npm start`, or `bun run build:ui`.');
+    throw new AppError('unavailable', 'The UI is not built. Run `npm start`, or `bun run build:ui`.');
   }
   return new Response(Bun.file(file), {
     headers: {

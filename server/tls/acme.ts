@@ -91,7 +91,7 @@ async function prove(client: Client, pending: readonly Authorization[], options:
       const challenge = challenges.find(({ type }) => type === wanted);
       if (challenge === undefined) {
         throw new OrderError(
-          `The certificate authority does not offer ${wanted} for ${identifier.value}: choose the other challenge.`,
+          `The certificate authority does not offer ${wanted} for ${identifier.value}. Choose the other challenge.`,
         );
       }
       const answer = await client.getChallengeKeyAuthorization(challenge);
@@ -117,8 +117,8 @@ async function prove(client: Client, pending: readonly Authorization[], options:
 }
 
 const HINTS: Readonly<Record<ChallengeType, string>> = {
-  'http-01': 'Its name must lead here, and port 80 to this server.',
-  'dns-01': 'The zone of the name must be the one that the DNS credentials are for.',
+  'http-01': 'The domain must resolve to this server, and port 80 must reach it.',
+  'dns-01': 'The DNS credentials must be for the zone of this domain.',
 };
 
 type Library = typeof import('acme-client');

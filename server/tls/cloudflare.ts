@@ -39,7 +39,7 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
     if (parsed.success && parsed.output.success) return parsed.output.result;
     if (response.status === 401 || response.status === 403) {
       throw new OrderError(
-        'Cloudflare refuses the API token: dns_credentials.api_token must have the permissions Zone Read and DNS Edit for the zone.',
+        'Cloudflare rejects the API token. dns_credentials.api_token must have the permissions Zone Read and DNS Edit for the zone.',
       );
     }
     const said = parsed.success ? parsed.output.errors.map(({ message }) => message).join(' ') : '';
@@ -52,7 +52,7 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
       if (zone !== undefined) return zone;
     }
     throw new OrderError(
-      `Cloudflare has no zone for ${record} that this API token may read: check dns_credentials and the domain.`,
+      `Cloudflare has no zone for ${record} that this API token can read. Check dns_credentials and the domain.`,
     );
   };
   return {

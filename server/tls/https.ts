@@ -56,7 +56,7 @@ export function createHttps(app: App): Https {
         error,
         'error',
         'HTTPS',
-        ' Free it, or set SVC_SSL_PORT to another one and let port 443 lead there.',
+        ' Free it, or set SVC_SSL_PORT to another port and forward port 443 to it.',
       );
     }
   };
@@ -77,7 +77,7 @@ export function createHttps(app: App): Https {
       plain = listen({ ...options, port: HTTP_PORT });
       log.info('redirects and challenges are answered on port 80');
     } catch (error) {
-      tell(HTTP_PORT, error, 'warning', `Let port 80 lead to port ${env.SVC_PORT}: this server`);
+      tell(HTTP_PORT, error, 'warning', `Forward port 80 to port ${env.SVC_PORT}: this server`);
     }
   };
 
@@ -112,7 +112,7 @@ export function createHttps(app: App): Https {
       if (terminator === null) await openTls(row.chain, key, options);
       else {
         terminator.use({ chain: row.chain, key });
-        log.info('the new certificate is shown', { domains: row.domains, valid_until: row.valid_until });
+        log.info('the new certificate is in use', { domains: row.domains, valid_until: row.valid_until });
       }
       if (terminator !== null) shown = row.chain;
     }
@@ -126,11 +126,11 @@ export function createHttps(app: App): Https {
       const run = async (): Promise<void> => {
         looking = looking
           .then(() => look(options))
-          .catch((error: unknown) => log.warning('showing the certificate failed', { reason: String(error) }));
+          .catch((error: unknown) => log.warning('loading the certificate failed', { reason: String(error) }));
         await looking;
       };
       const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, () => void run()).catch(() => () => undefined);
-      const endLooking = repeat(app, LOOK_MS, 'showing the certificate', run, true);
+      const endLooking = repeat(app, LOOK_MS, 'loading the certificate', run, true);
       end = () => {
         endLooking();
         app.background(subscribed.then((unsubscribe) => unsubscribe()));
@@ -148,6 +148,6 @@ export function createHttps(app: App): Https {
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program uses it',
-  EACCES: 'this program may not use it',
+  EACCES: 'this program has no permission to use it',
   EADDRNOTAVAIL: 'this machine does not have the address in SVC_BIND',
 };

@@ -59,7 +59,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     const is_complete = missingForOrder(settings).length === 0;
     if (!is_complete || !isWanted(app, settings, row)) {
       if (row.requested_at === null) return;
-      if (is_complete) log.info('the certificate is good; order another one with force', { valid_until: row.valid_until });
+      if (is_complete) log.info('the certificate is valid; use force to order another one', { valid_until: row.valid_until });
       await writeCertificate(app, { requested_at: null, forced: false });
       return;
     }
@@ -85,7 +85,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     const failed_for = orderKey(app, settings);
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
-    const end = () => ended.reject(new OrderError('The server ended before the certificate was there.'));
+    const end = () => ended.reject(new OrderError('The server stopped before the certificate was issued.'));
     ending.signal.addEventListener('abort', end);
     try {
       const issued = await Promise.race([place(settings), ended.promise]);
@@ -104,7 +104,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     } catch (error) {
       // The next start begins anew.
       if (ending.signal.aborted) return writeCertificate(app, { requested_at: before.requested_at, forced: before.forced });
-      const last_error = error instanceof OrderError ? error.message : 'The order failed inside the server. The log says why.';
+      const last_error = error instanceof OrderError ? error.message : 'The order failed in the server. See its log.';
       const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
       const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
       await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
@@ -154,7 +154,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
           const name = await challengeRecord(domain, servers);
           const record = await provider.add(name, answer);
           added.push(record);
-          progress('DNS record added; waiting until its name servers have it', { domain, name, zone: record.zone });
+          progress('DNS record added; waiting for its name servers', { domain, name, zone: record.zone });
           await awaitRecord(name, answer, record.zone, { signal: ending.signal, ...(servers === undefined ? {} : { servers }) });
         }
       },
@@ -171,7 +171,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     }
     again = false;
     working = turn()
-      .catch((error: unknown) => log.warning('looking after the certificate failed', { reason: String(error) }))
+      .catch((error: unknown) => log.warning('renewing the certificate failed', { reason: String(error) }))
       .finally(() => {
         working = null;
         if (again && !ending.signal.aborted) run();
@@ -179,7 +179,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     app.background(working);
   };
   const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, run).catch(() => () => undefined);
-  const endLooking = repeat(app, LOOK_MS, 'looking after the certificate', async () => run(), true);
+  const endLooking = repeat(app, LOOK_MS, 'renewing the certificate', async () => run(), true);
   return () => {
     ending.abort();
     endLooking();
@@ -222,7 +222,9 @@ function httpSolver({ kv }: App): Solver {
       for (const { token, answer } of proofs) {
         tokens.push(token);
         await kv.set(challengeKey(token), answer, CHALLENGE_MS).catch((cause: unknown) => {
-          throw new OrderError('The answer for the certificate authority could not be kept: Redis does not answer.', { cause });
+          throw new OrderError('The answer for the certificate authority could not be stored because Redis does not answer.', {
+            cause,
+          });
         });
       }
     },

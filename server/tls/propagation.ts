@@ -23,7 +23,7 @@ export async function challengeRecord(domain: string, servers?: readonly string[
     if (alias === undefined) return name;
     name = alias.replace(/\.$/, '').toLowerCase();
   }
-  throw new OrderError(`_acme-challenge.${domain} is an alias of an alias too often: let it lead to the record in fewer steps.`);
+  throw new OrderError(`_acme-challenge.${domain} has too many CNAMEs in a row. Point it to the record in fewer steps.`);
 }
 
 /** Waits until every name server of the zone answers with the value. */
@@ -43,7 +43,7 @@ export async function awaitRecord(record: string, value: string, zone: string, o
     if (said.length > 0 && said.every(Boolean)) return;
     if (performance.now() > ends) {
       throw new OrderError(
-        `The record ${record} is not visible at the name servers of ${zone} yet: check that the zone is the one that its registrar names.`,
+        `The record ${record} is not visible on the name servers of ${zone} yet. Check that the registrar delegates to this zone.`,
       );
     }
     await Bun.sleep(every_ms);

@@ -54,13 +54,14 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       if (zone !== undefined) return zone;
     }
     throw new OrderError(
-      `Route 53 has no public hosted zone for ${record} in this account: check dns_credentials and the domain.`,
+      `Route 53 has no public hosted zone for ${record} in this account. Check dns_credentials and the domain.`,
     );
   };
   const change = async (zone: Zone, action: 'UPSERT' | 'DELETE', name: string, value: string): Promise<string> => {
     const answer = await call('POST', `/hostedzone/${zone.id}/rrset/`, changeBatch(action, name, value));
     const id = element(answer, 'Id')?.replace(/^\/?change\//, '') ?? '';
-    if (!/^[A-Z0-9]{1,64}$/i.test(id)) throw new OrderError('Route 53 took the record but named no change to follow. Try again.');
+    if (!/^[A-Z0-9]{1,64}$/i.test(id))
+      throw new OrderError('Route 53 accepted the record but returned no change to follow. Try again.');
     return id;
   };
   const inSync = async (id: string): Promise<void> => {
@@ -70,7 +71,7 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       await Bun.sleep(LOOK_MS);
       signal.throwIfAborted();
     }
-    throw new OrderError('Route 53 did not bring the record to all of its servers in time. Try again.');
+    throw new OrderError('Route 53 did not distribute the record to all of its servers in time. Try again.');
   };
   return {
     async add(name, value) {
@@ -117,7 +118,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 function refusal(status: number, xml: string): string {
   const code = element(xml, 'Code') ?? '';
   if (REFUSED.has(code)) {
-    return `Route 53 refuses the credentials (${code}): dns_credentials must be an access key that may list hosted zones, change records and read changes.`;
+    return `Route 53 rejects the credentials (${code}). dns_credentials must be an access key that can list hosted zones, change records and read changes.`;
   }
   const said = element(xml, 'Message') ?? '';
   return `Route 53 answered ${status}. It says: ${asSentence(said === '' ? 'nothing' : said)}`;

@@ -78,7 +78,7 @@ ${members.join('')}  connections,
 
 function whyLeftOut({ statement }: FrozenQuery): string | null {
   const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
-  return passthrough ? 'its whole statement is an argument, which only Sluice guards well enough' : null;
+  return passthrough ? 'its whole statement is an argument, which only Sluice can guard' : null;
 }
 
 /** One file an entity, and an index of them. */

@@ -67,13 +67,13 @@ export function environmentExample({ snapshot, linked }: Facts): string {
   ]);
   const token =
     auth_type === 'none'
-      ? ['# Clients then have to send it as Authorization: Bearer …', '# MCP_TOKEN=']
-      : ['# Clients have to send it as Authorization: Bearer …', 'MCP_TOKEN='];
+      ? ['# Clients must then send it as Authorization: Bearer …', '# MCP_TOKEN=']
+      : ['# Clients must send it as Authorization: Bearer …', 'MCP_TOKEN='];
   const lines = [
-    '# Copy to .env. Lines without # have to be filled in; the others have a default in the source.',
+    '# Copy to .env. Fill in the lines without #; the others have defaults in the source.',
     '# HOST=',
     `# PORT=${port}`,
-    '# Further names under which clients reach this server, separated by commas',
+    '# Additional host names of this server, comma-separated',
     '# ALLOWED_HOSTS=',
     ...token,
     ...connections,
@@ -86,16 +86,16 @@ export function readme(facts: Facts): string {
   const { port, auth_type } = snapshot.content.server;
   const sections = [
     `# ${inline(snapshot.content.server.server_name)}`,
-    `An MCP server, generated from snapshot ${snapshot.version} (\`${snapshot.checksum}\`). It needs nothing but Node 20.12 or later, or Bun.`,
+    `An MCP server, generated from snapshot ${snapshot.version} (\`${snapshot.checksum}\`). It needs only Node 20.12 or later, or Bun.`,
     `## Run it
 \`\`\`sh
-cp .env.example .env      # fill in what is asked for
+cp .env.example .env      # fill in the values
 npm install && npm start  # or: bun install && bun src/main.ts
 \`\`\`
-Clients connect to \`http://127.0.0.1:${port}/mcp\` (\`HOST\`, \`PORT\`); with \`npm start -- --stdio\` it talks over stdin and stdout.
-${auth_type === 'none' ? 'Set `MCP_TOKEN` to demand a bearer token.' : 'Clients have to send the token in `MCP_TOKEN` as a bearer token; the other sign-in methods of Sluice are not part of this project.'}`,
+Clients connect to \`http://127.0.0.1:${port}/mcp\` (\`HOST\`, \`PORT\`); with \`npm start -- --stdio\` it uses stdin and stdout.
+${auth_type === 'none' ? 'Set `MCP_TOKEN` to require a bearer token.' : 'Clients must send the token in `MCP_TOKEN` as a bearer token; the other sign-in methods of Sluice are not part of this project.'}`,
     `## What is where
-\`src/tools\`, \`src/resources\` and \`src/prompts\` hold one file each; their SQL stands there as it was written. \`src/connections.ts\` names the
+\`src/tools\`, \`src/resources\` and \`src/prompts\` have one file per definition, with the SQL as it was written. \`src/connections.ts\` lists the
 databases, \`src/engine\` is the code that checks arguments, shapes results and renders templates.`,
     list(
       'Databases',
@@ -112,8 +112,8 @@ databases, \`src/engine\` is the code that checks arguments, shapes results and 
     list('Prompts', prompts.map(describe)),
     list('Left out', left_out),
     `## What is enforced
-Values are bound, never pasted into SQL. A tool that only reads runs in a read-only transaction that is always rolled back, as one
-statement, with limits of time, rows and bytes. A database session is reset after each call.${parts.map(({ limit }) => limit && ` ${limit}`).join('')} Queues,
+Values are bound parameters, never inserted into the SQL. A read-only tool runs in a read-only transaction that is always rolled back, as one
+statement, with a timeout, a row limit and a byte limit. A database session is reset after each call.${parts.map(({ limit }) => limit && ` ${limit}`).join('')} Queues,
 caches, metrics and the prompt guard of Sluice are not part of this project.`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;

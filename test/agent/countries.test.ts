@@ -160,10 +160,10 @@ describe('the database of MaxMind', () => {
 
   test('that cannot be had is said with what to look after, and calls go on with the installed data', async () => {
     const cases: [ReturnType<typeof countries>, string][] = [
-      [using('wrong'), 'check SVC_MAXMIND_LICENSE_KEY'],
-      [using('away'), 'sent on to an address'],
+      [using('wrong'), 'Check SVC_MAXMIND_LICENSE_KEY'],
+      [using('away'), 'redirected to an address'],
       [using('broken'), 'cannot be unpacked'],
-      [using(KEY, { maxmind_url: `http://127.0.0.1:${freePort()}/` }), 'cannot be reached: check the network'],
+      [using(KEY, { maxmind_url: `http://127.0.0.1:${freePort()}/` }), 'cannot be reached. Check the network'],
       [
         countries(
           { SVC_GEOIP_SOURCE: 'maxmind', SVC_MAXMIND_LICENSE_KEY: KEY, SVC_ALLOW_PRIVATE_NETWORKS: 'false' },

@@ -36,7 +36,7 @@ const CASES: Readonly<Record<string, Case>> = {
       { name: 'shop', db_type: 'sqlite', database: 'shop.db' },
       { name: 'shop', version: 1 },
     ],
-    refused: [{ name: 'shop', db_type: 'sqlite', database: 'shop.db' }, 'has this name already'],
+    refused: [{ name: 'shop', db_type: 'sqlite', database: 'shop.db' }, 'already has this name'],
   },
   list_connections: { ok: [{ search: 'sho' }, { total: 1, items: [{ name: 'shop' }] }], refused: [{ limit: 501 }, 'limit'] },
   get_connection: {
@@ -87,7 +87,7 @@ const CASES: Readonly<Record<string, Case>> = {
       { tool_id: 'one', version: 1, title: 'One' },
       { title: 'One', version: 2 },
     ],
-    refused: [{ tool_id: 'one', name: 'two' }, 'has this name already'],
+    refused: [{ tool_id: 'one', name: 'two' }, 'already has this name'],
   },
   duplicate_tool: { ok: [{ tool_id: 'one' }, { name: 'one_copy', version: 1 }], refused: [{ tool_id: 'no' }, none] },
   delete_tool: {

@@ -39,7 +39,7 @@ test('the agent endpoint lives without the server, and is ready with it alone', 
   }
   expect((await ask('/livez')).status).toBe(200);
   ending = true;
-  expect((await ask('/readyz', READER)).body).toMatchObject({ reasons: ['The agent endpoint is ending.'] });
+  expect((await ask('/readyz', READER)).body).toMatchObject({ reasons: ['The agent endpoint is shutting down.'] });
 });
 
 test('its figures are for who has a token for them; other paths are not its own', async () => {

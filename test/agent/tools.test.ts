@@ -119,7 +119,7 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
     const removes = listing.annotations['destructiveHint'] === true && 'dry_run' in (listing.inputSchema['properties'] as object);
     expect([name, !removes || listing.description.includes('dry_run')]).toEqual([name, true]);
     const paged = 'limit' in (listing.inputSchema['properties'] as object);
-    expect([name, !paged || /\d (?:a page|rows)/.test(listing.description)]).toEqual([name, true]);
+    expect([name, !paged || /\d (?:per page|rows)/.test(listing.description)]).toEqual([name, true]);
   });
 
   test('has schemas that say of every value what it may be', () => {

@@ -67,14 +67,14 @@ test('a secret may be a file', () => {
 test('a variable that has no effect any more is accepted, with a warning', () => {
   const given = { SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/model.onnx', SVC_PROMPT_GUARD_ML_DOWNLOAD: 'false' };
   expect(parseEnv('server', { ...good, ...given }).warnings).toEqual([
-    expect.stringContaining('SVC_PROMPT_GUARD_ML_DOWNLOAD is accepted without effect'),
-    expect.stringContaining('SVC_PROMPT_GUARD_MODEL_URL is accepted without effect'),
+    expect.stringContaining('SVC_PROMPT_GUARD_ML_DOWNLOAD has no effect'),
+    expect.stringContaining('SVC_PROMPT_GUARD_MODEL_URL has no effect'),
   ]);
 });
 
 test('an unknown variable is a warning with the nearest known name', () => {
   expect(parseEnv('server', { ...good, SVC_PROT: '3000' }).warnings).toEqual([
-    'SVC_PROT is not a known variable; did you mean SVC_PORT?',
+    'SVC_PROT is not a known variable. Did you mean SVC_PORT?',
   ]);
 });
 
@@ -82,7 +82,7 @@ test.each(['10.0.0.0/8x', '10.0.0.0/33', '10.8', '0x0a000001', 'proxy.example', 
   'a trusted proxy written as %s stops the start with a sentence',
   (text) => {
     expect(faultsOf({ ...good, SVC_TRUSTED_PROXIES: `127.0.0.1, ${text}` })).toEqual([
-      'SVC_TRUSTED_PROXIES must list addresses or networks such as 10.0.0.0/8, comma separated.',
+      'SVC_TRUSTED_PROXIES must list addresses or networks such as 10.0.0.0/8, comma-separated.',
     ]);
   },
 );

@@ -55,7 +55,7 @@ describe('the command line', () => {
     }
     expect(await cli(['backup', '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('sluice backup <file>') });
     expect((await cli([])).code).toBe(2);
-    expect(await cli(['chek'])).toMatchObject({ code: 2, err: expect.stringContaining('did you mean check?') });
+    expect(await cli(['chek'])).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean check?') });
     for (const args of [['backup'], ['export', 'x'], ['check', '--loud'], ['import', 'x', '--mode', 'all'], ['keys', 'lose']]) {
       expect(await cli(args)).toMatchObject({ code: 2, out: '' });
     }
@@ -97,7 +97,7 @@ describe('reset-password', () => {
   test('sets the first line of the input, beside a running server; every session ends', async () => {
     await t.signIn();
     const answer = await cli(['reset-password', '--username', 'ada'], {}, 'new password\r\nanother line');
-    expect(answer).toEqual({ code: 0, out: 'The password of ada is changed. One session ended.\n', err: '' });
+    expect(answer).toEqual({ code: 0, out: 'The password of ada was changed. One session ended.\n', err: '' });
     expect(await me()).toBe(401);
     expect(await login('correct horse')).toBe(401);
     expect(await login('new password')).toBe(200);
@@ -109,7 +109,7 @@ describe('reset-password', () => {
 
 test('reset-2fa turns the second factor off and ends every session and half-done sign-in', async () => {
   await t.signIn();
-  expect(await cli(['reset-2fa'])).toMatchObject({ code: 0, out: expect.stringContaining('off already') });
+  expect(await cli(['reset-2fa'])).toMatchObject({ code: 0, out: expect.stringContaining('already off') });
   expect(await me()).toBe(200);
   const { secret } = (await t.request('POST', '/api/v1/auth/2fa/setup', { body: { password: account.password } })).body;
   const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
@@ -142,8 +142,8 @@ test('keys status says what each key protects, rewrap frees the old one', async 
   });
   const after = await cli(['keys', 'rewrap'], both);
   expect(after.code).toBe(0);
-  expect(after.out).toContain('Sealed again: 1 records.');
-  expect(after.out).toMatch(new RegExp(`${keyIdOf(KEY)} +yes +0 .*may be removed`));
+  expect(after.out).toContain('Re-encrypted: 1 records.');
+  expect(after.out).toMatch(new RegExp(`${keyIdOf(KEY)} +yes +0 .*can be removed`));
   expect(await cli(['keys', 'status'], { SVC_ENCRYPTION_KEY: NEXT })).toMatchObject({ code: 0 });
   for (const { out, err } of [before, lost, after])
     for (const text of [KEY, NEXT, 'hunter2']) expect(out + err).not.toContain(text);
@@ -276,7 +276,7 @@ describe('the program itself', () => {
     expect(await new Response(child.stderr).text()).toBe('');
     expect([await child.exited, await new Response(child.stdout).text()]).toEqual([
       0,
-      'The password of ada is changed. One session ended.\n',
+      'The password of ada was changed. One session ended.\n',
     ]);
     expect(await login('new password')).toBe(200);
     const wrong = program(join(ROOT, 'server/cli.ts'), ['nonsense'], {});
@@ -297,7 +297,7 @@ describe('the program itself', () => {
     await answer('New password: ', 'quiet otx\u007fter\r');
     await answer('Once more: ', 'quiet otter\r');
     expect(await child.exited).toBe(0);
-    expect(screen).toContain('The password of ada is changed.');
+    expect(screen).toContain('The password of ada was changed.');
     expect(screen).not.toContain('ott');
     expect(await login('quiet otter')).toBe(200);
   });

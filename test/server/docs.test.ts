@@ -243,7 +243,7 @@ describe('the documentation pages work without the Internet', () => {
     async () => {
       browser ??= await openBrowser();
       const { text, title, elsewhere, faults } = await visit(browser, '/api/redoc', '[data-section-id]');
-      for (const sentence of ['The server answers', 'Copy a tool under the name', 'Freeze the configuration'])
+      for (const sentence of ['Check that the server answers', 'Copy a tool under the name', 'Freeze the working copy'])
         expect(text).toContain(sentence);
       expect(title).toContain('Sluice');
       expect(elsewhere.filter((url) => !LOGO.test(url))).toEqual([]);

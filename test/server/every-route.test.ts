@@ -85,7 +85,7 @@ test('the other form of an error carries the code, the fields and the request id
   });
   expect(answer.headers.get('content-type')).toBe('application/problem+json');
   expect(answer.body).toMatchObject({ type: 'about:blank', status: 422, code: 'invalid', request_id: 'my-id' });
-  expect(answer.body['errors']).toContainEqual({ field: 'name', message: 'name must be a text.' });
+  expect(answer.body['errors']).toContainEqual({ field: 'name', message: 'name must be a string.' });
   expect(answer.headers.get('x-request-id')).toBe('my-id');
 });
 

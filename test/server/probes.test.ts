@@ -52,7 +52,7 @@ describe('/livez and /readyz of the server', () => {
     other.app.life.ending = true;
     const headers = { 'x-service-token': other.app.env.SVC_AGENT_SERVICE_TOKEN };
     const ready = await other.request('GET', '/readyz', { headers });
-    expect(ready).toMatchObject({ status: 503, body: { status: 'not_ready', reasons: ['The server is ending.'] } });
+    expect(ready).toMatchObject({ status: 503, body: { status: 'not_ready', reasons: ['The server is shutting down.'] } });
     expect((await other.request('GET', '/readyz')).body).toEqual({ status: 'not_ready' });
     expect((await other.request('GET', '/livez')).status).toBe(200);
   });

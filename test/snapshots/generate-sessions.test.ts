@@ -139,5 +139,6 @@ function settingsOf({ settings }: TestDatabase): NetworkSettings {
     ssl_cert: null,
     ssl_key: null,
     pool_size: 1,
+    session: {},
   };
 }

@@ -33,7 +33,7 @@ export const HostState = v.object({
   url: v.nullable(v.string()),
   snapshot_version: v.nullable(v.number()),
   connected_at: Timestamp,
-  error: v.pipe(v.nullable(v.string()), v.description('Why it refused the latest snapshot; it goes on with the one before')),
+  error: v.pipe(v.nullable(v.string()), v.description('Why it rejected the latest snapshot; it keeps serving the previous one')),
 });
 export type HostState = v.InferOutput<typeof HostState>;
 
@@ -49,7 +49,7 @@ export const Change = v.object({
   fields: v.array(v.string()),
   values: v.pipe(
     v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
-    v.description('The fields with both values; a secret reads "[redacted]"'),
+    v.description('The fields with both values; secrets are shown as "[redacted]"'),
   ),
   /** Why a client that knows the old version may fail, in sentences. */
   breaking: v.array(v.string()),
@@ -64,7 +64,7 @@ export const deploy = {
     input: v.strictObject({ note: v.optional(v.nullable(textBetween(1, 1_000)), null), dry_run: v.optional(v.boolean(), false) }),
     output: Receipt,
     agent: 'deploy_server',
-    summary: 'Freeze the configuration and swap it into every host',
+    summary: 'Freeze the working copy and serve it on every host',
   }),
   'deploy.status': operation({
     method: 'GET',
@@ -78,10 +78,10 @@ export const deploy = {
       pending_changes: v.number(),
       hosts: v.array(HostState),
       last_error: v.nullable(v.string()),
-      warnings: v.pipe(Warnings, v.description('What is risky about what is served now, in sentences')),
+      warnings: v.pipe(Warnings, v.description('Risks of what is being served, as sentences')),
     }),
     agent: 'get_deploy_status',
-    summary: 'What runs now',
+    summary: 'Get the deployment status',
   }),
   'deploy.diff': operation({
     method: 'GET',
@@ -89,7 +89,7 @@ export const deploy = {
     access: 'read',
     input: Empty,
     output: v.object({ from_version: v.nullable(v.number()), changes: v.array(Change) }),
-    summary: 'What the next deploy will change',
+    summary: 'List what the next deploy will change',
   }),
   'deploy.stop': operation({
     method: 'POST',
@@ -98,6 +98,6 @@ export const deploy = {
     input: Empty,
     output: v.object({ status: DeployStatus }),
     agent: 'stop_server',
-    summary: 'Stop serving; hosts idle and stay alive',
+    summary: 'Stop serving; hosts keep running idle',
   }),
 };

@@ -13,7 +13,7 @@ export const server = {
     access: 'public',
     input: Empty,
     output: v.object({ status: v.literal('ok'), version: v.string() }),
-    summary: 'The server answers',
+    summary: 'Check that the server answers',
   }),
   'server.health': operation({
     method: 'GET',
@@ -32,7 +32,7 @@ export const server = {
       connections: v.array(v.object({ id: v.string(), name: v.string(), healthy: v.boolean() })),
     }),
     agent: 'get_server_health',
-    summary: 'Health of the deployed MCP server and of its databases',
+    summary: 'Get the health of the deployed MCP server and its databases',
   }),
   'server.stdio': operation({
     method: 'GET',
@@ -45,10 +45,10 @@ export const server = {
       env: v.record(v.string(), v.string()),
       secrets: v.pipe(
         v.array(v.string()),
-        v.description('Variables that must be added with the values this server runs with; empty when the program finds them'),
+        v.description('Variables to set to the values of this server; empty if the program finds them itself'),
       ),
     }),
-    summary: 'The command line that starts the MCP server over standard input and output, from any folder of this machine',
+    summary: 'Get the command that starts the MCP server over standard input and output from any folder on this machine',
   }),
   'server.generated': operation({
     method: 'GET',
@@ -57,6 +57,6 @@ export const server = {
     input: v.strictObject({ snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)) }),
     output: v.object({ snapshot_version: v.number(), language: v.literal('typescript'), files: v.array(GeneratedFile) }),
     agent: 'get_generated_code',
-    summary: 'The deployed configuration as a TypeScript project that runs on its own',
+    summary: 'Get the deployed configuration as a standalone TypeScript project',
   }),
 };

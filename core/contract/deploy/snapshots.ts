@@ -23,7 +23,7 @@ export const snapshots = {
     access: 'read',
     input: v.strictObject(listInput(100)),
     output: listOf(SnapshotSummary),
-    summary: 'Deployed snapshots, the newest first',
+    summary: 'List deployed snapshots, newest first',
   }),
   'snapshots.get': operation({
     method: 'GET',
@@ -35,7 +35,7 @@ export const snapshots = {
       secrets_unavailable: v.optional(v.literal(true)),
       content: v.record(v.string(), v.unknown()),
     }),
-    summary: 'A snapshot with its content, secrets redacted',
+    summary: 'Get a snapshot with its content, secrets redacted',
   }),
   'snapshots.diff': operation({
     method: 'GET',
@@ -43,7 +43,7 @@ export const snapshots = {
     access: 'read',
     input: v.strictObject({ from: SnapshotVersion, to: SnapshotVersion }),
     output: v.object({ from_version: v.number(), to_version: v.number(), changes: v.array(Change) }),
-    summary: 'What changed between two snapshots',
+    summary: 'Compare two snapshots',
   }),
   'snapshots.activate': operation({
     method: 'POST',
@@ -51,6 +51,6 @@ export const snapshots = {
     access: 'deploy',
     input: v.strictObject({ version: SnapshotVersion, note: v.optional(v.nullable(textBetween(1, 1_000)), null) }),
     output: Receipt,
-    summary: 'Serve an earlier snapshot again, at once and as it was',
+    summary: 'Restore an earlier snapshot at once, exactly as it was',
   }),
 };

@@ -7,7 +7,7 @@ const Nullable = v.nullable(Timestamp);
 export const SslStatus = v.object({
   status: v.pipe(
     v.picklist(['none', 'pending', 'issued', 'expiring_soon', 'expired', 'error']),
-    v.description('expiring_soon: less than a sixth of its life is left, so renewal has failed for long or is turned off'),
+    v.description('expiring_soon: less than a sixth of its lifetime is left, so renewal keeps failing or is turned off'),
   ),
   domains: v.array(v.string()),
   issuer: v.nullable(v.string()),
@@ -27,15 +27,15 @@ export const ssl = {
     access: 'admin',
     input: Empty,
     output: SslStatus,
-    summary: 'The certificate of the UI and MCP domains, and how its next order stands',
+    summary: 'Get the certificate of the UI and MCP domains, and the state of its next order',
   }),
   'ssl.issue': operation({
     method: 'POST',
     path: '/server/ssl/issue',
     access: 'admin',
     input: v.strictObject({
-      force: v.optional(v.pipe(v.boolean(), v.description('Order a new one although the present one is good'))),
-      wait: v.optional(v.pipe(v.boolean(), v.description('Answer with 200 when it is done'))),
+      force: v.optional(v.pipe(v.boolean(), v.description('Order a new one even if the current one is valid'))),
+      wait: v.optional(v.pipe(v.boolean(), v.description('Wait for the order and answer 200 when it is done'))),
     }),
     query: ['wait'],
     output: v.union([SslStatus, v.object({ status: v.literal('pending') })]),

@@ -7,7 +7,7 @@ export const Scopes = v.pipe(
   v.array(v.picklist(['read', 'write', 'deploy'])),
   v.minLength(1),
   v.maxLength(3),
-  v.description('read: look; write: change, test, preview, export; deploy: deploy and stop'),
+  v.description('read: view; write: change, test, preview, export; deploy: deploy and stop'),
 );
 const DraftScopes = v.optional(Scopes, ['read', 'write', 'deploy']);
 
@@ -30,12 +30,9 @@ export const AgentActivity = v.object({
   timestamp: Timestamp,
   token_prefix: v.string(),
   token_name: v.string(),
-  tool_name: v.pipe(v.string(), v.description('Name of the tool; of an operation that is none, its own name')),
+  tool_name: v.pipe(v.string(), v.description('Name of the tool, or of the operation if it is not a tool')),
   client_ip: v.nullable(v.string()),
-  country: v.pipe(
-    v.nullable(v.string()),
-    v.description('ISO 3166-1 alpha-2; null of an address that is private or in no database'),
-  ),
+  country: v.pipe(v.nullable(v.string()), v.description('ISO 3166-1 alpha-2; null if the address is private or unknown')),
   success: v.boolean(),
   duration_ms: v.number(),
   error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
@@ -51,7 +48,7 @@ const AgentStats = v.object({
   tokens: v.array(v.object({ token_prefix: v.string(), token_name: v.string(), ...counts, last_called_at: Timestamp })),
   tools: v.array(v.object({ tool_name: v.string(), ...counts, avg_ms: v.number() })),
   countries: v.array(v.object({ country: v.nullable(v.string()), ...counts })),
-  complete: v.pipe(v.boolean(), v.description('false: the period holds more calls than are kept')),
+  complete: v.pipe(v.boolean(), v.description('false: the period has more calls than are kept')),
 });
 export type AgentStats = v.InferOutput<typeof AgentStats>;
 
@@ -68,7 +65,7 @@ export const agentAccess = {
     access: 'admin',
     input: v.strictObject(listInput(100)),
     output: listOf(AgentToken),
-    summary: 'Temporary tokens of agents, the newest first; ended ones for 30 days',
+    summary: 'List temporary tokens of agents, newest first; expired and revoked ones for 30 days',
   }),
   'agent_tokens.create': operation({
     method: 'POST',
@@ -81,7 +78,7 @@ export const agentAccess = {
     }),
     output: v.object({
       ...AgentToken.entries,
-      token: v.pipe(v.string(), v.description('Shown this once, stored only as a digest')),
+      token: v.pipe(v.string(), v.description('Shown only once; stored as a digest')),
     }),
     status: 201,
     summary: 'Create a temporary token for an agent or a script',
@@ -101,7 +98,7 @@ export const agentAccess = {
     access: 'admin',
     input: v.strictObject(listInput(100)),
     output: listOf(OauthClient),
-    summary: 'OAuth clients of the agent endpoint, the newest first; revoked ones for 30 days after their last use',
+    summary: 'List OAuth clients of the agent endpoint, newest first; revoked ones for 30 days after their last use',
   }),
   'oauth_clients.create': operation({
     method: 'POST',
@@ -114,7 +111,7 @@ export const agentAccess = {
     }),
     output: v.object({
       ...OauthClient.entries,
-      client_secret: v.pipe(v.string(), v.description('Shown this once, stored only as a digest')),
+      client_secret: v.pipe(v.string(), v.description('Shown only once; stored as a digest')),
     }),
     status: 201,
     summary: 'Create an OAuth client of the agent endpoint',
@@ -139,7 +136,7 @@ export const agentAccess = {
       success: v.optional(v.boolean()),
     }),
     output: listOf(AgentActivity),
-    summary: 'Calls of agents and scripts, the newest first; the last 10 000 are kept',
+    summary: 'List calls of agents and scripts, newest first; the last 10 000 are kept',
   }),
   'agent_activity.stats': operation({
     method: 'GET',
@@ -147,6 +144,6 @@ export const agentAccess = {
     access: 'admin',
     input: v.strictObject({ period: v.optional(Period, '24h') }),
     output: AgentStats,
-    summary: 'Calls of agents and scripts by token, tool and country, the busiest first; of the last 10 000 calls',
+    summary: 'Count the last 10 000 calls of agents and scripts by token, tool and country, busiest first',
   }),
 };

@@ -22,9 +22,9 @@ export const Session = v.object({
 });
 export type Session = v.InferOutput<typeof Session>;
 
-const Code = v.pipe(textBetween(1, 64), v.description('Six digits of the authenticator, or a recovery code'));
+const Code = v.pipe(textBetween(1, 64), v.description('Six digits from the authenticator, or a recovery code'));
 const IsRecovery = v.optional(v.pipe(v.boolean(), v.description('The code is a recovery code')), false);
-const RecoveryCodes = v.pipe(v.array(v.string()), v.description('Each works once; shown only now'));
+const RecoveryCodes = v.pipe(v.array(v.string()), v.description('Each works once; shown only once'));
 
 export const auth = {
   'auth.status': operation({
@@ -33,7 +33,7 @@ export const auth = {
     access: 'public',
     input: Empty,
     output: v.object({ setup_required: v.boolean(), authenticated: v.boolean(), version: v.string() }),
-    summary: 'Whether the first administrator is still to be created',
+    summary: 'Check whether the first administrator must still be created',
   }),
   'auth.setup': operation({
     method: 'POST',
@@ -59,7 +59,7 @@ export const auth = {
     input: Empty,
     output: Nothing,
     status: 204,
-    summary: 'End this session',
+    summary: 'Sign out',
   }),
   'auth.me': operation({
     method: 'GET',
@@ -67,7 +67,7 @@ export const auth = {
     access: 'admin',
     input: Empty,
     output: Account,
-    summary: 'The signed-in administrator',
+    summary: 'Get the signed-in administrator',
   }),
   'auth.update_me': operation({
     method: 'PATCH',
@@ -75,7 +75,7 @@ export const auth = {
     access: 'admin',
     input: v.strictObject({ current_password: Password, username: v.optional(Username), password: v.optional(NewPassword) }),
     output: Account,
-    summary: 'Change the name or password; every other session ends',
+    summary: 'Change the user name or password; all other sessions end',
   }),
   'auth.sessions': operation({
     method: 'GET',
@@ -83,7 +83,7 @@ export const auth = {
     access: 'admin',
     input: Empty,
     output: listOf(Session),
-    summary: 'Live sessions of this account',
+    summary: 'List active sessions of this account',
   }),
   'auth.revoke_session': operation({
     method: 'DELETE',
@@ -104,7 +104,7 @@ export const twoFactor = {
     access: 'public',
     input: v.strictObject({ pending_token: textBetween(1, 200), code: Code, is_recovery: IsRecovery }),
     output: LoginResult,
-    summary: 'Finish signing in with the second factor',
+    summary: 'Complete the sign-in with the second factor',
   }),
   'two_factor.status': operation({
     method: 'GET',
@@ -112,7 +112,7 @@ export const twoFactor = {
     access: 'admin',
     input: Empty,
     output: v.object({ totp_enabled: v.boolean(), recovery_codes_remaining: v.number() }),
-    summary: 'Whether the second factor is on, and how many recovery codes are left',
+    summary: 'Check whether two-factor authentication is on, and how many recovery codes are left',
   }),
   'two_factor.setup': operation({
     method: 'POST',
@@ -122,12 +122,12 @@ export const twoFactor = {
       password: v.optional(v.pipe(Password, v.description('Required when the session is older than ten minutes'))),
     }),
     output: v.object({
-      secret: v.pipe(v.string(), v.description('Base32, for typing into an authenticator')),
+      secret: v.pipe(v.string(), v.description('Base32, for manual entry in an authenticator')),
       otpauth_uri: v.string(),
       qr_svg: v.pipe(v.string(), v.description('The address as a QR code, an SVG document')),
       recovery_codes: RecoveryCodes,
     }),
-    summary: 'Begin to set up the second factor; a code confirms it',
+    summary: 'Start setting up two-factor authentication; a code confirms it',
   }),
   'two_factor.verify_setup': operation({
     method: 'POST',
@@ -135,7 +135,7 @@ export const twoFactor = {
     access: 'admin',
     input: v.strictObject({ code: Code }),
     output: v.object({ totp_enabled: v.boolean() }),
-    summary: 'Turn the second factor on; every other session ends',
+    summary: 'Turn two-factor authentication on; all other sessions end',
   }),
   'two_factor.disable': operation({
     method: 'POST',
@@ -143,7 +143,7 @@ export const twoFactor = {
     access: 'admin',
     input: v.strictObject({ password: Password, code: Code, is_recovery: IsRecovery }),
     output: v.object({ totp_enabled: v.boolean() }),
-    summary: 'Turn the second factor off; every other session ends',
+    summary: 'Turn two-factor authentication off; all other sessions end',
   }),
   'two_factor.regenerate_recovery': operation({
     method: 'POST',
@@ -151,6 +151,6 @@ export const twoFactor = {
     access: 'admin',
     input: v.strictObject({ password: Password, code: Code }),
     output: v.object({ recovery_codes: RecoveryCodes }),
-    summary: 'New recovery codes; the old ones and every other session end',
+    summary: 'Create new recovery codes; the old ones stop working and all other sessions end',
   }),
 };

@@ -24,7 +24,7 @@ export const mcpTokens = {
     access: 'admin',
     input: v.strictObject(listInput(100)),
     output: listOf(McpToken),
-    summary: 'Access tokens of the MCP server, the newest first; revoked ones for 30 days',
+    summary: 'List access tokens of the MCP server, newest first; revoked ones for 30 days',
   }),
   'mcp_tokens.create': operation({
     method: 'POST',
@@ -35,14 +35,14 @@ export const mcpTokens = {
       idle_timeout_minutes: v.optional(
         v.pipe(
           v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)),
-          v.description('Ends the token after so long without a use; null: never'),
+          v.description('Idle timeout: the token expires after this long without use; null turns it off'),
         ),
         null,
       ),
     }),
     output: v.object({
       ...McpToken.entries,
-      token: v.pipe(v.string(), v.description('Shown this once, stored only as a hash')),
+      token: v.pipe(v.string(), v.description('Shown only once; stored as a hash')),
     }),
     status: 201,
     summary: 'Create an access token of the MCP server',
@@ -54,6 +54,6 @@ export const mcpTokens = {
     input: byId,
     output: Nothing,
     status: 204,
-    summary: 'Revoke an access token of the MCP server; it stops within a second on every connected host',
+    summary: 'Revoke an access token of the MCP server; it stops working within a second on every connected host',
   }),
 };

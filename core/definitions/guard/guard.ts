@@ -66,7 +66,7 @@ export async function guardDraft(
     field,
     message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
   }));
-  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was refused: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was rejected: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
   throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
 }
 

@@ -95,7 +95,7 @@ async function writeSettings(context: Context, tx: Db, expected: number, after: 
     .where(and(eq(server_config.id, CONFIG_ROW), eq(server_config.version, expected)))
     .returning({ id: server_config.id });
   if (stored.length === 0)
-    throw new AppError('conflict', 'Someone changed the server configuration meanwhile. Read it again and repeat the change.');
+    throw new AppError('conflict', 'Someone else changed the server configuration. Read it again and repeat your change.');
   const now = await readSettings(app, tx);
   await recordHistory(tx, context, {
     entity_type: CONFIG_ID,

@@ -33,7 +33,7 @@ async function openProxy(app: App): Promise<FieldError[]> {
   const active = await activeSnapshot(app);
   if (active === null || !asksNothing(active.server)) return [];
   const message =
-    'mcp_proxy would let anyone who reaches the front port call the tools, and this installation requires authentication (SVC_REQUIRE_AUTH): deploy another auth_type first.';
+    'mcp_proxy would let anyone who can reach this server call the tools, but this installation requires authentication (SVC_REQUIRE_AUTH). Deploy another auth_type first.';
   return [{ field: 'mcp_proxy', message }];
 }
 
@@ -44,7 +44,7 @@ async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
     const field = `prompt_guard_allow.${index}`;
     return known.includes(id)
       ? []
-      : [{ field, message: `${field} is no rule of the guard; did you mean ${nearest(id, known)}?` }];
+      : [{ field, message: `${field} is not a rule of the prompt guard. Did you mean ${nearest(id, known)}?` }];
   });
 }
 
@@ -54,12 +54,12 @@ function misfitCredentials({ keyring }: App, before: Settings, after: Settings):
   if (dns_credentials === null) return [];
   if (dns_provider === null) {
     if (!differs('dns_credentials', before, after)) return [];
-    return [{ field: 'dns_provider', message: 'dns_provider is required: it says whose dns_credentials these are.' }];
+    return [{ field: 'dns_provider', message: 'dns_provider is required with dns_credentials.' }];
   }
   const credentials = openDnsCredentials(keyring, dns_credentials);
   const fits = credentials !== null && 'api_token' in credentials === (dns_provider === 'cloudflare');
   const wanted = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
-  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must hold ${wanted} for ${dns_provider}.` }];
+  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must have ${wanted} for ${dns_provider}.` }];
 }
 
 /** An address that this server or a host will dial. A name that does not resolve now is no refusal; every dial checks again. */

@@ -40,14 +40,17 @@ function mergeClients(
   const seen = new Set<string>();
   return drafts.map(({ client_id, client_secret }, index) => {
     const field = `oauth_clients.${index}`;
-    if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is in the list already.`);
+    if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is already in the list.`);
     seen.add(client_id);
     if (client_secret !== undefined && !isMask(client_secret)) {
       return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret) };
     }
     const kept = stored.get(client_id);
     if (kept === undefined) {
-      throw invalidField(`${field}.client_secret`, `${field}.client_secret is required: no secret is stored for this client.`);
+      throw invalidField(
+        `${field}.client_secret`,
+        `${field}.client_secret is required because no secret is stored for this client.`,
+      );
     }
     return kept;
   });
@@ -61,7 +64,7 @@ function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials 
   const merged = entries.map(([name, value]) => {
     const kept = isMask(value) ? stored.get(name) : value;
     const field = `dns_credentials.${name}`;
-    if (kept === undefined) throw invalidField(field, `${field} is required: no such secret is stored.`);
+    if (kept === undefined) throw invalidField(field, `${field} is required because no secret is stored.`);
     return [name, kept];
   });
   return seal(keyring, placeOf('dns_credentials'), canonical(Object.fromEntries(merged)));

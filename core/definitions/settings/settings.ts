@@ -83,7 +83,7 @@ export function toConfig({ env }: App, { settings, version, updated_at }: Stored
     dns_credentials_set: dns_credentials !== null,
     version,
     updated_at,
-    warnings: locked === null ? [] : [`${locked.message} A deploy is refused until then.`],
+    warnings: locked === null ? [] : [`${locked.message} Deploys are rejected until then.`],
   };
 }
 

@@ -8,6 +8,6 @@ export const accessGate: DeployGate = {
     const locked = lockedOut(server);
     return locked === null
       ? []
-      : [{ refusal: 'cannot_deploy', field: locked.field, message: `No caller could get in: ${locked.message}` }];
+      : [{ refusal: 'cannot_deploy', field: locked.field, message: `No caller could authenticate: ${locked.message}` }];
   },
 };

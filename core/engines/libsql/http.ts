@@ -22,7 +22,7 @@ export const isToken = (text: string): boolean => TOKEN.test(text);
 export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolicy): LibsqlServer {
   const { password } = settings;
   if (password !== null && !isToken(password)) {
-    throw new AppError('database_unreachable', 'The token holds characters that no token has; enter it again as the password.', {
+    throw new AppError('database_unreachable', 'The token contains invalid characters; enter it again as the password.', {
       reason: 'auth_failed',
     });
   }
@@ -79,7 +79,7 @@ async function refusalOf(response: Response): Promise<AppError> {
   if (said !== undefined) return new AppError('sql_error', said.replace('SQL string could not be parsed: ', ''));
   const [reason, detail] =
     status === 401 || status === 403
-      ? ['auth_failed', 'The token is wrong, has ended or does not allow this; enter another one as the password.']
+      ? ['auth_failed', 'The token is wrong, has expired or does not allow this; enter another one as the password.']
       : status === 404
         ? ['database_missing', 'There is no libSQL database with Hrana 3 at this address; check the host.']
         : ['failed', `The server answered with the HTTP status ${status}; check the host and the port.`];

@@ -58,7 +58,7 @@ export async function fetchRows(
     truncated = true;
   }
   if (affected === undefined && !truncated) {
-    throw new AppError('database_unreachable', 'The server stopped in the middle of its answer; call again.', {
+    throw new AppError('database_unreachable', 'The server stopped during its answer; try again.', {
       reason: 'failed',
     });
   }

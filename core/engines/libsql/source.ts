@@ -101,7 +101,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
   ): Promise<QueryResult> {
     const { reads } = await describeOnce(stream, text);
     if (!reads || !READING.has(firstWord(text))) {
-      throw new AppError('not_read_only', 'The statement writes or gives no rows, and this session only reads.');
+      throw new AppError('not_read_only', 'The statement writes or returns no rows, but this session is read-only.');
     }
     return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
   }
@@ -114,7 +114,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     stop: AbortSignal,
   ): Promise<QueryResult> {
     if (!WRITING.has(firstWord(text))) {
-      throw new AppError('sql_error', 'This kind of statement is not allowed: it may only touch the tables of its own database.');
+      throw new AppError('sql_error', 'This statement is not allowed. A statement can only use the tables of its own database.');
     }
     await describeOnce(stream, text);
     const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
@@ -146,7 +146,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
     },
     async columns({ schema, name }, filter) {
       const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
     },
     async test() {
@@ -169,16 +169,16 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
 
 const FILE_FUNCTIONS_SQL = "SELECT name FROM pragma_function_list WHERE name IN ('readfile', 'writefile') LIMIT 1";
 const FILE_FUNCTIONS_WARNING =
-  "SQL on this server can read and write its machine's files (readfile, writefile). Tools are refused them; other clients are not.";
+  "SQL on this server can read and write its machine's files (readfile, writefile). Sluice blocks them in tools; other clients can use them.";
 
 /** Faults of the network carry a code; everything else is an answer that could not be read. */
 function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
   const lost = cause instanceof Error && 'code' in cause;
   const detail = !lost
-    ? 'What answers at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
+    ? 'The server at this host and port does not speak the libSQL protocol (Hrana 3); check the host and the port.'
     : mode === 'write'
-      ? 'The server closed the connection while the statement ran; call again, and check that the token allows writing.'
-      : 'The server closed the connection while the statement ran; call again.';
+      ? 'The server closed the connection while the statement ran; try again, and check that the token allows writing.'
+      : 'The server closed the connection while the statement ran; try again.';
   return new AppError('database_unreachable', detail, { reason: 'failed', cause });
 }
 

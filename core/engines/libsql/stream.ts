@@ -75,7 +75,7 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
     baton = next;
     over = next === null;
     if (!base_url || new URL(base_url).hostname === server.hostname) return;
-    throw new AppError('database_unreachable', 'The server wants to be called at another address; enter that one as the host.', {
+    throw new AppError('database_unreachable', 'The server redirects to another address; enter that one as the host.', {
       reason: 'failed',
     });
   }
@@ -94,7 +94,7 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
     async describe(text) {
       const [description] = await pipeline([{ type: 'describe', sql: text }], signal, text);
       const { cols, is_readonly } = description as HranaDescription;
-      if (!Array.isArray(cols) || typeof is_readonly !== 'boolean') throw new TypeError('This is no description.');
+      if (!Array.isArray(cols) || typeof is_readonly !== 'boolean') throw new TypeError('This is not a description.');
       return { cols, is_readonly };
     },
     async *cursor(steps, line_limit) {
@@ -140,10 +140,10 @@ export function toLibsqlError({ message, code }: HranaError, statement: string):
   const offset = / \(at offset (\d+)\)$/.exec(said);
   const detail = offset ? said.slice(0, offset.index) : said;
   if (code?.startsWith('SQLITE_READONLY')) {
-    return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause });
+    return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause });
   }
   if (code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')) {
-    return new AppError('unavailable', 'The database is busy with another write; call again.', { cause, retry_after: 1 });
+    return new AppError('unavailable', 'The database is busy with another write; try again.', { cause, retry_after: 1 });
   }
   const place = / at \((\d+), (\d+)\)$/.exec(detail);
   const position = offset

@@ -14,10 +14,10 @@ const TIMEOUTS: ReadonlySet<number> = new Set([1969, 3024]);
 const NEAR = / near '([\s\S]*)' at line (\d+)$/;
 
 const CONNECT_REASONS: Readonly<Record<number, readonly [string, string]>> = {
-  1044: ['auth_failed', 'The account may not use this database; grant it the database or enter another account.'],
-  1045: ['auth_failed', 'The user name or the password is wrong, or the account may not connect from here.'],
-  1049: ['database_missing', 'There is no database of this name on the server.'],
-  1130: ['auth_failed', 'The server lets no account connect from this address.'],
+  1044: ['auth_failed', 'The account has no access to this database; grant it access or enter another account.'],
+  1045: ['auth_failed', 'The user name or the password is wrong, or the account is not allowed to connect from here.'],
+  1049: ['database_missing', 'There is no database with this name on the server.'],
+  1130: ['auth_failed', 'The server accepts no connections from this address.'],
   1698: ['auth_failed', 'The account cannot log in with a password; enter another account.'],
   1040: ['failed', 'The server has no free connection left.'],
   1203: ['failed', 'The account has no free connection left.'],
@@ -31,18 +31,18 @@ export function toConnectError(error: unknown): AppError {
   const known = CONNECT_REASONS[errno];
   if (known) return new AppError('database_unreachable', known[1], { reason: known[0], cause: error });
   if (code === 'HANDSHAKE_NO_SSL_SUPPORT') {
-    const detail = 'The server does not offer TLS; switch TLS on there, or set ssl_mode to disable for a network you trust.';
+    const detail = 'The server does not offer TLS; turn TLS on there, or set ssl_mode to disable for a network you trust.';
     return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause: error });
   }
   if (code === 'HANDSHAKE_SSL_ERROR' || /CERT|TLS|SSL|SIGNATURE/.test(`${code} ${message}`)) {
-    const detail = 'The TLS connection failed; check ssl_mode, the certificate of the server and the one of the authority.';
+    const detail = 'The TLS connection failed; check ssl_mode, the certificate of the server and the certificate authority.';
     return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause: error });
   }
   if (code === 'ETIMEDOUT') {
-    const detail = 'The server took the connection but did not say anything; check that it is a MySQL or MariaDB server.';
+    const detail = 'The server accepted the connection but sent nothing; check that it is a MySQL or MariaDB server.';
     return new AppError('database_unreachable', detail, { reason: 'timeout', cause: error });
   }
-  return new AppError('database_unreachable', 'The server refused the connection or is no MySQL or MariaDB server.', {
+  return new AppError('database_unreachable', 'The server refused the connection or is not a MySQL or MariaDB server.', {
     reason: 'failed',
     cause: error,
   });
@@ -54,9 +54,9 @@ export function toStatementError(error: unknown, text: string): AppError {
   const { errno = 0, sqlMessage, sqlState } = asMysqlError(error);
   if (sqlMessage === undefined) return lost(error);
   if (errno === READ_ONLY)
-    return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause: error });
+    return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause: error });
   if (TIMEOUTS.has(errno)) {
-    return new AppError('timeout', 'The statement did not finish within its time limit and was stopped.', { cause: error });
+    return new AppError('timeout', 'The statement did not finish within its timeout and was stopped.', { cause: error });
   }
   const position = positionOf(sqlMessage, text);
   const reason = `${errno}/${sqlState ?? ''}`;
@@ -68,7 +68,7 @@ export function isReadOnlyRefusal(error: unknown): boolean {
 }
 
 function lost(cause: unknown): AppError {
-  return new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; call again.', {
+  return new AppError('database_unreachable', 'The connection to the server was lost while the statement ran; try again.', {
     reason: 'failed',
     cause,
   });

@@ -27,8 +27,8 @@ export const MYSQL_RULES: TokenRules = {
     'insert replace update delete into procedure lock load call create alter drop grant revoke rename kill purge unlock',
   ),
   forbiddenFunctions: denials({
-    'reads files of the machine that the database runs on': 'load_file',
-    'runs programs on the machine that the database runs on': 'sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info',
+    'reads files of the database server': 'load_file',
+    'runs programs on the database server': 'sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info',
     'changes the session, which later calls share': 'get_lock release_lock release_all_locks setval',
   }),
   forbiddenTables: new Map(),

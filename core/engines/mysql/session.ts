@@ -110,7 +110,7 @@ export async function openMysqlSession(
 
   /** What the server may send to anything but a statement that gives rows. */
   function allowOwn(): void {
-    const detail = 'The server sent more than an answer may hold; check the host and the port.';
+    const detail = 'The server sent an answer that is too large; check the host and the port.';
     meter.allow(OWN_BYTES, OWN_BYTES, () => fail(new AppError('database_unreachable', detail, { reason: 'failed' })));
   }
 
@@ -278,7 +278,7 @@ export function askMysql(connection: Connection, text: string): Promise<Record<s
 function checkReading(text: string, columns: readonly MysqlField[]): void {
   const names = columns.map((column) => column.name).join(',');
   if (names !== ADMINISTRATION && (columns.length > 0 || /^\s*show\s/i.test(text))) return;
-  throw new AppError('not_read_only', 'The statement gives no rows of its own, and this session only reads.');
+  throw new AppError('not_read_only', 'The statement returns no rows, but this session is read-only.');
 }
 
 function keepGeometry(field: { readonly type: string; buffer(): Buffer }, next: () => unknown): unknown {

@@ -107,7 +107,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     const deadline = openDeadline(LOOK_MS);
     const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
     const { rows, truncated } = await work.finally(() => deadline.clear());
-    if (truncated) throw new AppError('internal', 'The database holds more views and functions than can be looked at.');
+    if (truncated) throw new AppError('internal', 'The database has more views and functions than can be checked.');
     return JSON.stringify(rows);
   }
 
@@ -159,7 +159,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const place = [schema, name] as const;
       const found = [...place, ...pattern(filter)];
       const [count] = await look(COUNT_COLUMNS, [...place, ...found]);
-      if (count?.['present'] === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      if (count?.['present'] === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
       return { items: rows.map(toTableColumn), total: Number(count?.['total'] ?? 0) };
     },
@@ -192,7 +192,8 @@ async function commit(session: MysqlSession): Promise<void> {
   } catch (error) {
     if (session.usable && error instanceof AppError && error.code === 'sql_error') throw error;
     session.discard();
-    const detail = 'The connection was lost while the change was being committed; look whether it is there before repeating it.';
+    const detail =
+      'The connection was lost while the change was being committed; check whether it was made before you repeat it.';
     throw new AppError('database_unreachable', detail, { reason: 'failed', cause: error });
   }
 }
@@ -221,7 +222,7 @@ const DANGERS: readonly { readonly right: RegExp; readonly warning: string }[] =
     right: /^GRANT (?:.*, )?(?:FILE|ALL PRIVILEGES)\b.* ON \*\.\*/,
     warning: 'The account has the FILE privilege: a statement can read and write files of the database server.',
   },
-  { right: / WITH GRANT OPTION/, warning: 'The account may pass its privileges on to others.' },
+  { right: / WITH GRANT OPTION/, warning: 'The account can grant its privileges to others.' },
 ];
 
 function report(server: MysqlServer | undefined, grants: readonly Row[], plain: boolean): TestReport {

@@ -104,15 +104,15 @@ where rolname in ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_s
   and pg_has_role(current_user, oid, 'member') order by 1`;
 
 const ROLE_WARNINGS: Readonly<Record<string, string>> = {
-  pg_read_server_files: 'The account may read files of the database server (pg_read_server_files).',
-  pg_write_server_files: 'The account may write files of the database server (pg_write_server_files).',
-  pg_execute_server_program: 'The account may run programs on the database server (pg_execute_server_program).',
+  pg_read_server_files: 'The account can read files of the database server (pg_read_server_files).',
+  pg_write_server_files: 'The account can write files of the database server (pg_write_server_files).',
+  pg_execute_server_program: 'The account can run programs on the database server (pg_execute_server_program).',
 };
 
 export function rightsWarnings(is_superuser: boolean, roles: readonly Row[]): string[] {
   if (is_superuser) {
     return [
-      'The account is a superuser: it may read files and run programs on the database server. Use an account with fewer rights.',
+      'The account is a superuser: it can read files and run programs on the database server. Use an account with fewer rights.',
     ];
   }
   return roles.flatMap(({ name }) => ROLE_WARNINGS[textOf(name)] ?? []);

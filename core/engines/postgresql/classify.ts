@@ -151,7 +151,7 @@ const WRITING: Readonly<Record<string, string>> = {
 /** Looks at one node and everything below it. */
 function visit(kind: string, node: Tree, findings: Findings): void {
   if (!READING.has(kind)) {
-    findings.writes ??= WRITING[kind] ?? `It holds ${kind.replace(/Stmt$/, '')}, which is not known to read only.`;
+    findings.writes ??= WRITING[kind] ?? `It contains ${kind.replace(/Stmt$/, '')}, which is not known to be read-only.`;
   }
   INSPECT[kind]?.(node, findings);
   for (const [field, value] of Object.entries(node)) visitField(field, value, findings);

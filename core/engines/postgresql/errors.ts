@@ -20,12 +20,12 @@ interface ServerError {
 type Translate = (error: ServerError, context: ErrorContext) => AppError;
 
 const lost: Translate = () =>
-  unreachable('The database ended the connection while it worked (it may be restarting); call again.', LOST);
+  unreachable('The database closed the connection during the statement (it may be restarting); try again.', LOST);
 
 const refusedAccount: Translate = (error) =>
   /pg_hba\.conf/.test(error.message)
     ? unreachable(
-        'The database allows no login of this account from here (pg_hba.conf), perhaps because of ssl_mode; ask its administrator.',
+        'The database does not allow this account to log in from here (pg_hba.conf), perhaps because of ssl_mode; ask its administrator.',
         'auth_failed',
       )
     : unreachable('The database refused the user name or the password; check both.', 'auth_failed');
@@ -42,7 +42,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   '57P03': () => unreachable('The database is starting up or shutting down; try again in a moment.', 'failed'),
   '57P05': lost,
   '25006': (error) =>
-    new AppError('not_read_only', `Only reading is allowed here, and the database refused the statement: ${error.message}`, {
+    new AppError('not_read_only', `This session is read-only, and the database refused the statement: ${error.message}`, {
       reason: '25006',
     }),
 };
@@ -64,7 +64,7 @@ const LOST_CODES = new Set([
 export function translateError(error: unknown, context: ErrorContext): AppError {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
-    return new AppError('internal', 'The driver of the database failed; the log has the details.', { cause: error });
+    return new AppError('internal', 'The database driver failed; the log has the details.', { cause: error });
   }
   if (isServerError(error)) return TRANSLATIONS[error.code]?.(error, context) ?? sqlError(error, context.text);
   if (LOST_CODES.has(error.code)) return lost({ code: error.code, message: '' }, context);
@@ -73,7 +73,7 @@ export function translateError(error: unknown, context: ErrorContext): AppError 
   }
   if (/SSL|TLS/.test(error.code)) {
     return unreachable(
-      'The server broke off the encrypted connection; it may want another certificate from us: check ssl_cert and ssl_key.',
+      'The server closed the encrypted connection; it may require another client certificate. Check ssl_cert and ssl_key.',
       'tls_failed',
     );
   }

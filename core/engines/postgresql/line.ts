@@ -276,4 +276,4 @@ export interface Sent {
 }
 
 /** Why an answer ended that was larger than a call may have. */
-export const FLOODED = new Error('More came than a call may have.');
+export const FLOODED = new Error('The answer is larger than a call can have.');

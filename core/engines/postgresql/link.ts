@@ -35,7 +35,7 @@ export async function openLink(settings: ConnectionSettings, policy: DialPolicy,
   socket.destroy();
   throw new AppError(
     'database_unreachable',
-    'The database offers no encryption; switch TLS on there, or set ssl_mode to disable if the way to it is safe.',
+    'The database does not offer TLS; turn TLS on there, or set ssl_mode to disable for a network you trust.',
     { reason: 'tls_failed' },
   );
 }
@@ -55,10 +55,9 @@ function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
     const onData = (bytes: Buffer) => {
       const answer = bytes.toString('latin1');
       if (answer === 'S' || answer === 'N') return settle(() => resolve(answer === 'S'));
-      refuse('What answers at this host and port does not speak the PostgreSQL protocol; check the host and the port.', 'failed');
+      refuse('The server at this host and port does not speak the PostgreSQL protocol; check the host and the port.', 'failed');
     };
-    const onClose = () =>
-      refuse('The server ended the connection before it said anything; check the host and the port.', 'failed');
+    const onClose = () => refuse('The server closed the connection without an answer; check the host and the port.', 'failed');
     const onAbort = () =>
       signal.aborted
         ? settle(() => reject(signal.reason))

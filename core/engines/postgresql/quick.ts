@@ -91,7 +91,7 @@ class QuickCall implements Exchange, Seat {
     this.#columns = kept.columns;
     this.enough = enoughOf(options.max_bytes);
     this.rows = openRows(kept.columns, options, memory);
-    const cancel = () => this.#stop(new AppError('cancelled', 'The caller went away, so the statement was cancelled.'));
+    const cancel = () => this.#stop(new AppError('cancelled', 'The caller disconnected, so the statement was cancelled.'));
     // What has not begun has had none of its time.
     const timeout = timeouts.add(timeout_ms, () => this.#stop(this.#lane.is_first(this) ? lateAfter(timeout_ms) : DISPLACED));
     signal?.addEventListener('abort', cancel, { once: true });

@@ -76,7 +76,7 @@ pg_stat_get_xact_tuples_updated pg_stat_have_stats pg_tablespace_size pg_xact_co
 pg_xact_status txid_status current_query currval lastval`);
 
 const SESSION = 'changes the session, which later calls share';
-const FILES = 'reaches files or programs of the machine that the database runs on';
+const FILES = 'accesses files or programs of the database server';
 
 /** Never in a tool, reading or writing. */
 export const FORBIDDEN_FUNCTIONS = denials({
@@ -93,7 +93,7 @@ export const FORBIDDEN_FUNCTIONS = denials({
 /** Views over the functions above. */
 export const FORBIDDEN_TABLES = denials({ [FILES]: 'pg_hba_file_rules pg_ident_file_mappings pg_file_settings' });
 
-const RUNS_TEXT = 'runs SQL text that nobody has checked';
+const RUNS_TEXT = 'runs SQL text that was not checked';
 
 /** Built-in and contributed functions that take SQL text and run it. */
 export const RUNS_SQL = words(`
@@ -104,10 +104,10 @@ execute_query eval`);
 /** Not in a reading tool. */
 export const WRITING_FUNCTIONS = denials({
   [RUNS_TEXT]: [...RUNS_SQL].join(' '),
-  'reaches another database, which the read-only session does not cover': `dblink_fetch dblink_close dblink_get_result
+  'accesses another database, which the read-only session does not cover': `dblink_fetch dblink_close dblink_get_result
     dblink_get_connections dblink_is_busy dblink_cancel_query dblink_get_notify dblink_build_sql_insert dblink_build_sql_update
     dblink_build_sql_delete`,
-  'reaches other servers': 'http http_get http_post http_put http_patch http_delete http_head',
+  'accesses other servers': 'http http_get http_post http_put http_patch http_delete http_head',
   'advances a sequence': 'nextval setval',
   'takes a lock': 'pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared',
   'writes large objects': `lo_close lo_creat lo_create lo_from_bytea lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate
@@ -137,9 +137,9 @@ export const FORBIDDEN_NODES: ReadonlyMap<string, string> = new Map([
   ['VariableSetStmt', SETTING],
   ['ConstraintsSetStmt', SETTING],
   ['DiscardStmt', SETTING],
-  ['LoadStmt', 'LOAD brings code into the server and is not allowed.'],
+  ['LoadStmt', 'LOAD loads code into the server and is not allowed.'],
   ['AlterSystemStmt', 'ALTER SYSTEM changes the whole server and is not allowed.'],
-  ['CopyStmt', 'COPY reaches files, programs or another protocol and is not allowed; use SELECT or INSERT.'],
+  ['CopyStmt', 'COPY accesses files, programs or another protocol and is not allowed; use SELECT or INSERT.'],
   ['DoStmt', 'DO runs code that cannot be checked and returns nothing; write a procedure and CALL it.'],
   ['ListenStmt', 'LISTEN belongs to a session, not to a call, and is not allowed.'],
   ['UnlistenStmt', 'UNLISTEN belongs to a session, not to a call, and is not allowed.'],

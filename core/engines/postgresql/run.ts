@@ -130,7 +130,7 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
       await leave(session, 'discard all');
       throw error;
     }
-    const detail = 'The connection was lost during the commit; look whether the change was made before you call again.';
+    const detail = 'The connection was lost during the commit; check whether the change was made before you try again.';
     throw new AppError('database_unreachable', detail, { reason: 'commit_unknown', cause: error });
   } finally {
     clearTimeout(timer);

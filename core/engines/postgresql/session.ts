@@ -192,7 +192,7 @@ export async function openPostgresSession(
   return session;
 }
 
-const HUNG_UP = 'The server ended the connection during the login; check the host, the port and ssl_mode.';
+const HUNG_UP = 'The server closed the connection during the login; check the host, the port and ssl_mode.';
 /** What DISCARD ALL does not end: connections of postgres_fdw and dblink with all that was left there, variables of other languages. */
 const LASTING = `exists (select from pg_catalog.pg_foreign_server)
   or exists (select from pg_catalog.pg_extension where extname operator(pg_catalog.=) 'dblink')

@@ -189,7 +189,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     },
     async columns(table, filter) {
       const rows = await ask(columnsQuestion(table, filter));
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
     },
     async test() {
@@ -206,7 +206,9 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     if (!seen.encrypted) return ['The connection is not encrypted.'];
     return verifiesCertificate(settings) || settings.ssl_mode === 'require'
       ? []
-      : ['The certificate of the server is not verified; put its authority into ssl_ca, or set ssl_mode to verify-full.'];
+      : [
+          'The certificate of the server is not verified; put its certificate authority into ssl_ca, or set ssl_mode to verify-full.',
+        ];
   }
 }
 

@@ -157,11 +157,11 @@ function strangeStartup(bytes: Buffer): AppError | undefined {
 }
 
 export function notPostgres(): AppError {
-  const detail = 'What answers at this host and port does not speak the PostgreSQL protocol; check the host and the port.';
+  const detail = 'The server at this host and port does not speak the PostgreSQL protocol; check the host and the port.';
   return new AppError('database_unreachable', detail, { reason: 'failed' });
 }
 
 function tooLong(): AppError {
-  const detail = 'The server sent a message that is longer than any of PostgreSQL; check the host and the port.';
+  const detail = 'The server sent a message that is longer than any PostgreSQL message; check the host and the port.';
   return new AppError('database_unreachable', detail, { reason: 'failed' });
 }

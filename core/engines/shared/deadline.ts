@@ -8,7 +8,7 @@ export interface Deadline<Signal extends StopSignal = AbortSignal> {
   clear(): void;
 }
 
-const gone = () => new AppError('cancelled', 'The caller went away, so the statement was cancelled.');
+const gone = () => new AppError('cancelled', 'The caller disconnected, so the statement was cancelled.');
 const late = (timeout_ms: number) =>
   new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);
 

@@ -55,11 +55,13 @@ export async function resolveTarget(
   const addresses = await addressesOf(name, resolve);
   const classes = addresses.map(({ address }) => classifyAddress(address));
   if (classes.includes('never')) {
-    throw blocked('The host leads to a link-local or metadata address, which is never allowed; enter the address of a database.');
+    throw blocked(
+      'The host resolves to a link-local or metadata address, which is never allowed; enter the address of a database.',
+    );
   }
   if (classes.includes('private') && !policy.allow_private_networks) {
     throw blocked(
-      'The host leads to an address that is not public; set SVC_ALLOW_PRIVATE_NETWORKS=true to allow private and local addresses.',
+      'The host resolves to an address that is not public; set SVC_ALLOW_PRIVATE_NETWORKS=true to allow private and local addresses.',
     );
   }
   if (await isForbidden(addresses, port, policy, database, resolve)) {
@@ -121,7 +123,7 @@ export async function guardedFetch(
 async function uncompressed(response: Response): Promise<Response> {
   if ((response.headers.get('Content-Encoding') ?? 'identity') === 'identity') return response;
   await response.body?.cancel();
-  const detail = 'The server compressed its answer although it was asked not to; switch compression off there.';
+  const detail = 'The server compressed its answer although Sluice did not accept that; turn compression off there.';
   throw new AppError('database_unreachable', detail, { reason: 'failed' });
 }
 
@@ -183,13 +185,10 @@ function unreachable(target: Target, cause: unknown): AppError {
     code === 'ECONNREFUSED'
       ? ['refused', `Nothing accepts connections at ${place}; check the host, the port and that the server is running.`]
       : code === 'TimeoutError' || code === 'ETIMEDOUT'
-        ? ['timeout', `${place} did not answer in time; check the host, the port and the firewall between here and there.`]
+        ? ['timeout', `${place} did not answer in time; check the host, the port and the firewall.`]
         : isTlsCode(code)
-          ? [
-              'tls_failed',
-              `${place} did not show a certificate that is trusted for its name; check the host name and the certificate.`,
-            ]
-          : ['failed', `The connection to ${place} failed; check the network between here and there.`];
+          ? ['tls_failed', `${place} has no trusted certificate for its name; check the host name and the certificate.`]
+          : ['failed', `The connection to ${place} failed; check the network.`];
   return new AppError('database_unreachable', detail, { reason, cause });
 }
 

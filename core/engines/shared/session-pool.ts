@@ -56,7 +56,7 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
   let ended: PromiseWithResolvers<void> | undefined;
 
   async function use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>) {
-    if (ended) throw new AppError('unavailable', 'This connection is being closed; call again.');
+    if (ended) throw new AppError('unavailable', 'This connection is being closed; try again.');
     signal.throwIfAborted();
     const session = (waiting.length === 0 ? takeIdle(kind) : undefined) ?? (await wait(kind, signal));
     try {

@@ -65,7 +65,7 @@ function tlsFailed({ host, ssl_mode, ssl_cert }: TlsSettings, cause: unknown): A
     code === 'ERR_TLS_CERT_ALTNAME_INVALID'
       ? `The certificate of the server is not for the name ${host}; check the host, or set ssl_mode to verify-ca.`
       : /CERT|SIGNATURE/.test(code) && ssl_mode !== 'require'
-        ? 'The certificate of the server is not signed by a trusted authority; put the authority into ssl_ca, or set ssl_mode to require.'
+        ? 'The certificate of the server is not signed by a trusted authority; put its certificate authority into ssl_ca, or set ssl_mode to require.'
         : `The encrypted connection to ${host} could not be set up; check ssl_mode${ssl_cert === null ? '' : ', ssl_cert and ssl_key'}.`;
   return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause });
 }

@@ -3,7 +3,7 @@ import type { StopSignal } from './stop.ts';
 /** Rejects when the work is not done after so many milliseconds; what it becomes then is nobody's concern any more. */
 export function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`The server stayed silent for ${ms} ms.`)), ms);
+    const timer = setTimeout(() => reject(new Error(`The server sent nothing for ${ms} ms.`)), ms);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

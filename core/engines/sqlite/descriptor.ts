@@ -31,7 +31,7 @@ export const SQLITE: EngineDescriptor = {
     package: 'libsql',
     networked: false,
     session: () => ({}),
-    limit: 'A statement on a SQLite file cannot be interrupted: its limit of time does not hold here.',
+    limit: 'A statement on a SQLite file cannot be interrupted, so its timeout does not apply here.',
     variables: ({ connection, prefix }) => [{ name: `${prefix}_PATH`, member: 'path', fallback: connection.database }],
   },
 };

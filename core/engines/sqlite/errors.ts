@@ -23,20 +23,20 @@ export function toSqliteError(
   const reading = asked.policy === 'read';
   if (refused !== null) {
     return reading
-      ? new AppError('not_read_only', `${refused} is not allowed in a statement that only reads.`, { cause })
-      : new AppError('sql_error', `${refused} is not allowed: a statement may only touch the tables of its own file.`, { cause });
+      ? new AppError('not_read_only', `${refused} is not allowed in a read-only statement.`, { cause })
+      : new AppError('sql_error', `${refused} is not allowed. A statement can only use the tables of its own file.`, { cause });
   }
   if (code === SQLITE_READONLY_RECOVERY || code === SQLITE_READONLY_ROLLBACK) {
-    return new AppError('unavailable', 'The SQLite file waits for the end of an interrupted write; call again.', {
+    return new AppError('unavailable', 'The SQLite file has an interrupted write that must be completed first; try again.', {
       cause,
       reason: NEEDS_RECOVERY,
     });
   }
   if (primary === SQLITE_READONLY && reading) {
-    return new AppError('not_read_only', 'The statement writes, and this session only reads.', { cause });
+    return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause });
   }
   if (primary === SQLITE_BUSY || primary === SQLITE_LOCKED) {
-    return new AppError('unavailable', 'Another program is writing to this SQLite file; call again.', { cause, retry_after: 1 });
+    return new AppError('unavailable', 'Another program is writing to this SQLite file; try again.', { cause, retry_after: 1 });
   }
   if (primary === SQLITE_CANTOPEN) {
     return new AppError('database_unreachable', 'The SQLite file cannot be opened; check its name and its permissions.', {

@@ -42,8 +42,8 @@ function outside(): AppError {
 }
 
 function missing(): AppError {
-  return new AppError('database_unreachable', 'There is no SQLite file of this name in the folder of SVC_SQLITE_DIR.', {
+  return new AppError('database_unreachable', 'There is no SQLite file with this name in the folder of SVC_SQLITE_DIR.', {
     reason: 'database_missing',
-    errors: [{ field: 'database', message: 'There is no file of this name.' }],
+    errors: [{ field: 'database', message: 'There is no file with this name.' }],
   });
 }

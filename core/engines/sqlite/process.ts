@@ -68,7 +68,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
   async function askFor<Kind extends SqliteAnswer['answer']>(kind: Kind, question: SqliteQuestion, stop?: AbortSignal) {
     const answer = await ask(question, stop);
     if (answer.answer === 'fault') throw toSqliteError(answer.fault, question.ask === 'run' ? question : {});
-    if (answer.answer !== kind) throw new AppError('internal', 'The SQLite process gave an answer that was not asked for.');
+    if (answer.answer !== kind) throw new AppError('internal', 'The SQLite process sent an unexpected answer.');
     return answer as Extract<SqliteAnswer, { answer: Kind }>;
   }
 
@@ -97,7 +97,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
 }
 
 function crashed(): AppError {
-  return new AppError('database_unreachable', 'The process that holds the SQLite file ended unexpectedly; call again.', {
+  return new AppError('database_unreachable', 'The process that holds the SQLite file ended unexpectedly; try again.', {
     reason: 'failed',
   });
 }

@@ -8,7 +8,7 @@ const PRAGMAS = `pragma_table_info pragma_table_xinfo pragma_table_list pragma_i
   pragma_data_version pragma_page_count pragma_page_size pragma_freelist_count pragma_encoding pragma_integrity_check
   pragma_quick_check`;
 
-const FILES = 'reaches files or programs of the machine that holds the database';
+const FILES = 'accesses files or programs of the machine with the database';
 const FILE_TABLES = 'fsdir lsdir fileio_ls fileio_scan zipfile vfsstat';
 /** What keeps its rows in tables of the same file. */
 const MODULES = words('fts3 fts4 fts5 fts4aux fts5vocab rtree rtree_i32 geopoly');
@@ -17,25 +17,25 @@ export const SQLITE_RULES: TokenRules = {
   reads: words('select with values explain'),
   forbidden: new Map([
     ...[...words('begin commit end rollback savepoint release')].map((word) => [word, TRANSACTION] as const),
-    ['attach', 'ATTACH opens other files and is not allowed; make a connection for each file.'],
+    ['attach', 'ATTACH opens other files and is not allowed; create a connection for each file.'],
     ['detach', 'DETACH changes the session, which later calls share, and is not allowed.'],
     ['pragma', 'PRAGMA changes the session or the file and is not allowed; SELECT from its table function instead.'],
     ['vacuum', 'VACUUM rewrites the file, or writes another one, and is not allowed.'],
   ]),
   writing: words('insert update delete into'),
   forbiddenFunctions: denials({
-    'brings code into the process': 'load_extension fts3_tokenizer',
+    'loads code into the process': 'load_extension fts3_tokenizer',
     [FILES]: `${FILE_TABLES} readfile writefile edit lsmode fileio fileio_read fileio_write fileio_append fileio_mkdir fileio_symlink
       fileio_mode zipfile_cds sqlar_compress sqlar_uncompress sqlite_file_read shell system exec eval define undefine`,
-    'runs SQL text that nobody has checked': 'sha3_query',
+    'runs SQL text that was not checked': 'sha3_query',
     'changes how the file is encrypted': 'sqlite3mc_config sqlite3mc_codec_data',
   }),
   forbiddenTables: denials({
     [FILES]: `${FILE_TABLES} readfile writefile`,
-    'reaches the pages of the file past its tables': 'sqlite_dbpage sqlite_dbdata sqlite_dbptr',
+    'reads the pages of the file instead of its tables': 'sqlite_dbpage sqlite_dbdata sqlite_dbptr',
     'shows the statements of the session': 'sqlite_stmt',
     'changes how the file is encrypted': 'sqlite3mc_config_table',
-    'tells where the file is': 'pragma_database_list',
+    'reveals where the file is': 'pragma_database_list',
   }),
   modules: { behind: 'using', isAllowed: (name) => MODULES.has(name) },
   writingFunctions: denials({

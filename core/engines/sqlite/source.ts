@@ -103,7 +103,7 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     },
     async columns({ schema, name }, filter) {
       const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table of this name in the database.');
+      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
     },
     async test() {

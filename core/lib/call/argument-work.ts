@@ -7,7 +7,7 @@ export const MAX_CHARACTERS = 1_000_000;
 /** Steps between two looks at what other callers want, some 10 ms. */
 const SLICE = 200_000;
 
-const TOO_MUCH = 'holds more text than one call may have checked against a pattern. Send fewer or shorter values.';
+const TOO_MUCH = 'has more text than one call can check against a pattern. Send fewer or shorter values.';
 const TOO_LONG = 'takes too long to check against its pattern. Send fewer or shorter values.';
 
 /** A text whose answer is not known yet, and what is said of the argument when it does not match. */

@@ -192,7 +192,7 @@ function definitionFaults(parameter: Parameter): [string, string][] {
   const faults: [string, string][] = [];
   if (type === 'array' && items === undefined)
     faults.push(['items', `${name} is an array and needs items, the type of its elements.`]);
-  if (type !== 'array' && items !== undefined) faults.push(['items', `${name} is no array and cannot have items.`]);
+  if (type !== 'array' && items !== undefined) faults.push(['items', `${name} is not an array and cannot have items.`]);
   for (const [constraint, types] of Object.entries(APPLIES) as [Constraint, readonly Parameter['type'][]][]) {
     const ofArray = type === 'array' && constraint.endsWith('_length');
     if (parameter[constraint] === undefined || ofArray || types.includes(type === 'array' ? (items ?? 'string') : type)) continue;

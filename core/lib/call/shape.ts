@@ -115,7 +115,7 @@ const SHAPES: Readonly<Record<ReturnType, Shape>> = {
 /** A first row that is left out is not the same as none. */
 const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
 const FIRST_TOO_LARGE =
-  'The first row is larger than a call may return. Select less of it, or raise max_bytes of the connection.';
+  'The first row is larger than a call can return. Select fewer or shorter columns, or raise max_bytes of the connection.';
 
 function first(result: QueryResult, value: Record<string, Json>): Shaped {
   if (!isFirstTooLarge(result)) return structured(result, value);
@@ -163,7 +163,7 @@ function firstBytes(result: QueryResult, wanted: string): { mime_type: string | 
   const cell = firstCell(row, result);
   const text = typeof cell === 'string' ? cell.replace(/\s+/g, '') : '';
   if (row === undefined || text === '') {
-    throw new AppError('bad_request', `The statement returned no ${wanted}: it gave no row, or an empty first cell.`);
+    throw new AppError('bad_request', `The statement returned no ${wanted}: it returned no rows, or an empty first cell.`);
   }
   const is_bytes = result.columns[0]?.kind === 'bytes' || BASE64.test(text);
   const data = is_bytes ? text : Buffer.from(cellText(cell)).toString('base64');

@@ -222,14 +222,14 @@ function parse(chars: readonly string[]): Node {
   };
 
   const groupName = (): void => {
-    if (!/^<[^=!]/.test(ahead(2))) throw new PatternError('uses look-around or flags within, which are not supported.');
+    if (!/^<[^=!]/.test(ahead(2))) throw new PatternError('uses lookaround or inline flags, which are not supported.');
     at = chars.indexOf('>', at) + 1;
   };
 
   /** Moves behind the escape whose backslash was read. */
   const escape = (): void => {
     const char = chars[at++] ?? '';
-    if (/[1-9k]/.test(char)) throw new PatternError('uses a back reference, which is not supported.');
+    if (/[1-9k]/.test(char)) throw new PatternError('uses a backreference, which is not supported.');
     if (char === 'c') at += 1;
     else if (char === 'x') at += 2;
     else if (/[pPu]/.test(char) && chars[at] === '{') at = chars.indexOf('}', at) + 1;

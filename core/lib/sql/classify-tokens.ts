@@ -95,8 +95,8 @@ export function classifyTokens(tokens: readonly Lexeme[], rules: TokenRules): Ve
   const reason = rules.reads.has(command)
     ? (writingWord(tokens, rules) ?? writingUse(tokens, called, rules))
     : command === ''
-      ? 'It does not begin with a word of SQL.'
-      : `A statement that begins with ${command.toUpperCase()} does not only read.`;
+      ? 'It does not begin with an SQL keyword.'
+      : `A statement that begins with ${command.toUpperCase()} is not read-only.`;
   const settled = called.every(({ name, qualified }) => !qualified && rules.functions.has(name));
   const plain = tokens.every(({ kind }) => kind !== 'variable' && kind !== 'comment');
   const fixed = reason === null && settled && plain && FIXED_COMMANDS.has(command);
@@ -145,7 +145,7 @@ function forbiddenModule(tokens: readonly Lexeme[], { modules }: TokenRules): st
     if (text !== modules.behind) continue;
     const token = tokens[tokens[i + 1]?.text === '=' ? i + 2 : i + 1];
     const name = token?.kind === 'string' ? unquoted(token.text) : (token?.name ?? '');
-    if (!modules.isAllowed(name)) return `Tables that ${name} keeps reach files or other servers and are not allowed in a tool.`;
+    if (!modules.isAllowed(name)) return `Tables that ${name} keeps access files or other servers and are not allowed in a tool.`;
   }
   return null;
 }
@@ -165,12 +165,12 @@ function writingUse(tokens: readonly Lexeme[], called: readonly Call[], rules: T
   for (const { name } of called) {
     const effect = rules.writingFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}.`;
-    if (rules.runsSql.has(name)) return `The function ${name} runs SQL text that nobody has checked.`;
+    if (rules.runsSql.has(name)) return `The function ${name} runs SQL text that was not checked.`;
   }
   for (const [i, { kind, text, name }] of tokens.entries()) {
     const next = tokens[i + 1]?.text;
     if (rules.pragmas !== null && name.startsWith('pragma_') && !rules.pragmas.has(name)) {
-      return `${name} is not known to read only.`;
+      return `${name} is not known to be read-only.`;
     }
     if (kind === 'variable' && !text.startsWith('@@')) return 'Variables of the session outlive a call.';
     if (kind !== 'word') continue;

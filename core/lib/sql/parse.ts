@@ -58,9 +58,10 @@ const isTrivia = ({ kind }: Token): boolean => kind === 'space' || kind === 'com
 function oneStatement(tokens: readonly Token[]): readonly Token[] {
   const end = tokens.findIndex(({ kind }) => kind === 'separator');
   const own = end < 0 ? tokens : tokens.slice(0, end);
-  if (own.every(isTrivia)) throw broken('The SQL query holds no statement.', 0);
+  if (own.every(isTrivia)) throw broken('The SQL query contains no statement.', 0);
   const next = end < 0 ? undefined : tokens.slice(end + 1).find((token) => !isTrivia(token));
-  if (next) throw broken('The SQL query must hold exactly one statement; delete what follows the first semicolon.', next.start);
+  if (next)
+    throw broken('The SQL query must contain exactly one statement; delete what follows the first semicolon.', next.start);
   return own;
 }
 
@@ -144,8 +145,7 @@ function findBlocks(sql: string, dialect: SqlDialect, tokens: readonly Token[]):
 function refuseNested(tokens: readonly Token[], blocks: ReadonlyMap<number, Block>): void {
   let end = -1;
   for (const { from, to } of [...blocks.values()].sort((a, b) => a.from - b.from)) {
-    if (from < end)
-      throw broken('Optional blocks cannot stand inside each other; write them one after the other.', tokens[from]!.start);
+    if (from < end) throw broken('Optional blocks cannot be nested; write them one after the other.', tokens[from]!.start);
     end = to;
   }
 }

@@ -54,9 +54,9 @@ const CLOSERS: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
  * Throws `invalid` with a position for text that no server would read: an open string or comment, an unknown character.
  */
 export function tokenize(sql: string, { scan }: SqlDialect): Token[] {
-  if (!sql.isWellFormed()) throw broken('The SQL query holds half of a surrogate pair; enter the character again.', 0);
+  if (!sql.isWellFormed()) throw broken('The SQL query contains half of a surrogate pair; enter the character again.', 0);
   const nul = sql.indexOf('\0');
-  if (nul >= 0) throw broken('The SQL query holds a NUL character; delete it.', nul);
+  if (nul >= 0) throw broken('The SQL query contains a NUL character; delete it.', nul);
   const tokens: Token[] = [];
   const open: string[] = [];
   for (let at = 0; at < sql.length;) {
@@ -112,7 +112,7 @@ export function isName(sql: string, before: Token | undefined): boolean {
 
 export function parameter(sql: string, at: number, end: number): Token {
   if (/[$\u0080-\uffff]/.test(sql[end] ?? '')) {
-    throw broken('A parameter name holds only ASCII letters, digits and underscores.', at);
+    throw broken('A parameter name can contain only ASCII letters, digits and underscores.', at);
   }
   return token('parameter', at, end);
 }

@@ -29,7 +29,7 @@ export const COMPARISONS: Readonly<Record<CompareOperator, Binary<boolean>>> = {
 function numeric(a: unknown, b: unknown, compute: (x: number, y: number) => number): number | null {
   if (isNone(a) || isNone(b)) return null;
   const result = compute(numberOf(a), numberOf(b));
-  if (!Number.isFinite(result)) throw fault('A calculation gave no finite number.');
+  if (!Number.isFinite(result)) throw fault('A calculation did not return a finite number.');
   return result;
 }
 

@@ -46,7 +46,7 @@ export function createBudget(limits: Limits): Budget {
 
   function inspect(): void {
     if (!(left >= 0)) {
-      throw fault(`The template used more than ${grouped(limits.steps)} steps; let it go through fewer rows or make less text.`);
+      throw fault(`The template used more than ${grouped(limits.steps)} steps; loop over fewer rows or write less text.`);
     }
     if (limits.now() > end) throw fault(`The template ran for more than ${grouped(limits.milliseconds)} ms.`);
     checkpoint = Math.max(0, left - STEPS_BETWEEN_CLOCK_READINGS);
@@ -56,11 +56,11 @@ export function createBudget(limits: Limits): Budget {
     limits,
     step,
     text(length) {
-      if (!(length <= limits.output)) throw fault(`The template made a text longer than ${grouped(limits.output)} characters.`);
+      if (!(length <= limits.output)) throw fault(`The template wrote a text longer than ${grouped(limits.output)} characters.`);
       step(1 + length / 8);
     },
     items(count) {
-      if (!(count <= limits.items)) throw fault(`The template made a list of more than ${grouped(limits.items)} items.`);
+      if (!(count <= limits.items)) throw fault(`The template created a list of more than ${grouped(limits.items)} items.`);
       step(1 + count);
     },
     search(text_length, wanted_length) {

@@ -25,7 +25,7 @@ export function emit(run: Run, text: string): void {
   if (run.out.length > run.budget.limits.output) throw tooLong();
 }
 
-export const tooLong = (): AppError => new AppError('invalid', 'The template made more than 1 MiB of output.');
+export const tooLong = (): AppError => new AppError('invalid', 'The template wrote more than 1 MiB of output.');
 
 export type Binary<Result> = readonly [apply: (budget: Budget, a: unknown, b: unknown) => Result, right: Value];
 
@@ -75,7 +75,7 @@ export function slice(target: Value, bounds: readonly (Value | null)[], line: nu
       return isNone(given) ? null : Math.trunc(numberOf(given));
     });
     run.line = line;
-    if (step !== null && step !== 1) throw fault('A slice has no step but 1; the filter reverse turns a list round.');
+    if (step !== null && step !== 1) throw fault('A slice can only have step 1; the filter reverse reverses a list.');
     if (isNone(whole)) return whole;
     if (typeof whole !== 'string' && !Array.isArray(whole)) throw fault(`A slice cannot be taken of ${kindOf(whole)}.`);
     const from = start ?? 0;

@@ -21,7 +21,7 @@ function operation(
   compiler: Compiler,
 ): Value {
   const known = OPERATIONS[type].get(name);
-  if (known === undefined) throw new AppError('invalid', `There is no ${type} of that name in templates.`);
+  if (known === undefined) throw new AppError('invalid', `There is no ${type} with that name in templates.`);
   const target = compiler.value(value, scope);
   const readers = args.map((arg) => (arg === null ? () => undefined : compiler.value(arg, scope)));
   return (run) => {
@@ -141,7 +141,7 @@ export const EXPRESSIONS: Expressions = {
 
   call({ name, args, named, line }, scope, compiler) {
     const known = FUNCTIONS.get(name);
-    if (known === undefined) throw new AppError('invalid', 'There is no function of that name in templates.');
+    if (known === undefined) throw new AppError('invalid', 'There is no function with that name in templates.');
     const places = args.map((arg) => compiler.value(arg, scope));
     const by_name = named.map(([key, value]) => [key, compiler.value(value, scope)] as const);
     return (run) => {

@@ -23,7 +23,7 @@ function range(budget: Budget, args: readonly unknown[]): number[] {
   const start = second === undefined ? 0 : (first ?? 0);
   const stop = second ?? first ?? 0;
   const step = third ?? 1;
-  if (step === 0) throw fault('The step of a range may not be 0.');
+  if (step === 0) throw fault('The step of a range must not be 0.');
   const length = Math.max(0, Math.ceil((stop - start) / step));
   budget.items(length);
   return Array.from({ length }, (_, index) => start + index * step);

@@ -163,7 +163,7 @@ const node = (typename: string, { lineno, colno }: { lineno: number; colno: numb
 const SENTENCES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
   [/^unavailable tag ([A-Za-z_]\w{0,63})$/, ([, tag]) => `The tag "${tag}" is not available in templates`],
   [/^unclosed (raw|verbatim)$/, ([, tag]) => `The tag "${tag}" is never closed with "end${tag}"`],
-  [/^unknown block tag: (\w{1,64})$/, ([, tag]) => `"${tag}" stands here without the tag that it closes`],
+  [/^unknown block tag: (\w{1,64})$/, ([, tag]) => `"${tag}" closes a tag that is not open`],
   [/^expected variable end/, () => 'The expression should end here with "}}"'],
   [/^expected block end in (\w{1,64})/, ([, tag]) => `The tag "${tag}" should end here with "%}"`],
   [/end of comment/, () => 'A comment is opened with "{#" or closed with "#}" without the other'],
@@ -172,7 +172,7 @@ const SENTENCES: readonly (readonly [RegExp, (match: RegExpExecArray) => string]
   [/expected colon after dict key/, () => 'A colon is expected after the key of an object'],
   [/expected comma/, () => 'A comma is expected here'],
   [/expected bracket|three parts/, () => 'A slice is written [start:stop:step]'],
-  [/^expected name as lookup value/, () => 'A name is expected after the point; an item of a list is written [0]'],
+  [/^expected name as lookup value/, () => 'A name is expected after the dot; an item of a list is written [0]'],
   [/^unexpected token|^expected expression/, () => 'An expression is expected here'],
   [/variable name expected for loop/, () => 'A variable name is expected after "for"'],
   [/expected "in" keyword/, () => 'The word "in" is expected in a "for" tag'],

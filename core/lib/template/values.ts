@@ -24,7 +24,7 @@ export function createNamespace(): Dict {
 
 /** Sets a key of an object that the template itself made. */
 export function put(dict: Dict, key: string, value: unknown): void {
-  if (isDenied(key)) throw fault('A key may not be named __proto__, constructor or prototype.');
+  if (isDenied(key)) throw fault('A key must not be named __proto__, constructor or prototype.');
   dict[key] = value;
 }
 
@@ -64,7 +64,7 @@ export function itemsOf(budget: Budget, value: unknown): readonly unknown[] {
     return Array.from(value);
   }
   if (isMapping(value)) return entriesOf(budget, value).map(([key]) => key);
-  throw fault(`A ${typeof value} cannot be gone through; a list, an object or a text is needed.`);
+  throw fault(`A ${typeof value} cannot be looped over; a list, an object or a text is needed.`);
 }
 
 /** Follows `a.b.0` from item to value, as `attribute=` of the list filters does. */

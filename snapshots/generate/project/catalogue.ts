@@ -141,8 +141,8 @@ function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, 
   return values;
 }
 
-const UNREACHABLE = 'The database of this tool cannot be reached right now. Try again later; the output of the server says why.';
-const INTERNAL = 'The call failed for a reason inside the server. The output of the server says why.';
+const UNREACHABLE = 'The database of this tool cannot be reached right now. Try again later, or see the output of the server.';
+const INTERNAL = 'The call failed because of an internal error. See the output of the server.';
 
 /** What a caller may read of a failure: our own sentences, and what the database says of the statement. */
 function sentenceOf(error: unknown): string {

@@ -59,7 +59,7 @@ export function serve(project: Project): void {
     const shown = typeof address === 'object' && address !== null ? address.port : port;
     console.log(`${project.name} serves MCP on http://${host.includes(':') ? `[${host}]` : host}:${shown}${PATH}`);
     if (token === '' && !LOOPBACK.includes(host))
-      console.error('Anybody who reaches this address can call the tools: set MCP_TOKEN.');
+      console.error('Anyone who can reach this address can call the tools. Set MCP_TOKEN to require a token.');
   });
   endWith(async () => {
     server.close();

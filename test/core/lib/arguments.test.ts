@@ -287,7 +287,7 @@ describe('definitions', () => {
   });
   const cases: readonly (readonly [Partial<Parameter>, RegExp])[] = [
     [{ type: 'array' }, /^parameters\.0\.items: x is an array and needs items/],
-    [{ items: 'string' }, /^parameters\.0\.items: x is no array/],
+    [{ items: 'string' }, /^parameters\.0\.items: x is not an array/],
     [{ minimum: 1 }, /^parameters\.0\.minimum: minimum does not apply to x/],
     [{ type: 'integer', pattern: 'a' }, /^parameters\.0\.pattern: pattern does not apply/],
     [{ type: 'integer', min_length: 1 }, /^parameters\.0\.min_length: /],
@@ -296,7 +296,7 @@ describe('definitions', () => {
     [{ type: 'integer', minimum: 2, maximum: 1 }, /minimum is above maximum/],
     [{ min_length: 2, max_length: 1 }, /min_length is above max_length/],
     [{ pattern: '(' }, /pattern is not a valid regular expression/],
-    [{ pattern: '(a)\\1' }, /pattern uses a back reference/],
+    [{ pattern: '(a)\\1' }, /pattern uses a backreference/],
     [{ type: 'integer', enum: [1, 'a'] }, /^parameters\.0\.enum: x: entry 2 of enum is not a valid integer\.$/],
     [{ type: 'integer', default: 'a' }, /^parameters\.0\.default: x: default must be an integer\.$/],
     [{ type: 'integer', default: 5, maximum: 4 }, /default must be at most 4/],

@@ -45,8 +45,8 @@ describe('structured results', () => {
     const note = expect.stringContaining('max_bytes');
     expect(shape(cut, 'row', null)).toMatchObject({ structured: { row: null, truncated: true }, note });
     expect(shape(cut, 'value', null)).toMatchObject({ structured: { value: null, truncated: true }, note });
-    expect(() => shape(cut, 'image', null)).toThrow('The first row is larger than a call may return.');
-    expect(() => shapeResource(cut, 'image/png', null)).toThrow('The first row is larger than a call may return.');
+    expect(() => shape(cut, 'image', null)).toThrow('The first row is larger than a call can return.');
+    expect(() => shapeResource(cut, 'image/png', null)).toThrow('The first row is larger than a call can return.');
   });
 
   test('a row keeps only the row of a repeated column name that the driver renamed', () => {

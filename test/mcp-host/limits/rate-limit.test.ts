@@ -59,7 +59,7 @@ describe('a limit', () => {
       const { refusal, pass } = limitsOf({ tool_per_minute });
       const own = { ...TOOL, rate_limit_per_minute: limit };
       for (let n = 0; n < limit; n++) expect(refusal(own)).toBeNull();
-      expect(refusal(own)?.detail).toContain(`one may be called ${limit} time`);
+      expect(refusal(own)?.detail).toContain(`one has a rate limit of ${limit} call`);
       expect(refusal(OTHER)).toBeNull();
       pass(60_000);
       expect(refusal(own)).toBeNull();
@@ -79,11 +79,11 @@ describe('a limit', () => {
     refusal();
     pass(17_500);
     expect(refusal()?.detail).toBe(
-      'one may be called 1 time a minute, by all callers together, and that is used up. Try again in 43 seconds.',
+      'one has a rate limit of 1 call per minute for all callers together, which is used up. Try again in 43 seconds.',
     );
     refusal();
     expect(refusal()?.detail).toBe(
-      'A caller of this server may make 3 calls a minute, and that is used up. Try again in 43 seconds.',
+      'Each caller has a rate limit of 3 calls per minute, which is used up. Try again in 43 seconds.',
     );
   });
 
@@ -168,7 +168,7 @@ describe('a host with limits', () => {
     const results = [];
     for (let n = 0; n < 4; n++) results.push(await call('one', '192.0.2.1'));
     expect(results.map(({ isError }) => isError ?? false)).toEqual([false, false, false, true]);
-    expect(results[3]?.content[0]?.text).toMatch(/^one may be called 3 times a minute.* Try again in \d+ seconds?\.$/);
+    expect(results[3]?.content[0]?.text).toMatch(/^one has a rate limit of 3 calls per minute.* Try again in \d+ seconds?\.$/);
     const items = await until(() => {
       const all = control.usage.flatMap(({ items }) => items);
       return all.length >= 4 && all;
@@ -182,7 +182,7 @@ describe('a host with limits', () => {
     const read = (headers: Record<string, string>) => modern(host.mcp, 'resources/read', { uri: 'shop://all' }, headers);
     expect((await call('two', '192.0.2.1')).isError).toBeUndefined();
     const refused = await read(from('192.0.2.1'));
-    expect(refused.body.error?.message).toContain('A caller of this server may make 5 calls a minute');
+    expect(refused.body.error?.message).toContain('Each caller has a rate limit of 5 calls per minute');
     expect((await read(from('192.0.2.2'))).status).toBe(200);
     const statuses = [];
     for (let n = 0; n < 7; n++) {
@@ -201,7 +201,7 @@ describe('a host with limits', () => {
   test('a tool that has a limit of its own keeps to it', async () => {
     const results = [await call('own', '192.0.2.77'), await call('own', '192.0.2.77')];
     expect(results.map(({ isError }) => isError ?? false)).toEqual([false, true]);
-    expect(results[1]?.content[0]?.text).toMatch(/^own may be called 1 time a minute/);
+    expect(results[1]?.content[0]?.text).toMatch(/^own has a rate limit of 1 call per minute/);
   });
 
   test('lists and prompts are not limited', async () => {

@@ -109,7 +109,7 @@ describe('/readyz', () => {
     await until(async () => (await ask(host, '/readyz', READER)).text.includes('degraded'));
     expect(await ask(host, '/readyz', READER)).toMatchObject({
       status: 200,
-      body: { status: 'degraded', reasons: [expect.stringContaining('The server is not heard')] },
+      body: { status: 'degraded', reasons: [expect.stringContaining('Not connected to the server')] },
     });
     expect(await ask(host, '/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
   });
@@ -128,11 +128,11 @@ describe('/readyz', () => {
     const ended = host.host.stop(3_000);
     expect(await ask(host, '/readyz', READER)).toMatchObject({
       status: 503,
-      body: { reasons: [expect.stringContaining('ending')] },
+      body: { reasons: [expect.stringContaining('shutting down')] },
     });
     const refused = await modern(host.mcp, 'tools/call', { name: 'one' });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(JSON.stringify((await running).body)).toContain('The host is ending');
+    expect(JSON.stringify((await running).body)).toContain('The host is shutting down');
     await ended;
     expect(await fetch(new URL('/livez', host.mcp)).catch(() => null)).toBeNull();
   });

@@ -95,7 +95,7 @@ describe('a caller with a progress token', () => {
     const params = (progress: number, message: string) => ({ progressToken: 'p', progress, total: 2, message });
     expect(messages).toEqual([
       { jsonrpc: '2.0', method: 'notifications/progress', params: params(0, 'Accepted.') },
-      { jsonrpc: '2.0', method: 'notifications/progress', params: params(1, 'The statement runs.') },
+      { jsonrpc: '2.0', method: 'notifications/progress', params: params(1, 'The statement is running.') },
       { jsonrpc: '2.0', method: 'notifications/progress', params: params(2, '3 rows.') },
       { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ resultType: 'complete' }) },
     ]);

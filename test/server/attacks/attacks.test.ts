@@ -23,9 +23,13 @@ describe('a body is refused when it would not come back as it was sent', () => {
     [
       'a NUL character',
       JSON.stringify(prompt({ description: 'a\0b' })),
-      'description holds a NUL character or half a character.',
+      'description contains a NUL character or half a character.',
     ],
-    ['half a surrogate pair', JSON.stringify(prompt({ title: 'x\ud83d' })), 'title holds a NUL character or half a character.'],
+    [
+      'half a surrogate pair',
+      JSON.stringify(prompt({ title: 'x\ud83d' })),
+      'title contains a NUL character or half a character.',
+    ],
     [
       'such a text deep inside',
       JSON.stringify(prompt({ arguments: [{ name: 'a', description: '\0' }] })),

@@ -41,7 +41,7 @@ test('a host that does not answer is named, and not waited for again until it an
   const second = await deploy('Two');
   expect(second.silent).toEqual(['silent']);
   expect(second.ms).toBeLessThan(2_000);
-  expect(String(second.body['warnings'])).toContain('The host silent is connected and has not answered');
+  expect(String(second.body['warnings'])).toContain('The host silent is connected but has not answered');
 
   // It is there again.
   const checksum = String(second.body['checksum']);
@@ -71,7 +71,7 @@ test('a host that refused a snapshot says why in the status too, until it takes 
   });
   await deploy('One');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 1, error: null }]);
-  expect(String((await deploy('Two')).body['warnings'])).toContain('The host h1 refused the snapshot: The port is in use.');
+  expect(String((await deploy('Two')).body['warnings'])).toContain('The host h1 rejected the snapshot: The port is in use.');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 1, error: 'The port is in use.' }]);
   await deploy('Three');
   expect(await hostsOf()).toMatchObject([{ id: 'h1', snapshot_version: 3, error: null }]);

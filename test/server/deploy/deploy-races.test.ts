@@ -61,7 +61,7 @@ test('a host that refuses a snapshot is named with its reason, at once', async (
   const { body } = await deploy();
   expect(Number(body['duration_ms'])).toBeLessThan(4_000);
   expect(body['hosts']).toMatchObject([{ id: 'h1', error: 'The disk is full.' }]);
-  expect(String(body['warnings'])).toContain('refused the snapshot: The disk is full.');
+  expect(String(body['warnings'])).toContain('rejected the snapshot: The disk is full.');
 });
 
 test('changes of the same tool at the same moment without a version all win in turn', async () => {

@@ -59,7 +59,7 @@ test('what anyone may call is said at the deploy, in its log, and for as long as
   await patch({ host: '127.evil.example' });
   expect(await standing()).toEqual([]);
   expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining('127.evil.example')] } });
-  expect(await standing()).toEqual([expect.stringContaining('anyone who reaches the port')]);
+  expect(await standing()).toEqual([expect.stringContaining('anyone who can reach the port')]);
   expect(logged()).toBe(1);
   await t.request('POST', '/api/v1/deploy/stop', { body: {} });
   expect(await standing()).toEqual([]);
@@ -83,7 +83,7 @@ test('a front port that hands calls on is a way in too', async () => {
   expect((await patch({ mcp_proxy: false })).status).toBe(200);
   expect((await deploy()).status).toBe(200);
   const refused = await patch({ mcp_proxy: true });
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('deploy another auth_type first')]);
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('Deploy another auth_type first')]);
   expect((await patch({ mcp_proxy: true, auth_type: 'bearer' })).status).toBe(422);
   await patch({ auth_type: 'bearer' });
   await deploy();

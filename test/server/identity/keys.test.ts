@@ -237,7 +237,7 @@ describe('a start', () => {
     await run(app, 'connections.delete', { id }, call);
     const { blobs } = app.store.tables;
     for (const { hash, text } of old) await app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.hash, hash)));
-    expect(await refusal(NEW)).toContain(`${keyIdOf(OLD)}, which protects secrets of the active snapshot`);
+    expect(await refusal(NEW)).toContain(`${keyIdOf(OLD)}, which encrypts secrets of the active snapshot`);
     await restart(NEW, OLD);
     await restart(NEW);
   });

@@ -101,7 +101,7 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
   test('a token that Cloudflare refuses is named, never shown', async () => {
     await set({ dns_credentials: { api_token: 'canary-wrong-token-77' } });
     const failed = await issue();
-    expect([failed.status, failed.body['detail']]).toEqual([503, expect.stringContaining('Cloudflare refuses the API token')]);
+    expect([failed.status, failed.body['detail']]).toEqual([503, expect.stringContaining('Cloudflare rejects the API token')]);
     expect(JSON.stringify(failed.body)).not.toContain('canary');
     expect((await s.api('GET', '/server/ssl/status')).body).toMatchObject({
       status: 'issued',
@@ -131,7 +131,7 @@ describe.skipIf(!pebble_is_here)('a certificate by dns-01', () => {
 
   test('keys that Amazon refuses and a zone that it does not have are named', async () => {
     await set({ dns_credentials: { ...AWS_KEYS, access_key_id: 'AKIDOTHER' } });
-    expect((await issue()).body['detail']).toContain('Route 53 refuses the credentials (InvalidClientTokenId)');
+    expect((await issue()).body['detail']).toContain('Route 53 rejects the credentials (InvalidClientTokenId)');
     await set({ dns_credentials: AWS_KEYS, ui_domain: 'ui.example.net', mcp_domain: null });
     expect((await issue()).body['detail']).toContain('Route 53 has no public hosted zone for _acme-challenge.ui.example.net');
   }, 60_000);

@@ -217,10 +217,10 @@ test('with the usual port of HTTPS also port 80 is had, or what to do instead is
     `https://${DOMAIN}/x`;
   const told = (text: string) => s.lines.some(({ message }) => message.includes(text));
   await until(
-    async () => (told('Let port 80 lead to port') && told('HTTPS cannot listen on port 443')) || (await redirected()),
+    async () => (told('Forward port 80 to port') && told('HTTPS cannot listen on port 443')) || (await redirected()),
     20_000,
   );
-  if (!told('Let port 80 lead to port')) {
+  if (!told('Forward port 80 to port')) {
     // Who turns it off over this very port hears the answer.
     const headers = { cookie: await s.signIn(), 'content-type': 'application/json' };
     const body = JSON.stringify({ ssl_enabled: false });

@@ -53,7 +53,7 @@ test('the file is applied at the first start and leaves everything alone at the 
   const server_config = { server_name: 'not applied' };
   const { tools, log } = await startWith({ format: 'sluice/1', connections: [shop], tools: [tool], server_config });
   expect(tools).toEqual([['products 1'], ['products 1']]);
-  const applied = log.filter(({ message }) => message === 'import file applied');
+  const applied = log.filter(({ message }) => message === 'file imported');
   expect(applied.map(({ fields }) => (fields as { created: { tools: number } }).created.tools)).toEqual([1, 0]);
 });
 
@@ -61,8 +61,8 @@ test('a faulty file stops the start and every fault is named', async () => {
   const broken = { ...tool, name: 'broken', sql_query: 'select nothing from nowhere' };
   const cases: readonly (readonly [unknown, RegExp])[] = [
     [undefined, /cannot be read/],
-    ['{"format":', /holds no JSON object/],
-    ['[]', /holds no JSON object/],
+    ['{"format":', /is not a JSON object/],
+    ['[]', /is not a JSON object/],
     [{ format: 'sluice/9' }, /format/],
     [
       { format: 'sluice/1', connections: [shop], tools: [tool, broken, { ...tool, name: 'odd', colour: 1 }] },

@@ -18,7 +18,7 @@ const stored = async () => (await t.request('GET', '/api/v1/prompts?limit=1')).b
 test('a body of more than a million values is refused before it is parsed, whatever its texts hold', async () => {
   const many = Array.from({ length: 1_000_001 }, () => '{}').join(',');
   const refused = await send(`{"format":"sluice/1","tools":[${many}]}`);
-  expect([refused.status, refused.body['detail']]).toEqual([413, 'The body holds more than a million values. Send it in parts.']);
+  expect([refused.status, refused.body['detail']]).toEqual([413, 'The body has more than a million values. Send it in parts.']);
   // Not even JSON: nobody looked.
   expect((await send(many)).status).toBe(413);
   const texts = JSON.stringify(`\\",{[`.repeat(300_000));
@@ -41,7 +41,7 @@ test('checking ends after a hundred faults, and the report says that there may b
   expect([rehearsed.errors.length, rehearsed.errors_truncated]).toEqual([100, true]);
   const refused = await send(raw);
   expect(refused.status).toBe(422);
-  expect(String(refused.body['detail'])).toEndWith('And 90 more. Checking ended after 100 faults, so there may be others.');
+  expect(String(refused.body['detail'])).toEndWith('And 90 more. Validation stopped after 100 errors; there may be more.');
   const some = (await send(body({ prompts: [{}, prompt(1)] }), 'dry_run=true')).body as unknown as ImportReport;
   expect(some.errors_truncated).toBe(false);
   expect(some.errors.length).toBeLessThan(10);

@@ -79,7 +79,7 @@ export const FILTERS: Operations = operations({
 
 function named(table: Operations, name: unknown, kind: string): Operation {
   const operation = typeof name === 'string' ? table.get(name) : undefined;
-  if (operation === undefined) throw fault(`There is no ${kind} of that name; see the list in the documentation.`);
+  if (operation === undefined) throw fault(`There is no ${kind} with that name; see the list in the documentation.`);
   return operation;
 }
 
@@ -214,7 +214,7 @@ function split(budget: Budget, value: unknown, [sep, maxsplit]: readonly unknown
   const text = ownText(budget, value);
   const most = whole(maxsplit, -1, 'maxsplit', -1, 100_000);
   const separator = word(sep, '', 'sep');
-  if (!isNone(sep) && separator === '') throw fault('"sep" may not be empty.');
+  if (!isNone(sep) && separator === '') throw fault('"sep" must not be empty.');
   const parts = isNone(sep) ? text.split(/\s+/).filter((part) => part !== '') : splitAt(budget, text, separator);
   budget.items(parts.length);
   if (most < 0 || parts.length <= most + 1) return parts;

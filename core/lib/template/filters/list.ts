@@ -155,7 +155,7 @@ function sum(budget: Budget, value: unknown, [attribute, start]: readonly unknow
   const values = [start ?? 0, ...keyed(budget, value, read).map(({ key }) => key)].filter((item) => !isNone(item));
   if (!values.some((item) => typeof item === 'string')) {
     const total = values.reduce<number>((total, item) => total + numberOf(item), 0);
-    if (!Number.isFinite(total)) throw fault('A calculation gave no finite number.');
+    if (!Number.isFinite(total)) throw fault('A calculation did not return a finite number.');
     return total;
   }
   const total = values.reduce<Decimal>(

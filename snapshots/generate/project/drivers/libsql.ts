@@ -46,9 +46,9 @@ function toFault(error: unknown): never {
   if (!(error instanceof LibsqlError)) throw error;
   const { code, message } = error;
   if (code.startsWith('SQLITE_READONLY')) {
-    throw new AppError('not_read_only', 'The statement writes, and this session only reads.');
+    throw new AppError('not_read_only', 'The statement writes, but this session is read-only.');
   }
-  if (code.startsWith('SQLITE_BUSY')) throw new AppError('unavailable', 'The database is busy with another write; call again.');
+  if (code.startsWith('SQLITE_BUSY')) throw new AppError('unavailable', 'The database is busy with another write; try again.');
   if (!code.startsWith('SQL')) throw new AppError('database_unreachable', message, { cause: error });
   const said = message.slice(message.startsWith(`${code}: `) ? code.length + 2 : 0);
   throw new AppError('sql_error', said.replace(/^(?:SQLite error|SQLite input error|SQL string could not be parsed): /, ''));

@@ -56,7 +56,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
         // Where the statement is done, only the session is lost.
         if (result === undefined) throw translateError(error, { database: settings.database, text: statement.text });
       }
-      if (result === undefined) throw new Error('The database gave no result.');
+      if (result === undefined) throw new Error('The database returned no result.');
       return result;
     },
     close: () => connections.end({ timeout: 5 }),

@@ -13,7 +13,7 @@ export function openSqlite({ path }: { readonly path: string }): Database {
   let opened: Library.Database | null = null;
   const open = (): Library.Database => {
     // The library would make an empty file.
-    if (!existsSync(path)) throw new AppError('database_unreachable', 'The SQLite file is not there; check its path.');
+    if (!existsSync(path)) throw new AppError('database_unreachable', 'The SQLite file does not exist; check its path.');
     return new Library(path, { timeout: 5 });
   };
   return {
@@ -38,7 +38,7 @@ function run(
   const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
   const described = statement.columns();
   if (described.length === 0) {
-    if (!writes) throw new AppError('not_read_only', 'The statement writes, and this session only reads.');
+    if (!writes) throw new AppError('not_read_only', 'The statement writes, but this session is read-only.');
     return { columns: [], rows: [], truncated: false, affected_rows: statement.run(...bound).changes };
   }
   const names = uniqueNames(described.map(({ name }) => name));

@@ -253,7 +253,7 @@ describe.skipIf(!reachable.mysql)('MariaDB schema', () => {
     expect(report.warnings).toEqual([
       'The account has all privileges on the whole server.',
       'The account has the FILE privilege: a statement can read and write files of the database server.',
-      'The account may pass its privileges on to others.',
+      'The account can grant its privileges to others.',
       'The connection is not encrypted.',
     ]);
   });

@@ -233,7 +233,7 @@ describe('dialling', () => {
   });
 
   test('a dial ends with the reason of its caller', async () => {
-    const reason = new AppError('cancelled', 'The caller went away.');
+    const reason = new AppError('cancelled', 'The caller disconnected.');
     const target = await resolveTarget('127.0.0.1', await closedPort(), relaxed);
     expect(await refusal(dialSocket(target, AbortSignal.abort(reason)))).toBe(reason);
   });

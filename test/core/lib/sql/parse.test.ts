@@ -105,7 +105,7 @@ describe('refusals', () => {
     ['select 1)', 8, /closes a bracket/],
     ['select [[ (:a ]] )', 14, /closes a bracket/],
     ['select [[ :a', 7, /does not close/],
-    ['select [[ :a [[ :b ]] ]]', 13, /inside each other/],
+    ['select [[ :a [[ :b ]] ]]', 13, /cannot be nested/],
   ];
   for (const dialect of DIALECTS) {
     for (const [sql, position, message] of cases) {

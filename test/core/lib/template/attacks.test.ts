@@ -252,14 +252,14 @@ describe('a template that wants too much is stopped in time', () => {
 
   test('the sentences name the limit', () => {
     expect(detail('{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}')).toBe(
-      'Line 1 of the template: The template used more than 2 000 000 steps; let it go through fewer rows or make less text.',
+      'Line 1 of the template: The template used more than 2 000 000 steps; loop over fewer rows or write less text.',
     );
-    expect(detail('{{ range(100001) }}')).toBe('Line 1 of the template: The template made a list of more than 100 000 items.');
+    expect(detail('{{ range(100001) }}')).toBe('Line 1 of the template: The template created a list of more than 100 000 items.');
     expect(detail('\n{{ "a" * 1048577 }}')).toBe(
-      'Line 2 of the template: The template made a text longer than 1 048 576 characters.',
+      'Line 2 of the template: The template wrote a text longer than 1 048 576 characters.',
     );
     expect(detail('{{ "a" * 600000 }}{{ "a" * 600000 }}')).toBe(
-      'Line 1 of the template: The template made more than 1 MiB of output.',
+      'Line 1 of the template: The template wrote more than 1 MiB of output.',
     );
   });
 
