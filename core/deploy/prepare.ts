@@ -76,7 +76,9 @@ async function prepareConnection(
   }
   const mark = owned.length < MANY ? null : await schemaMark(app, connection);
   const same = mark !== null && copy.schemas.get(connection.id) === mark;
-  const asked = same ? owned.filter(({ id }) => copy.unprepared.has(id)) : owned;
+  // Under another schema nothing counts that was prepared before, until it is prepared again.
+  if (!same) for (const { id } of owned) copy.unprepared.add(id);
+  const asked = owned.filter(({ id }) => copy.unprepared.has(id));
   const queries = await readQueries(app, view, asked);
   const described = await describeWhole(
     app,
@@ -90,6 +92,7 @@ async function prepareConnection(
   for (const [n, query] of queries.entries()) {
     const answer = described[n];
     if (answer === undefined) continue;
+    copy.unprepared.add(query.outcome.id);
     if (answer instanceof AppError) {
       said.problems.push({ entity_type: query.outcome.entity_type, name: query.outcome.name, message: answer.detail });
     } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {
