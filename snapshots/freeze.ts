@@ -69,6 +69,10 @@ export interface FrozenView {
   readonly server: FrozenServer;
   readonly outcomes: ReadonlyMap<string, Outcome>;
   readonly connections: ReadonlyMap<string, ConnectionDefinition>;
+  /** Another number after everything that was put and is not what it was. */
+  readonly revision: number;
+  /** The canonical text of what was frozen and not forgotten by then. */
+  readonly textOf: (hash: string) => string | undefined;
   /** @param instead outcomes that are to count in the place of what was put. */
   frozen(instead?: ReadonlyMap<string, Outcome>): Frozen;
 }
@@ -87,11 +91,10 @@ export interface FrozenState {
   outcomes(): Iterable<Outcome>;
   outcome(id: string): Outcome | undefined;
   view(): FrozenView;
-  /** Another number after everything that was put and is not what it was. */
-  revision(): number;
-  /** The canonical text of something frozen since the last `forget`. */
-  textOf(hash: string): string | undefined;
-  /** Keeps only texts that something put has and that are not stored in this tree. */
+  /**
+   * Keeps only texts that something put has and that are not stored in this tree. A connection's stays: it is no part of a
+   * tree while nothing uses it, and comes back without being put.
+   */
   forget(stored: readonly Leaf[]): void;
 }
 
@@ -100,7 +103,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const connection_leaves = new Map<string, Leaf>();
   const outcomes = new Map<string, Outcome>();
   const texts = new Map<string, string>();
-  let server: { readonly leaf: Leaf; readonly frozen: FrozenServer } | null = null;
+  let server: { readonly leaf: Leaf; readonly frozen: FrozenServer; readonly text: string } | null = null;
   let revision = 0;
 
   const remember = ({ text, ...leaf }: Blob): Leaf => {
@@ -110,9 +113,10 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   return {
     putServer(frozen) {
       const blob = toBlob('server', '', frozen);
-      if (blob.hash === server?.leaf.hash) return;
-      revision++;
-      server = { leaf: remember(blob), frozen };
+      // Its secrets may be sealed anew.
+      if (blob.hash === server?.leaf.hash && blob.text === server.text) return;
+      if (blob.hash !== server?.leaf.hash) revision++;
+      server = { leaf: remember(blob), frozen, text: blob.text };
     },
     putConnection(connection) {
       revision++;
@@ -135,7 +139,6 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       revision++;
       outcomes.delete(id);
     },
-    revision: () => revision,
     outcomes: () => outcomes.values(),
     outcome: (id) => outcomes.get(id),
     view() {
@@ -143,18 +146,21 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       const { leaf, frozen } = server;
       const now = new Map(outcomes);
       const leaves = new Map(connection_leaves);
+      const known = new Map(texts);
       return {
         server: frozen,
         outcomes: now,
         connections: new Map(connections),
+        revision,
+        textOf: (hash) => known.get(hash),
         frozen: (instead) => collect(leaf, leaves, now, instead ?? new Map()),
       };
     },
-    textOf: (hash) => texts.get(hash),
     forget(stored) {
       const known = new Set(stored.map(({ hash }) => hash));
-      const put = [server?.leaf ?? null, ...connection_leaves.values(), ...[...outcomes.values()].map(({ leaf }) => leaf)];
+      const put = [server?.leaf ?? null, ...[...outcomes.values()].map(({ leaf }) => leaf)];
       const needed = new Set(put.flatMap((leaf) => (leaf === null || known.has(leaf.hash) ? [] : [leaf.hash])));
+      for (const { hash } of connection_leaves.values()) needed.add(hash);
       for (const hash of texts.keys()) if (!needed.has(hash)) texts.delete(hash);
     },
   };
@@ -198,8 +204,9 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   for (const tool of configuration.tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
   for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
-  const frozen = state.view().frozen();
-  return { ...frozen, content: toContent(frozen.tree.leaves, (hash) => state.textOf(hash)) };
+  const view = state.view();
+  const frozen = view.frozen();
+  return { ...frozen, content: toContent(frozen.tree.leaves, view.textOf) };
 }
 
 /** Freezes one definition; a fault of the definition is its outcome. */

@@ -36,8 +36,7 @@ interface Said {
  * refuses is a problem, one that is down a warning.
  */
 export async function prepare(app: App): Promise<Prepared> {
-  const copy = await readWorkingCopy(app);
-  const view = copy.state.view();
+  const { copy, view } = await readWorkingCopy(app);
   const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [] };
   for (const { id, renewed } of view.outcomes.values()) if (renewed !== null) said.refreshed.set(id, renewed);
   const owned = Map.groupBy(
@@ -56,7 +55,7 @@ export async function prepare(app: App): Promise<Prepared> {
     warnings: [...frozen.warnings, ...said.unchecked],
     refreshed: said.refreshed,
     kinds: new Map([...said.refreshed.keys()].map((id) => [id, view.outcomes.get(id)?.entity_type ?? 'tool'])),
-    textOf: (hash) => said.texts.get(hash) ?? copy.state.textOf(hash),
+    textOf: (hash) => said.texts.get(hash) ?? view.textOf(hash),
   };
 }
 
