@@ -11,7 +11,7 @@ import { startPrograms, until } from '#test/support/programs.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LEFT = {
   'metadata.db': 'sluice.sqlite',
-  'host-snapshot.json': 'host/snapshot.json',
+  'host-snapshot.txt': 'host/snapshot.json',
   'dev-secrets.json': 'dev-secrets.json',
 };
 /** The port that its snapshot names. */
@@ -72,7 +72,11 @@ test('an installation of the first edition goes on: its host alone, then all of 
   expect(tokens.items).toMatchObject([{ name: 'assistant', revoked: false }]);
 
   const status = () => programs.api<{ hosts: { id: string; snapshot_version: number }[] }>('GET', '/deploy/status');
-  await until(async () => (await status()).hosts.some(({ snapshot_version }) => snapshot_version === 2), 20_000, programs.output);
+  await until(
+    async () => (await status()).hosts.some(({ snapshot_version }) => snapshot_version === 2),
+    20_000,
+    () => programs.output(),
+  );
   expect(await served()).toEqual(TOOLS);
   await programs.api('POST', '/snapshots/1/activate', {});
   expect(await served()).toEqual(TOOLS.slice(1));
