@@ -69,6 +69,10 @@ export interface FrozenView {
   readonly server: FrozenServer;
   readonly outcomes: ReadonlyMap<string, Outcome>;
   readonly connections: ReadonlyMap<string, ConnectionDefinition>;
+  /** Another number after everything that was put and is not what it was. */
+  readonly revision: number;
+  /** The canonical text of what was frozen and not forgotten by then. */
+  readonly textOf: (hash: string) => string | undefined;
   /** @param instead outcomes that are to count in the place of what was put. */
   frozen(instead?: ReadonlyMap<string, Outcome>): Frozen;
 }
@@ -87,11 +91,10 @@ export interface FrozenState {
   outcomes(): Iterable<Outcome>;
   outcome(id: string): Outcome | undefined;
   view(): FrozenView;
-  /** Another number after everything that was put and is not what it was. */
-  revision(): number;
-  /** The canonical text of something frozen since the last `forget`. */
-  textOf(hash: string): string | undefined;
-  /** Keeps only texts that something put has and that are not stored in this tree. */
+  /**
+   * Keeps only texts that something put has and that are not stored in this tree. A connection's stays: it is no part of a
+   * tree while nothing uses it, and comes back without being put.
+   */
   forget(stored: readonly Leaf[]): void;
 }
 
@@ -102,7 +105,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const texts = new Map<string, string>();
   /** What was put, in the order of a tree: nothing is sorted again when something changes in its place. */
   const order: Place[] = [];
-  let server: { readonly leaf: Leaf; readonly frozen: FrozenServer } | null = null;
+  let server: { readonly leaf: Leaf; readonly frozen: FrozenServer; readonly text: string } | null = null;
   let revision = 0;
 
   const remember = ({ text, ...leaf }: Blob): Leaf => {
@@ -112,9 +115,10 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   return {
     putServer(frozen) {
       const blob = toBlob('server', '', frozen);
-      if (blob.hash === server?.leaf.hash) return;
-      revision++;
-      server = { leaf: remember(blob), frozen };
+      // Its secrets may be sealed anew.
+      if (blob.hash === server?.leaf.hash && blob.text === server.text) return;
+      if (blob.hash !== server?.leaf.hash) revision++;
+      server = { leaf: remember(blob), frozen, text: blob.text };
     },
     putConnection(connection) {
       revision++;
@@ -139,7 +143,6 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       place(order, outcomes.get(id), undefined);
       outcomes.delete(id);
     },
-    revision: () => revision,
     outcomes: () => outcomes.values(),
     outcome: (id) => outcomes.get(id),
     view() {
@@ -148,18 +151,21 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       const now = new Map(outcomes);
       const ids = order.map(({ id }) => id);
       const leaves = new Map(connection_leaves);
+      const known = new Map(texts);
       return {
         server: frozen,
         outcomes: now,
         connections: new Map(connections),
+        revision,
+        textOf: (hash) => known.get(hash),
         frozen: (instead) => collect(leaf, leaves, ids, (id) => instead?.get(id) ?? now.get(id)),
       };
     },
-    textOf: (hash) => texts.get(hash),
     forget(stored) {
       const known = new Set(stored.map(({ hash }) => hash));
-      const put = [server?.leaf ?? null, ...connection_leaves.values(), ...[...outcomes.values()].map(({ leaf }) => leaf)];
+      const put = [server?.leaf ?? null, ...[...outcomes.values()].map(({ leaf }) => leaf)];
       const needed = new Set(put.flatMap((leaf) => (leaf === null || known.has(leaf.hash) ? [] : [leaf.hash])));
+      for (const { hash } of connection_leaves.values()) needed.add(hash);
       for (const hash of texts.keys()) if (!needed.has(hash)) texts.delete(hash);
     },
   };
@@ -239,9 +245,10 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   for (const tool of tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
   for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
-  const frozen = state.view().frozen();
+  const view = state.view();
+  const frozen = view.frozen();
   const problems = [...frozen.problems, ...tooMany(served)];
-  return { ...frozen, problems, content: toContent(frozen.tree.leaves, (hash) => state.textOf(hash)) };
+  return { ...frozen, problems, content: toContent(frozen.tree.leaves, view.textOf) };
 }
 
 /** Freezes one definition; a fault of the definition is its outcome. */

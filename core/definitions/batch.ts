@@ -1,3 +1,4 @@
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import type { AppError } from '#core/errors.ts';
 import type { Change, Context } from '#core/run.ts';
@@ -100,6 +101,7 @@ export async function writeAll<T>(context: Context, dry_run: boolean, work: (ins
   const undone = new Error('a dry run leaves nothing');
   try {
     return await store.write(async (tx) => {
+      await writeAlone(store, tx);
       const value = await work(inTransaction(context, tx), tx);
       if (!dry_run) return value;
       rehearsal.answer = { value };

@@ -1,6 +1,7 @@
 import { eq, inArray } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/contract/connections.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -69,9 +70,8 @@ async function create(context: Context, draft: ConnectionDraft): Promise<Connect
 
 /** Deletes a connection and all that it owns in one transaction under one batch id. */
 export async function removeConnection(context: Context, tx: Db, id: string): Promise<void> {
-  const { connections: table } = context.app.store.tables;
   // Whoever is about to store something of it waits, and then finds it gone.
-  await locked(tx.select({ id: table.id }).from(table).where(eq(table.id, id)), 'update');
+  await writeAlone(context.app.store, tx);
   const batch_id = context.app.ids();
   const turn = createSlices();
   for (const noun of [tools, resources, prompts]) {
@@ -142,17 +142,9 @@ export async function connectionNames({ app }: Context, ids: readonly string[]):
 export async function ownerOf(context: Context, connection_id: string, tx: Db = context.app.store.db): Promise<ConnectionRow> {
   const planned = context.change?.connections.get(connection_id);
   if (planned !== undefined) return planned;
-  const { connections: table } = context.app.store.tables;
-  const rows = await locked(
-    tx.select().from(table).where(eq(table.id, connection_id)),
-    tx === context.app.store.db ? null : 'share',
-  );
+  const { store } = context.app;
+  if (tx !== store.db) await writeAlone(store, tx);
+  const rows = await tx.select().from(store.tables.connections).where(eq(store.tables.connections.id, connection_id));
   if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id does not match any connection.');
   return rows[0];
-}
-
-/** Rows read and kept as they are until the transaction ends; embedded, writers take turns anyway. */
-function locked<Q extends PromiseLike<unknown>>(query: Q, strength: 'share' | 'update' | null): Q {
-  const { for: lock } = query as { for?: (strength: 'share' | 'update') => Q };
-  return lock === undefined || strength === null ? query : lock.call(query, strength);
 }

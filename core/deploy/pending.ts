@@ -18,20 +18,22 @@ export interface Pending {
 
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
 export async function pendingChanges(app: App): Promise<readonly Change[]> {
-  const [{ state }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
-  const revision = state.revision();
+  const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
+  const { state } = copy;
+  const { revision, textOf } = view;
   const checksum = active?.checksum ?? null;
   const kept = app.pending;
   if (kept?.state === state && kept.revision === revision && kept.checksum === checksum) return kept.changes;
-  const { tree } = state.view().frozen();
+  const { tree } = view.frozen();
   const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const stored = await textsOf(
       app,
-      leaves.filter(({ hash }) => state.textOf(hash) === undefined),
+      leaves.filter(({ hash }) => textOf(hash) === undefined),
     );
-    return new Map(leaves.map(({ hash }) => [hash, state.textOf(hash) ?? stored.get(hash) ?? '']));
+    return new Map(leaves.map(({ hash }) => [hash, textOf(hash) ?? stored.get(hash) ?? '']));
   };
   const changes = await changesBetween(active?.tree ?? null, tree, texts);
+  if (active !== null) state.forget(active.tree.leaves);
   app.pending = { state, revision, checksum, changes };
   return changes;
 }

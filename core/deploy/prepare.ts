@@ -36,8 +36,7 @@ interface Said {
  * refuses is a problem, one that is down a warning.
  */
 export async function prepare(app: App): Promise<Prepared> {
-  const copy = await readWorkingCopy(app);
-  const view = copy.state.view();
+  const { copy, view } = await readWorkingCopy(app);
   const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [] };
   for (const { id, renewed } of view.outcomes.values()) if (renewed !== null) said.refreshed.set(id, renewed);
   const owned = Map.groupBy(
@@ -56,7 +55,7 @@ export async function prepare(app: App): Promise<Prepared> {
     warnings: [...frozen.warnings, ...said.unchecked],
     refreshed: said.refreshed,
     kinds: new Map([...said.refreshed.keys()].map((id) => [id, view.outcomes.get(id)?.entity_type ?? 'tool'])),
-    textOf: (hash) => said.texts.get(hash) ?? copy.state.textOf(hash),
+    textOf: (hash) => said.texts.get(hash) ?? view.textOf(hash),
   };
 }
 
@@ -76,7 +75,9 @@ async function prepareConnection(
   }
   const mark = owned.length < MANY ? null : await schemaMark(app, connection);
   const same = mark !== null && copy.schemas.get(connection.id) === mark;
-  const asked = same ? owned.filter(({ id }) => copy.unprepared.has(id)) : owned;
+  // Under another schema nothing counts that was prepared before, until it is prepared again.
+  if (!same) for (const { id } of owned) copy.unprepared.add(id);
+  const asked = owned.filter(({ id }) => copy.unprepared.has(id));
   const queries = await readQueries(app, view, asked);
   const described = await describeWhole(
     app,
@@ -90,6 +91,7 @@ async function prepareConnection(
   for (const [n, query] of queries.entries()) {
     const answer = described[n];
     if (answer === undefined) continue;
+    copy.unprepared.add(query.outcome.id);
     if (answer instanceof AppError) {
       said.problems.push({ entity_type: query.outcome.entity_type, name: query.outcome.name, message: answer.detail });
     } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {

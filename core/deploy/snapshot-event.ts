@@ -15,12 +15,12 @@ export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: st
   const base = await baseOf(app, have);
   const { added, removed } = deltaOf(base?.tree.leaves ?? null, tree.leaves);
   const texts = await textsOf(app, added);
-  const blobs = added.map(({ kind, name, hash }) => [kind, name, hash, texts.get(hash) ?? ''] as const);
+  const blobs = added.map(({ kind, name, hash }) => [kind, name, hash, texts.get(hash)!] as const);
   return { event: 'snapshot', data: JSON.stringify({ ...head, delta: { from: base?.checksum ?? null, removed, blobs } }) };
 }
 
 async function baseOf(app: App, have: string | null): Promise<StoredSnapshot | null> {
-  const [, number, checksum] = /^(\d{1,10}):(.*)$/.exec(have ?? '') ?? [];
+  const [, number, checksum] = /^(\d{1,9}):(.*)$/.exec(have ?? '') ?? [];
   const base = number === undefined ? null : await readSnapshot(app, Number(number));
   return base?.checksum === checksum ? base : null;
 }

@@ -2,6 +2,7 @@ import { and, desc, eq, inArray, lt, lte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import { AppError } from '#core/errors.ts';
+import { HOLDS_SECRETS } from '#core/identity/keys.ts';
 import type { Db } from '#core/store/open.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
 import { deltaOf, type Delta, type Leaf, parseTree, toContent, type Tree } from '#snapshots/tree.ts';
@@ -26,12 +27,14 @@ export interface NewSnapshot extends Omit<StoredSnapshot, 'version'> {
   readonly actor: { readonly type: string; readonly id: string | null; readonly name: string };
 }
 
-/** The versions read or stored last, and the texts that came with the newest. */
+/** The versions read or stored last, and the texts that came with the newest, but for secrets: another server may seal them anew. */
 export interface SnapshotCache {
   readonly versions: Map<number, StoredSnapshot>;
   texts: ReadonlyMap<string, string>;
+  /** How many versions are stored. */
+  kept: number;
 }
-export const createSnapshotCache = (): SnapshotCache => ({ versions: new Map(), texts: new Map() });
+export const createSnapshotCache = (): SnapshotCache => ({ versions: new Map(), texts: new Map(), kept: KEPT_SNAPSHOTS });
 /** Hosts are brought from one of these to the active one. */
 const CACHED = 3;
 
@@ -76,6 +79,8 @@ export async function textsOf(app: App, leaves: readonly Leaf[]): Promise<Map<st
       .where(inArray(blobs.hash, hashes.slice(start, start + PAGE)));
     for (const { hash, text } of rows) found.set(hash, text);
   }
+  const lost = leaves.find(({ hash }) => !found.has(hash));
+  if (lost !== undefined) throw notStored(lost);
   return found;
 }
 
@@ -106,13 +111,13 @@ export async function storeSnapshot(
   const texts = new Map<string, string>();
   for (const leaf of deltaOf(before?.leaves ?? null, tree.leaves).added) {
     const text = textOf(leaf.hash) ?? (await storedText(app, tx, leaf));
-    if (text === null) throw new AppError('internal', `The ${leaf.kind} ${leaf.name} has no frozen text.`);
-    texts.set(leaf.hash, text);
+    if (text === null) throw notStored(leaf);
+    if (!HOLDS_SECRETS.includes(leaf.kind)) texts.set(leaf.hash, text);
     await storeBlob(app, tx, leaf, text, version);
   }
   const { checksum, created_at, counts } = head;
   await tx.insert(snapshots).values({ version, checksum, content: tree.text, counts, note, actor, created_at });
-  await forgetOldest(app, tx, version - KEPT_SNAPSHOTS);
+  await forgetOldest(app, tx, version - app.snapshot_cache.kept);
   app.snapshot_cache.texts = texts;
   return { version, ...head, tree, server };
 }
@@ -155,4 +160,5 @@ async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
   if (old.length > 0) await tx.delete(snapshots).where(lt(snapshots.version, last + 1));
 }
 
+const notStored = ({ kind, name }: Leaf): AppError => new AppError('internal', `The text of the ${kind} ${name} is not stored.`);
 const lostWith = ({ added }: Delta): string[] => added.map(({ hash }) => hash);

@@ -4,7 +4,7 @@ import { readServerConfig } from '#core/definitions/settings/config.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
-import { createFrozenState, type DefinitionKind, type FrozenState } from '#snapshots/freeze.ts';
+import { createFrozenState, type DefinitionKind, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
 
 /**
  * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
@@ -30,12 +30,13 @@ const PAGE = 500;
 const TABLE = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as const;
 const DEFINITIONS: readonly DefinitionKind[] = ['tool', 'resource', 'prompt'];
 
-export function readWorkingCopy(app: App): Promise<WorkingCopy> {
+/** The working copy and what is in it now; the next reader may change it at any time. */
+export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
   const holder = app.working_copy;
   return holder.lock(async () => {
     try {
       holder.copy = await app.store.read((tx) => broughtUp(app, tx, holder.copy));
-      return holder.copy;
+      return { copy: holder.copy, view: holder.copy.state.view() };
     } catch (error) {
       // It may be half brought up.
       holder.copy = null;
@@ -114,7 +115,10 @@ async function takeDefinitions(
       found.add(row.id);
       unprepared.add(row.id);
     }
-    for (const id of page) if (!found.has(id)) state.remove(id);
+    for (const id of page.filter((one) => !found.has(one))) {
+      state.remove(id);
+      unprepared.delete(id);
+    }
   }
 }
 

@@ -10,14 +10,18 @@ const ENTITY_LOCK = '7318349394477058';
 const KEPT = 20_000;
 
 /**
- * Notes that an entity is about to be written in this transaction. From here to its end no other transaction writes entities, so
- * that the numbers are in the order of the commits; the lock comes before the row's own, so that two writers cannot wait for
- * each other.
+ * From here to the end of this transaction no other one writes entities: what it reads of them stays as it is. Taken before any
+ * lock of a row, so that two writers cannot wait for each other; embedded, writers take turns anyway.
  */
-export async function noteChange({ dialect, tables }: Store, tx: Db, kind: EntityKind, entity_id: string): Promise<void> {
+export async function writeAlone({ dialect }: Pick<Store, 'dialect'>, tx: Db): Promise<void> {
   if (dialect === 'postgresql')
     await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(ENTITY_LOCK)})` }).from(sql`(values (1)) as one`);
-  await tx.insert(tables.changes).values({ kind, entity_id });
+}
+
+/** Notes that an entity is about to be written in this transaction, alone, so that the numbers are in the order of the commits. */
+export async function noteChange(store: Store, tx: Db, kind: EntityKind, entity_id: string): Promise<void> {
+  await writeAlone(store, tx);
+  await tx.insert(store.tables.changes).values({ kind, entity_id });
 }
 
 export interface EntityChanges {

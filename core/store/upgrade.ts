@@ -1,46 +1,58 @@
 import { asc, eq, inArray } from 'drizzle-orm';
 import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { parseTree, toBlobs, toTree } from '#snapshots/tree.ts';
-import type { Store } from './open.ts';
+import { writeAlone } from './journal.ts';
+import type { Db, Store } from './open.ts';
 
 const WHOLE = `{"connections":`;
+/** Hashes that one statement asks for. */
+const PAGE = 500;
 
 /**
  * Snapshots of the first edition hold their whole content in one text: each becomes the list of its entities, which are stored
- * once. Done again it finds nothing to do, so that several servers may start at once.
+ * once. Each is a transaction of its own that is done by one server alone, so that several may start at once, and whoever is
+ * ended goes on where it was.
  */
 export async function upgradeSnapshots(store: Store): Promise<void> {
-  const { db, tables } = store;
-  const { snapshots, blobs } = tables;
-  const versions = await db.select({ version: snapshots.version }).from(snapshots).orderBy(asc(snapshots.version));
-  let before = new Set<string>();
+  const { snapshots } = store.tables;
+  const versions = await store.db.select({ version: snapshots.version }).from(snapshots).orderBy(asc(snapshots.version));
   for (const { version } of versions) {
-    const hashes = await store.write(async (tx) => {
-      const [row] = await tx.select().from(snapshots).where(eq(snapshots.version, version));
-      if (row === undefined) return before;
-      if (!row.content.startsWith(WHOLE)) return new Set(parseTree(row.content).leaves.map(({ hash }) => hash));
-      const content = JSON.parse(row.content) as Omit<SnapshotContent, 'format'> & { readonly format: string };
-      if (content.format !== WHOLE_FORMAT) throw new Error(`Snapshot ${version} has a format that this version does not read.`);
-      const parts = toBlobs(content);
-      const tree = toTree(parts.map(({ text: _, ...leaf }) => leaf));
-      const fresh = parts.filter(({ hash }) => !before.has(hash));
-      const stored = await tx
-        .select({ hash: blobs.hash })
-        .from(blobs)
-        .where(
-          inArray(
-            blobs.hash,
-            fresh.map(({ hash }) => hash),
-          ),
-        );
-      const known = new Set(stored.map(({ hash }) => hash));
-      for (const { hash, kind, text } of fresh) {
-        if (known.has(hash)) await tx.update(blobs).set({ since: version }).where(eq(blobs.hash, hash));
-        else await tx.insert(blobs).values({ hash, kind, text, since: version });
-      }
-      await tx.update(snapshots).set({ content: tree.text, checksum: tree.checksum }).where(eq(snapshots.version, version));
-      return new Set(parts.map(({ hash }) => hash));
+    if (!isWhole(await contentOf(store, store.db, version))) continue;
+    await store.write(async (tx) => {
+      await writeAlone(store, tx);
+      await upgradeOne(store, tx, version);
     });
-    before = hashes;
   }
+}
+
+async function upgradeOne(store: Store, tx: Db, version: number): Promise<void> {
+  const { snapshots, blobs } = store.tables;
+  const whole = await contentOf(store, tx, version);
+  // Another server was quicker.
+  if (!isWhole(whole)) return;
+  const content = JSON.parse(whole) as Omit<SnapshotContent, 'format'> & { readonly format: string };
+  if (content.format !== WHOLE_FORMAT) throw new Error(`Snapshot ${version} has a format that this version does not read.`);
+  const parts = toBlobs(content);
+  const tree = toTree(parts.map(({ text: _, ...leaf }) => leaf));
+  const earlier = await contentOf(store, tx, version - 1);
+  const before = new Set(earlier === '' ? [] : parseTree(earlier).leaves.map(({ hash }) => hash));
+  const fresh = parts.filter(({ hash }) => !before.has(hash));
+  for (let start = 0; start < fresh.length; start += PAGE) {
+    const page = fresh.slice(start, start + PAGE);
+    const hashes = page.map(({ hash }) => hash);
+    const stored = await tx.select({ hash: blobs.hash }).from(blobs).where(inArray(blobs.hash, hashes));
+    const known = stored.map(({ hash }) => hash);
+    if (known.length > 0) await tx.update(blobs).set({ since: version }).where(inArray(blobs.hash, known));
+    const rows = page.flatMap(({ hash, kind, text }) => (known.includes(hash) ? [] : [{ hash, kind, text, since: version }]));
+    if (rows.length > 0) await tx.insert(blobs).values(rows);
+  }
+  await tx.update(snapshots).set({ content: tree.text, checksum: tree.checksum }).where(eq(snapshots.version, version));
+}
+
+const isWhole = (content: string): boolean => content.startsWith(WHOLE);
+
+/** Empty when there is no such version. */
+async function contentOf({ tables: { snapshots } }: Store, tx: Db, version: number): Promise<string> {
+  const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
+  return row?.content ?? '';
 }

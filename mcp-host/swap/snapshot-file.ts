@@ -3,6 +3,7 @@ import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashOf } from '#snapshots/canonical.ts';
 import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format.ts';
+import { Lacking } from './apply-news.ts';
 import { type Leaf, parseTree, toBlobs } from '#snapshots/tree.ts';
 
 /** What names a snapshot. */
@@ -27,7 +28,8 @@ export interface SnapshotFile {
   texts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Writes a draft beside the copy that is there.
-   * @param blobs what the copy lacks of the tree, by hash. @param whole they are all of it.
+   * @param blobs what the copy lacks of the tree, by hash. @param whole they are all of it. Rejects with `Lacking` when the copy
+   * has lost what stays of it.
    */
   draft(head: SnapshotHead, tree: string, blobs: ReadonlyMap<string, string>, whole: boolean): Promise<Draft>;
   setStopped(stopped: boolean): Promise<void>;
@@ -75,12 +77,12 @@ export function snapshotFile(path: string): SnapshotFile {
       return found;
     },
     async draft(head, tree, blobs, whole) {
-      const fresh = `${path}.${process.pid}.new`;
+      // Hosts in containers have the same process id.
+      const id = crypto.randomUUID().slice(0, 8);
+      const fresh = `${path}.${id}.new`;
       const all = whole ? blobs : new Map([...unkept, ...blobs]);
       const base = whole ? [] : packs.length < MOST_PACKS ? packs : [];
-      const texts = base.length === packs.length || whole ? all : new Map([...(await liveTexts(path, tree, packs)), ...all]);
-      const pack = `${basename(path)}.${head.version}-${crypto.randomUUID().slice(0, 8)}.pack`;
-      const listed = texts.size === 0 ? base : [...base, pack];
+      const pack = `${basename(path)}.${head.version}-${id}.pack`;
       const discard = async () => {
         await rm(fresh, { force: true });
         await rm(join(dirname(path), pack), { force: true });
@@ -90,21 +92,29 @@ export function snapshotFile(path: string): SnapshotFile {
         await discard().catch(() => undefined);
         throw error;
       };
-      const body = `${JSON.stringify({ ...head, packs: listed })}\n${tree}`;
-      const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
-      await (async () => {
+      const write = async (): Promise<readonly string[]> => {
+        if (!whole) await requirePacks(path, packs);
+        const merged = !whole && base.length < packs.length;
+        const texts = merged ? new Map([...(await liveTexts(path, tree, packs)), ...all]) : all;
+        const listed = texts.size === 0 ? base : [...base, pack];
+        const body = `${JSON.stringify({ ...head, packs: listed })}\n${tree}`;
+        const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
         if (texts.size > 0) await writeWhole(join(dirname(path), pack), lines);
         await writeWhole(fresh, `${digest(body)}\n${body}`);
-      })().catch(orDiscard);
+        return listed;
+      };
+      const listed = await write().catch(orDiscard);
+      const replace = async () => {
+        if (whole_copy || typeof (await readOne(path)) === 'object') await rename(path, `${path}.previous`).catch(ignoreMissing);
+        await rename(fresh, path);
+      };
       return {
         async keep() {
-          if (whole_copy || typeof (await readOne(path)) === 'object')
-            await rename(path, `${path}.previous`).catch(ignoreMissing);
-          await rename(fresh, path).catch(orDiscard);
-          await syncFolder(path);
+          await replace().catch(orDiscard);
           const replaced = listed.length < packs.length;
           [whole_copy, packs] = [true, listed];
           unkept.clear();
+          await syncFolder(path);
           if (replaced) await sweep(path);
         },
         discard,
@@ -116,6 +126,11 @@ export function snapshotFile(path: string): SnapshotFile {
       await syncFolder(path);
     },
   };
+}
+
+/** Another host that shares the folder may have swept what only this one still names. */
+async function requirePacks(path: string, packs: readonly string[]): Promise<void> {
+  for (const pack of packs) if (!(await exists(join(dirname(path), pack)))) throw new Lacking(`The pack ${pack} is gone.`);
 }
 
 /** Of what the packs hold, the texts that a tree names. */

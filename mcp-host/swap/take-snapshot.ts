@@ -81,6 +81,9 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
         log.info('snapshot_loaded', { version: news.version, load_ms, tools: held()?.tools.size ?? 0 });
         await options.keep(served && (() => served.draft));
         options.acknowledge({ load_ms });
+        // Served, but not to be kept: its copy is made anew.
+        const fault = await served?.draft.catch((error: unknown) => error);
+        if (fault instanceof Lacking) options.askForAll();
       } catch (error) {
         if (error instanceof Lacking) {
           log.warning('snapshot_incomplete', { version: news.version, error: error.message });

@@ -158,7 +158,7 @@ test('a state that is changed step by step is frozen as the configuration that i
         expect(view.warnings.toSorted()).toEqual(whole.warnings.toSorted());
         // Texts of what is stored are forgotten, others stay.
         state.forget(steps.length % 2 === 0 ? view.tree.leaves : []);
-        const missing = whole.tree.leaves.filter(({ hash }) => state.textOf(hash) === undefined);
+        const missing = whole.tree.leaves.filter(({ hash }) => state.view().textOf(hash) === undefined);
         if (steps.length % 2 === 1) expect(missing).toEqual([]);
       }
     }),

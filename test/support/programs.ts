@@ -26,6 +26,8 @@ export interface ProgramOptions {
   /** An earlier run's folder and ports, to start again. */
   readonly again?: Programs;
   readonly role?: 'all' | 'server';
+  /** A folder that is there already. */
+  readonly directory?: string;
   /** The front port, when others must know it before. */
   readonly port?: number;
   /** Another program than `bun server/main.ts`. */
@@ -51,7 +53,7 @@ export function freePort(): number {
 
 /** The real programs as `npm start` runs them, in a folder of their own, on free ports. Ready when it answers. */
 export async function startPrograms(options: ProgramOptions = {}): Promise<Programs> {
-  const directory = options.again?.directory ?? mkdtempSync(join(tmpdir(), 'sluice-run-'));
+  const directory = options.again?.directory ?? options.directory ?? mkdtempSync(join(tmpdir(), 'sluice-run-'));
   const port = options.again?.port ?? options.port ?? freePort();
   const mcp_port = options.again === undefined ? freePort() : Number(new URL(options.again.mcp_url).port);
   const agent_port = options.again?.agent_port ?? freePort();

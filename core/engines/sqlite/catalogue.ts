@@ -6,6 +6,8 @@ import type { Row } from '../shared/source.ts';
  * Our own statements about the schema. Each begins with the exact total, so that a page behind the end still tells it:
  * its one row then has a null name.
  */
+export const SCHEMA_SQL = `SELECT json_group_array(json_array(type, name, sql)) AS schema
+  FROM (SELECT type, name, sql FROM sqlite_schema ORDER BY type, name)`;
 export const TABLES_SQL = `
 WITH found AS (
   SELECT name, type FROM pragma_table_list

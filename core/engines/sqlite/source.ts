@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '../shared/deadline.ts';
 import { globContaining } from '#core/lib/letter-case.ts';
@@ -14,7 +15,7 @@ import type {
   Source,
   TableFilter,
 } from '../shared/source.ts';
-import { COLUMNS_SQL, TABLES_SQL, toTable, toTableColumn } from './catalogue.ts';
+import { COLUMNS_SQL, SCHEMA_SQL, TABLES_SQL, toTable, toTableColumn } from './catalogue.ts';
 import { NEEDS_RECOVERY } from './errors.ts';
 import { resolveSqliteFile } from './file.ts';
 import { openSqliteSession, type SqliteSession } from './process.ts';
@@ -92,10 +93,10 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       return { columns, typed: false };
     },
     describeAll: describeNow,
-    /** SQLite counts every change of the schema, whoever makes it (file format, section 1.3.8). */
+    /** What the schema says, not how often it was changed: another file may have come in the place of this one. */
     async schemaMark() {
-      const [row] = await look('SELECT schema_version AS version FROM pragma_schema_version', []);
-      return textOf(row?.['version']);
+      const [row] = await look(SCHEMA_SQL, []);
+      return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');
     },
     async tables(filter) {
       const rows = await look(TABLES_SQL, catalogueValues(filter));

@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { Lacking } from '#mcp-host/swap/apply-news.ts';
 import { type SnapshotFile, snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import { type Snapshot, type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { deltaOf, toBlobs, toContent, toTree } from '#snapshots/tree.ts';
@@ -156,6 +157,29 @@ describe('a host’s snapshot file', () => {
     const { content: _, ...head } = snapshot(2);
     await (await file.draft(head, toTree(toBlobs(snapshot(2).content)).text, new Map(), false)).keep();
     expect((await snapshotFile(path).read()).snapshot?.version).toBe(2);
+  });
+
+  test('a pack that another host of the folder swept is missed when the next copy is drafted; a whole one heals', async () => {
+    const file = snapshotFile(path);
+    await keep(file, 1);
+    await keepDelta(file, 1, 2);
+    for (const name of await packs()) await rm(join(dirname(path), name));
+    expect(await keepDelta(file, 2, 3).catch((error: unknown) => error)).toBeInstanceOf(Lacking);
+    await keep(file, 3);
+    await keepDelta(file, 3, 4);
+    expect((await snapshotFile(path).read()).snapshot?.version).toBe(4);
+  });
+
+  test('a copy that could not take its place goes with the next one', async () => {
+    const file = snapshotFile(path);
+    await keep(file, 1);
+    await rm(`${path}.previous`, { force: true });
+    await mkdir(join(`${path}.previous`, 'in the way'), { recursive: true });
+    expect(await keepDelta(file, 1, 2).catch((error: unknown) => error)).toBeInstanceOf(Error);
+    await rm(`${path}.previous`, { recursive: true });
+    await keepDelta(file, 2, 3);
+    const { snapshot: read, fault } = await snapshotFile(path).read();
+    expect([read?.version, fault]).toEqual([3, null]);
   });
 
   test('a copy of the first edition is read', async () => {

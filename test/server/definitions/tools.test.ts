@@ -77,9 +77,8 @@ test('a limit of calls a minute is kept, copied, exported and frozen; null takes
   const exported = (await t.request('GET', '/api/v1/export-import/export')).body['tools'];
   expect(exported).toMatchObject([{ rate_limit_per_minute: 100_000 }, { rate_limit_per_minute: 100_000 }]);
   const frozen = async () => {
-    const { state } = await readWorkingCopy(t.app);
-    const { tree } = state.view().frozen();
-    return toContent(tree.leaves, (hash) => state.textOf(hash)).tools.find(({ id }) => id === body['id']);
+    const { view } = await readWorkingCopy(t.app);
+    return toContent(view.frozen().tree.leaves, view.textOf).tools.find(({ id }) => id === body['id']);
   };
   expect(await frozen()).toMatchObject({ rate_limit_per_minute: 100_000 });
   expect((await t.request('PATCH', path, { body: { rate_limit_per_minute: null } })).body['rate_limit_per_minute']).toBeNull();

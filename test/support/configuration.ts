@@ -1,0 +1,19 @@
+import type { App } from '#core/app.ts';
+import { readServerConfig } from '#core/definitions/settings/config.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+import type { Configuration } from '#snapshots/freeze.ts';
+
+/** Everything that people wrote, read whole: what a server's working copy must be equal to. */
+export async function storedConfiguration(app: App): Promise<Configuration> {
+  const { connections, tools, resources, prompts, compiled } = app.store.tables;
+  const artifacts = await app.store.db.select().from(compiled);
+  return {
+    server: await readServerConfig(app),
+    connections: await app.store.db.select().from(connections),
+    tools: await app.store.db.select().from(tools),
+    resources: await app.store.db.select().from(resources),
+    prompts: await app.store.db.select().from(prompts),
+    compiled: new Map(artifacts.map(({ entity_id, artifact }) => [entity_id, artifact as Compiled])),
+    allow_passthrough_sql: app.env.SVC_ALLOW_PASSTHROUGH_SQL,
+  };
+}
