@@ -2,22 +2,18 @@ import * as v from 'valibot';
 import {
   byId,
   Description,
-  entityFilters,
   EntityName,
   Id,
   integerBetween,
-  listOf,
-  Nothing,
-  patchOf,
   SqlText,
   Tags,
   TemplateText,
-  textBetween,
   Timestamp,
   Title,
   Version,
   Warnings,
 } from './fields.ts';
+import { entityOperations, ownedFilters } from './entity-operations.ts';
 import { operation } from './operation.ts';
 import { Parameters } from './parameters.ts';
 
@@ -54,7 +50,6 @@ const draft = {
 
 export const ToolDraft = v.strictObject(draft);
 export type ToolDraft = v.InferOutput<typeof ToolDraft>;
-export const ToolPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
 
 export const Tool = v.object({
   id: Id,
@@ -70,50 +65,13 @@ export const Tool = v.object({
 export type Tool = v.InferOutput<typeof Tool>;
 
 export const tools = {
-  'tools.list': operation({
-    method: 'GET',
-    path: '/tools',
-    access: 'read',
-    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
-    output: listOf(Tool),
-    summary: 'List tools',
-  }),
-  'tools.create': operation({
-    method: 'POST',
-    path: '/tools',
-    access: 'write',
-    input: ToolDraft,
-    output: Tool,
-    status: 201,
-    agent: 'create_tool',
-    summary: 'Create a tool',
-  }),
-  'tools.get': operation({
-    method: 'GET',
-    path: '/tools/{id}',
-    access: 'read',
-    input: byId,
-    output: Tool,
-    agent: 'get_tool',
-    summary: 'Read a tool',
-  }),
-  'tools.update': operation({
-    method: 'PATCH',
-    path: '/tools/{id}',
-    access: 'write',
-    input: ToolPatch,
-    output: Tool,
-    agent: 'update_tool',
-    summary: 'Change fields of a tool',
-  }),
-  'tools.delete': operation({
-    method: 'DELETE',
-    path: '/tools/{id}',
-    access: 'write',
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a tool',
+  ...entityOperations({
+    kind: 'tool',
+    plural: 'tools',
+    draft: ToolDraft,
+    record: Tool,
+    filters: ownedFilters,
+    agents_list: false,
   }),
   'tools.duplicate': operation({
     method: 'POST',
