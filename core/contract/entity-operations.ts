@@ -82,7 +82,6 @@ export function entityOperations<
   });
 }
 
-const named = <P extends string, V extends Record<string, Operation>>(plural: P, verbs: V) =>
-  Object.fromEntries(Object.entries(verbs).map(([verb, definition]) => [`${plural}.${verb}`, definition])) as {
-    readonly [N in keyof V & string as `${P}.${N}`]: V[N];
-  };
+type Named<P extends string, V> = { readonly [N in keyof V & string as `${P}.${N}`]: V[N] };
+const named = <P extends string, V extends Record<string, Operation>>(plural: P, verbs: V): Named<P, V> =>
+  Object.fromEntries(Object.entries(verbs).map(([verb, definition]) => [`${plural}.${verb}`, definition])) as Named<P, V>;

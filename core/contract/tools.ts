@@ -5,6 +5,7 @@ import {
   EntityName,
   Id,
   integerBetween,
+  shownAs,
   SqlText,
   Tags,
   TemplateText,
@@ -27,6 +28,23 @@ export const Annotations = v.strictObject({
 });
 export type Annotations = v.InferOutput<typeof Annotations>;
 
+/** Numbers that the host keeps to by itself. Each is frozen under its own name; null is left out. */
+export const hostLimits = {
+  cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
+  /** null: SVC_TOOL_RATE_LIMIT. */
+  rate_limit_per_minute: v.optional(
+    v.pipe(
+      v.nullable(integerBetween(1, 100_000)),
+      shownAs({
+        label: 'Call limit',
+        unit: 'a minute',
+        hint: 'Calls of all callers together. Empty: the limit of the installation.',
+      }),
+    ),
+    null,
+  ),
+};
+
 const draft = {
   connection_id: Id,
   name: EntityName,
@@ -43,9 +61,7 @@ const draft = {
   annotations: v.optional(Annotations, {}),
   timeout_ms: v.optional(v.nullable(integerBetween(1, 600_000)), null),
   max_rows: v.optional(v.nullable(integerBetween(1, 1_000_000)), null),
-  cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
-  /** Calls by all callers together; null: SVC_TOOL_RATE_LIMIT. */
-  rate_limit_per_minute: v.optional(v.nullable(integerBetween(1, 100_000)), null),
+  ...hostLimits,
 };
 
 export const ToolDraft = v.strictObject(draft);

@@ -39,6 +39,7 @@ interface Rules<K extends EntityKind, D> {
    * @param original what a new record is a copy of.
    */
   prepare(
+    this: void,
     context: Context,
     id: string,
     draft: D,
@@ -46,12 +47,12 @@ interface Rules<K extends EntityKind, D> {
     original?: RowOf<K> | null,
   ): Promise<Prepared<ValuesOf<K>>>;
   /** The same for a state that was stored before. */
-  prepareEarlier(context: Context, earlier: RowOf<K>, stored: RowOf<K> | null): Promise<Prepared<ValuesOf<K>>>;
-  show(context: Context, rows: readonly RowOf<K>[]): Promise<Shown<K>[]>;
+  prepareEarlier(this: void, context: Context, earlier: RowOf<K>, stored: RowOf<K> | null): Promise<Prepared<ValuesOf<K>>>;
+  show(this: void, context: Context, rows: readonly RowOf<K>[]): Promise<Shown<K>[]>;
   /** What follows from a change for fields that it does not name. */
-  implied?(before: RowOf<K>, sent: Partial<D>): Partial<D>;
+  implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
   /** Deletes a record and what it owns. */
-  remove?(context: Context, tx: Db, id: string): Promise<unknown>;
+  remove?(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
 }
 
 type ById = { readonly id: string };
@@ -67,13 +68,13 @@ export interface Entity<K extends EntityKind, D = Readonly<Record<string, unknow
   readonly schema: { readonly entries: v.ObjectEntries };
   readonly noun: Noun<K>;
   readonly handlers: EntityHandlers<K>;
-  read(context: Context, id: string): Promise<Shown<K>>;
-  delete(context: Context, id: string): Promise<Record<string, never>>;
-  duplicate(context: Context, input: ById): Promise<Shown<K>>;
-  create(context: Context, draft: D): Promise<Shown<K>>;
+  read(this: void, context: Context, id: string): Promise<Shown<K>>;
+  delete(this: void, context: Context, id: string): Promise<Record<string, never>>;
+  duplicate(this: void, context: Context, input: ById): Promise<Shown<K>>;
+  create(this: void, context: Context, draft: D): Promise<Shown<K>>;
   /** Stores a new record that was checked. */
-  insert(context: Context, tx: Db, checked: Prepared<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
-  remove(context: Context, tx: Db, id: string): Promise<unknown>;
+  insert(this: void, context: Context, tx: Db, checked: Prepared<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
+  remove(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
 }
 
 export function createEntity<K extends EntityKind, D extends object>(kind: K, rules: Rules<K, D>): Entity<K, D> {

@@ -14,12 +14,12 @@ interface OwnedRules<K extends OwnedKind, D> {
   /** Fields on which the checks depend: while a change touches none of them nothing is checked or described again. */
   readonly checked: readonly string[];
   /** Everything that must hold before a draft is stored. @param earlier what is changed or copied. */
-  check(context: Context, draft: D, judge: Judge, earlier: Described | null): Promise<Prepared<ValuesOf<K>>>;
+  check(this: void, context: Context, draft: D, judge: Judge, earlier: Described | null): Promise<Prepared<ValuesOf<K>>>;
   /** A draft whose checked fields are as they were. */
-  unchecked(draft: D, stored: RowOf<K>): ValuesOf<K>;
-  implied?(before: RowOf<K>, sent: Partial<D>): Partial<D>;
+  unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
+  implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
   /** What a response shows that was derived from the statement; absent: nothing. */
-  derived?(compiled: Compiled | undefined): object;
+  derived?(this: void, compiled: Compiled | undefined): object;
 }
 
 export function createOwned<K extends OwnedKind, D extends Readonly<Record<string, unknown>>>(
