@@ -1,3 +1,4 @@
+import { ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
@@ -24,13 +25,11 @@ export interface AgentTool {
 
 const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...OPERATE };
 /** What an operation's `id` is called where several nouns meet. */
-const ID_ARGUMENT: Readonly<Record<string, string>> = {
-  connections: 'connection_id',
-  tools: 'tool_id',
-  resources: 'resource_id',
-  prompts: 'prompt_id',
-};
-const REFERENCES = new Set([...Object.values(ID_ARGUMENT), 'history_id', 'entity_id']);
+function idArgument(operation: OperationName): string | null {
+  const kind = kindOf(operation.split('.')[0] ?? '');
+  return kind === undefined ? null : `${kind}_id`;
+}
+const REFERENCES = new Set([...ENTITY_KINDS.map((kind) => `${kind}_id`), 'history_id', 'entity_id']);
 
 /** Every operation of the contract that names a tool, by the name of the tool, in the order of their texts. */
 export function agentTools(): Map<string, AgentTool> {
@@ -51,7 +50,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   const input = schemaOf(definition.input, 'input');
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
   const required = (input['required'] as string[] | undefined) ?? [];
-  const id_argument = 'id' in properties ? (ID_ARGUMENT[operation.split('.')[0] ?? ''] ?? null) : null;
+  const id_argument = 'id' in properties ? idArgument(operation) : null;
   const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
   // A record that is updated may also be moved to another owner under the name of its own id.
   const fields = Object.keys(properties);

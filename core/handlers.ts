@@ -14,8 +14,8 @@ import { monitoringHandlers } from './observe/monitoring.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
 import { previewHandlers } from './definitions/preview.ts';
 import { previewDefinitionHandlers } from './definitions/preview-definitions.ts';
-import { promptHandlers } from './definitions/prompts.ts';
-import { resourceHandlers } from './definitions/resources.ts';
+import { prompt } from './definitions/prompts.ts';
+import { resource } from './definitions/resources.ts';
 import { schemaHandlers } from './definitions/schema.ts';
 import { serverHandlers } from './deploy/server.ts';
 import { snapshotHandlers } from './deploy/snapshots.ts';
@@ -30,8 +30,8 @@ export const handlers: Handlers = {
   ...twoFactorHandlers,
   ...connectionHandlers,
   ...toolHandlers,
-  ...resourceHandlers,
-  ...promptHandlers,
+  ...resource.handlers,
+  ...prompt.handlers,
   ...historyHandlers,
   ...transferHandlers,
   ...schemaHandlers,

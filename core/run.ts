@@ -6,7 +6,6 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { recordBlocked } from './definitions/guard/blocked.ts';
-import { emptyPatch } from './definitions/empty-patch.ts';
 import { handlers } from './handlers.ts';
 import type { ConnectionRow } from './definitions/source-pool.ts';
 
@@ -66,8 +65,7 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
   const context = { ...call, app };
   try {
-    const unchanged = await emptyPatch(name, parsed, async (reader, of) => handlers[reader](context, of));
-    return v.parse(definition.output, unchanged ?? (await handlers[name](context, parsed))) as Output<N>;
+    return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
   } catch (error) {
     if (error instanceof AppError) await recordBlocked(context, name, parsed, error);
     throw error;

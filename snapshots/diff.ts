@@ -1,4 +1,5 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
+import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { replaceSealed } from '#core/lib/places.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
@@ -13,10 +14,10 @@ type Named = { readonly name: string } & Item;
 export function diff(before: SnapshotContent | null, after: SnapshotContent): Change[] {
   return [
     ...serverChanges(before, after),
-    ...compareNamed('connection', before?.connections ?? [], after.connections),
-    ...compareNamed('tool', before?.tools ?? [], after.tools),
-    ...compareNamed('resource', before?.resources ?? [], after.resources),
-    ...compareNamed('prompt', before?.prompts ?? [], after.prompts),
+    ...ENTITY_KINDS.flatMap((kind) => {
+      const { plural } = ENTITIES[kind];
+      return compareNamed(kind, before?.[plural] ?? [], after[plural]);
+    }),
   ];
 }
 

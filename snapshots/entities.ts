@@ -1,6 +1,6 @@
 import type { Prompt } from '#core/contract/prompts.ts';
 import type { Resource } from '#core/contract/resources.ts';
-import type { Tool } from '#core/contract/tools.ts';
+import { hostLimits, type Tool } from '#core/contract/tools.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, checksum } from './canonical.ts';
@@ -59,6 +59,13 @@ export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
   };
 }
 
+const HOST_LIMITS = Object.keys(hostLimits) as (keyof typeof hostLimits)[];
+const limitsOf = (tool: ToolDefinition) =>
+  Object.fromEntries(HOST_LIMITS.filter((name) => tool[name] !== null).map((name) => [name, tool[name]])) as Pick<
+    FrozenTool,
+    keyof typeof hostLimits
+  >;
+
 function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenTool {
   return {
     id: tool.id,
@@ -68,8 +75,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     timeout_ms: tool.timeout_ms ?? connection.query_timeout_ms,
     max_rows: tool.max_rows ?? connection.max_rows,
     return_type: tool.return_type,
-    cache_ttl_seconds: tool.cache_ttl_seconds,
-    ...(tool.rate_limit_per_minute === null ? {} : { rate_limit_per_minute: tool.rate_limit_per_minute }),
+    ...limitsOf(tool),
     tags: tool.tags,
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
     listing: toolListing(tool, compiled),

@@ -1,6 +1,7 @@
+import type * as v from 'valibot';
 import type { DbType, SslMode } from '#core/contract/connections.ts';
 import type { Parameter } from '#core/contract/parameters.ts';
-import type { ReturnType } from '#core/contract/tools.ts';
+import type { hostLimits, ReturnType } from '#core/contract/tools.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
 export const SNAPSHOT_FORMAT = 'sluice-snapshot/2';
@@ -73,13 +74,18 @@ export interface FrozenQuery {
   readonly transform_template: string | null;
 }
 
-export interface FrozenTool extends FrozenQuery {
+type HostLimits = v.InferOutput<v.ObjectSchema<typeof hostLimits, undefined>>;
+/** What may be null is absent then. */
+type Given<T> = {
+  readonly [K in keyof T as null extends T[K] ? never : K]: T[K];
+} & {
+  readonly [K in keyof T as null extends T[K] ? K : never]?: NonNullable<T[K]>;
+};
+
+export interface FrozenTool extends FrozenQuery, Given<HostLimits> {
   readonly id: string;
   readonly name: string;
   readonly return_type: ReturnType;
-  readonly cache_ttl_seconds: number;
-  /** Absent: the limit of the host's environment. */
-  readonly rate_limit_per_minute?: number;
   readonly tags: readonly string[];
   /** The whole statement is a parameter; absent otherwise. */
   readonly passthrough?: true;

@@ -1,4 +1,5 @@
 import type { DbType } from '#core/contract/connections.ts';
+import type { OwnedKind } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, currentArtifact } from './compile.ts';
 import {
@@ -27,7 +28,7 @@ export interface Configuration {
   readonly allow_passthrough_sql: boolean;
 }
 
-export type DefinitionKind = 'tool' | 'resource' | 'prompt';
+export type DefinitionKind = OwnedKind;
 interface DefinitionOf {
   readonly tool: ToolDefinition;
   readonly resource: ResourceDefinition;

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { ServerConfigPatch, Variable, VariableName } from './config.ts';
+import { byPlural, type EntityKind, ENTITY_KINDS, OWNED_KINDS } from './entities.ts';
 import { Empty, entityFilters, Id, integerBetween, Skip, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
 import { Table, TableColumn } from './schema.ts';
 import { Tool } from './tools.ts';
-import { Import, ImportReport } from './transfer.ts';
+import { Import, importLists, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
 const path = (tool: string) => `/agent-tools/${tool}`;
@@ -27,7 +28,7 @@ const Deleted = v.object({
   id: Id,
   name: v.string(),
   cascaded: v.pipe(
-    v.object({ tools: Names, resources: Names, prompts: Names }),
+    v.object(byPlural(OWNED_KINDS, () => Names)),
     v.description('Records that belonged to it and were deleted too'),
   ),
   total: v.pipe(v.number(), v.description('Deleted records, including itself')),
@@ -50,16 +51,19 @@ const VariablesResult = v.object({
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 const VariableDrafts = ServerConfigPatch.entries.global_variables.wrapped;
 
-const deletion = <const F extends 'connection_id' | 'tool_id' | 'resource_id' | 'prompt_id'>(field: F, noun: string) =>
+const deletion = <K extends EntityKind>(kind: K) =>
   operation({
     method: 'POST',
-    path: path(`delete_${noun}`),
+    path: path(`delete_${kind}`),
     access: 'write',
-    input: v.strictObject({ [field]: Id, dry_run: DryRun } as Record<F, typeof Id> & { dry_run: typeof DryRun }),
+    input: v.strictObject({ [`${kind}_id`]: Id, dry_run: DryRun } as Record<`${K}_id`, typeof Id> & { dry_run: typeof DryRun }),
     output: Deleted,
-    agent: `delete_${noun}`,
-    summary: `Delete a ${noun} and list what was deleted; the agents' form of DELETE`,
+    agent: `delete_${kind}`,
+    summary: `Delete a ${kind} and list what was deleted; the agents' form of DELETE`,
   });
+const deletions = Object.fromEntries(ENTITY_KINDS.map((kind) => [`agent.delete_${kind}`, deletion(kind)])) as unknown as {
+  [K in EntityKind as `agent.delete_${K}`]: ReturnType<typeof deletion<K>>;
+};
 
 export const agentTools = {
   'agent.list_tables': operation({
@@ -117,10 +121,7 @@ export const agentTools = {
     agent: 'create_tools_batch',
     summary: 'Create up to 50 tools at once',
   }),
-  'agent.delete_connection': deletion('connection_id', 'connection'),
-  'agent.delete_tool': deletion('tool_id', 'tool'),
-  'agent.delete_resource': deletion('resource_id', 'resource'),
-  'agent.delete_prompt': deletion('prompt_id', 'prompt'),
+  ...deletions,
   'agent.import_config': operation({
     method: 'POST',
     path: path('import_config'),
@@ -131,10 +132,7 @@ export const agentTools = {
           format: Import.entries.format,
           exported_at: Import.entries.exported_at,
           server_config: Import.entries.server_config,
-          connections: Import.entries.connections,
-          tools: Import.entries.tools,
-          resources: Import.entries.resources,
-          prompts: Import.entries.prompts,
+          ...importLists,
         }),
         v.description('The output of export_config; its server_config is ignored'),
       ),

@@ -1,18 +1,6 @@
 import * as v from 'valibot';
-import {
-  byId,
-  Empty,
-  entityFilters,
-  Id,
-  integerBetween,
-  listOf,
-  Nothing,
-  patchOf,
-  textBetween,
-  Timestamp,
-  Version,
-  Warnings,
-} from './fields.ts';
+import { changesOf, entityOperations } from './entity-operations.ts';
+import { byId, Empty, Id, integerBetween, listOf, textBetween, Timestamp, Version, Warnings } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const DbType = v.picklist([
@@ -66,7 +54,7 @@ const draft = {
 
 export const ConnectionDraft = v.strictObject(draft);
 export type ConnectionDraft = v.InferOutput<typeof ConnectionDraft>;
-export const ConnectionPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
+export const ConnectionPatch = changesOf(ConnectionDraft);
 
 const { password: _password, ssl_key: _ssl_key, ...readable } = draft;
 export const Connection = v.object({
@@ -124,6 +112,21 @@ export const ConnectionType = v.object({
 });
 export type ConnectionType = v.InferOutput<typeof ConnectionType>;
 
+const {
+  'connections.list': list,
+  'connections.create': create,
+  ...others
+} = entityOperations({
+  kind: 'connection',
+  plural: 'connections',
+  draft: ConnectionDraft,
+  record: Connection,
+  filters: {},
+  agents_list: true,
+  owns: 'tools, resources and prompts',
+});
+
+// Where two paths fit an address, the first one has it.
 export const connections = {
   'connections.types': operation({
     method: 'GET',
@@ -133,25 +136,8 @@ export const connections = {
     output: listOf(ConnectionType),
     summary: 'List the supported types of databases',
   }),
-  'connections.list': operation({
-    method: 'GET',
-    path: '/connections',
-    access: 'read',
-    input: v.strictObject(entityFilters),
-    output: listOf(Connection),
-    agent: 'list_connections',
-    summary: 'List connections',
-  }),
-  'connections.create': operation({
-    method: 'POST',
-    path: '/connections',
-    access: 'write',
-    input: ConnectionDraft,
-    output: Connection,
-    status: 201,
-    agent: 'create_connection',
-    summary: 'Create a connection',
-  }),
+  'connections.list': list,
+  'connections.create': create,
   'connections.create_sample': operation({
     method: 'POST',
     path: '/connections/sample',
@@ -161,33 +147,7 @@ export const connections = {
     status: 201,
     summary: 'Create and connect a small sample shop, to try things out',
   }),
-  'connections.get': operation({
-    method: 'GET',
-    path: '/connections/{id}',
-    access: 'read',
-    input: byId,
-    output: Connection,
-    agent: 'get_connection',
-    summary: 'Read a connection',
-  }),
-  'connections.update': operation({
-    method: 'PATCH',
-    path: '/connections/{id}',
-    access: 'write',
-    input: ConnectionPatch,
-    output: Connection,
-    agent: 'update_connection',
-    summary: 'Change fields of a connection',
-  }),
-  'connections.delete': operation({
-    method: 'DELETE',
-    path: '/connections/{id}',
-    access: 'write',
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a connection with its tools, resources and prompts',
-  }),
+  ...others,
   'connections.test': operation({
     method: 'POST',
     path: '/connections/{id}/test',

@@ -50,6 +50,23 @@ export const namesOpenToTokens = (entries: v.ObjectEntries): ReadonlySet<string>
       .map(([name]) => name),
   );
 
+const SHOWN: unique symbol = Symbol('as people see it');
+/** What people see of a number that they may set: its form and the comparison of versions are made from this. */
+export interface Shown {
+  readonly label: string;
+  readonly unit: string;
+  readonly hint: string;
+}
+export const shownAs = <T>(shown: Shown) => v.metadata<T, { [SHOWN]: Shown }>({ [SHOWN]: shown });
+
+/** The fields that say how they are shown, in their order. */
+export const shownIn = <E extends v.ObjectEntries>(entries: E): readonly (readonly [name: keyof E & string, shown: Shown])[] =>
+  Object.entries(entries).flatMap(([name, schema]) => {
+    const metadata: { readonly [SHOWN]?: Shown } = v.getMetadata('wrapped' in schema ? schema.wrapped : schema);
+    const shown = metadata[SHOWN];
+    return shown === undefined ? [] : [[name, shown] as const];
+  });
+
 /** Every field of a draft without its default and not required: what a PATCH may send. */
 export function patchOf<E extends v.ObjectEntries>(entries: E) {
   const patch = Object.fromEntries(

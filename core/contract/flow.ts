@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { DeployStatus } from './deploy/deploy.ts';
+import { byPlural, ENTITY_KINDS } from './entities.ts';
 import { Empty } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -22,7 +23,7 @@ export const FlowLayout = v.object({
     transport: v.string(),
     auth_type: v.string(),
   }),
-  totals: v.object({ connections: v.number(), tools: v.number(), resources: v.number(), prompts: v.number() }),
+  totals: v.object(byPlural(ENTITY_KINDS, () => v.number())),
   pending_changes: v.number(),
 });
 export type FlowLayout = v.InferOutput<typeof FlowLayout>;

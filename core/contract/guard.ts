@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { CONFIGURED } from './entities.ts';
 import { Empty, listOf, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -43,7 +44,7 @@ export const guard = {
       scanned: v.number(),
       items: v.array(
         v.object({
-          entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
+          entity_type: v.picklist(CONFIGURED),
           id: v.string(),
           name: v.string(),
           findings: v.array(GuardFinding),

@@ -1,19 +1,9 @@
 import * as v from 'valibot';
+import { CONFIGURED } from './entities.ts';
 import { Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
 import { operation } from './operation.ts';
 
-export const EntityType = v.picklist([
-  'connection',
-  'tool',
-  'resource',
-  'prompt',
-  'server_config',
-  'mcp_token',
-  'agent_token',
-  'oauth_client',
-  'admin',
-  'snapshot',
-]);
+export const EntityType = v.picklist([...CONFIGURED, 'mcp_token', 'agent_token', 'oauth_client', 'admin', 'snapshot']);
 export type EntityType = v.InferOutput<typeof EntityType>;
 
 export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { OWNED_KINDS } from './entities.ts';
 import { Empty, integerBetween, listInput, listOf, textBetween, Timestamp } from './fields.ts';
 import { LOG_LEVELS } from './log-levels.ts';
 import { operation } from './operation.ts';
 
-export const UsageKind = v.picklist(['tool', 'resource', 'prompt']);
+export const UsageKind = v.picklist(OWNED_KINDS);
 export type UsageKind = v.InferOutput<typeof UsageKind>;
 
 export const Period = v.picklist(['1h', '6h', '24h', '7d']);

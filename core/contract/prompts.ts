@@ -1,21 +1,6 @@
 import * as v from 'valibot';
-import {
-  byId,
-  Description,
-  entityFilters,
-  EntityName,
-  Id,
-  listOf,
-  Nothing,
-  patchOf,
-  Tags,
-  TemplateText,
-  textBetween,
-  Timestamp,
-  Title,
-  Version,
-} from './fields.ts';
-import { operation } from './operation.ts';
+import { Description, EntityName, Id, Tags, TemplateText, textBetween, Timestamp, Title, Version } from './fields.ts';
+import { entityOperations, ownedFilters } from './entity-operations.ts';
 
 /** An argument of a prompt; the values of `enum` are offered as completions. */
 export const PromptArgument = v.strictObject({
@@ -54,7 +39,6 @@ const draft = {
 
 export const PromptDraft = v.strictObject(draft);
 export type PromptDraft = v.InferOutput<typeof PromptDraft>;
-export const PromptPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
 
 export const Prompt = v.object({
   id: Id,
@@ -66,51 +50,11 @@ export const Prompt = v.object({
 });
 export type Prompt = v.InferOutput<typeof Prompt>;
 
-export const prompts = {
-  'prompts.list': operation({
-    method: 'GET',
-    path: '/prompts',
-    access: 'read',
-    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
-    output: listOf(Prompt),
-    agent: 'list_prompts',
-    summary: 'List prompts',
-  }),
-  'prompts.create': operation({
-    method: 'POST',
-    path: '/prompts',
-    access: 'write',
-    input: PromptDraft,
-    output: Prompt,
-    status: 201,
-    agent: 'create_prompt',
-    summary: 'Create a prompt',
-  }),
-  'prompts.get': operation({
-    method: 'GET',
-    path: '/prompts/{id}',
-    access: 'read',
-    input: byId,
-    output: Prompt,
-    agent: 'get_prompt',
-    summary: 'Read a prompt',
-  }),
-  'prompts.update': operation({
-    method: 'PATCH',
-    path: '/prompts/{id}',
-    access: 'write',
-    input: PromptPatch,
-    output: Prompt,
-    agent: 'update_prompt',
-    summary: 'Change fields of a prompt',
-  }),
-  'prompts.delete': operation({
-    method: 'DELETE',
-    path: '/prompts/{id}',
-    access: 'write',
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a prompt',
-  }),
-};
+export const prompts = entityOperations({
+  kind: 'prompt',
+  plural: 'prompts',
+  draft: PromptDraft,
+  record: Prompt,
+  filters: ownedFilters,
+  agents_list: true,
+});

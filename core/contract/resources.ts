@@ -1,13 +1,8 @@
 import * as v from 'valibot';
 import {
-  byId,
   Description,
-  entityFilters,
   EntityName,
   Id,
-  listOf,
-  Nothing,
-  patchOf,
   SqlText,
   Tags,
   TemplateText,
@@ -17,7 +12,7 @@ import {
   Version,
   Warnings,
 } from './fields.ts';
-import { operation } from './operation.ts';
+import { entityOperations, ownedFilters } from './entity-operations.ts';
 import { Parameters } from './parameters.ts';
 
 const draft = {
@@ -43,7 +38,6 @@ const draft = {
 
 export const ResourceDraft = v.strictObject(draft);
 export type ResourceDraft = v.InferOutput<typeof ResourceDraft>;
-export const ResourcePatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
 
 export const Resource = v.object({
   id: Id,
@@ -56,51 +50,11 @@ export const Resource = v.object({
 });
 export type Resource = v.InferOutput<typeof Resource>;
 
-export const resources = {
-  'resources.list': operation({
-    method: 'GET',
-    path: '/resources',
-    access: 'read',
-    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
-    output: listOf(Resource),
-    agent: 'list_resources',
-    summary: 'List resources',
-  }),
-  'resources.create': operation({
-    method: 'POST',
-    path: '/resources',
-    access: 'write',
-    input: ResourceDraft,
-    output: Resource,
-    status: 201,
-    agent: 'create_resource',
-    summary: 'Create a resource',
-  }),
-  'resources.get': operation({
-    method: 'GET',
-    path: '/resources/{id}',
-    access: 'read',
-    input: byId,
-    output: Resource,
-    agent: 'get_resource',
-    summary: 'Read a resource',
-  }),
-  'resources.update': operation({
-    method: 'PATCH',
-    path: '/resources/{id}',
-    access: 'write',
-    input: ResourcePatch,
-    output: Resource,
-    agent: 'update_resource',
-    summary: 'Change fields of a resource',
-  }),
-  'resources.delete': operation({
-    method: 'DELETE',
-    path: '/resources/{id}',
-    access: 'write',
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a resource',
-  }),
-};
+export const resources = entityOperations({
+  kind: 'resource',
+  plural: 'resources',
+  draft: ResourceDraft,
+  record: Resource,
+  filters: ownedFilters,
+  agents_list: true,
+});

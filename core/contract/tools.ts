@@ -2,22 +2,19 @@ import * as v from 'valibot';
 import {
   byId,
   Description,
-  entityFilters,
   EntityName,
   Id,
   integerBetween,
-  listOf,
-  Nothing,
-  patchOf,
+  shownAs,
   SqlText,
   Tags,
   TemplateText,
-  textBetween,
   Timestamp,
   Title,
   Version,
   Warnings,
 } from './fields.ts';
+import { entityOperations, ownedFilters } from './entity-operations.ts';
 import { operation } from './operation.ts';
 import { Parameters } from './parameters.ts';
 
@@ -30,6 +27,23 @@ export const Annotations = v.strictObject({
   open_world_hint: v.optional(v.boolean()),
 });
 export type Annotations = v.InferOutput<typeof Annotations>;
+
+/** Numbers that the host keeps to by itself. Each is frozen under its own name; null is left out. */
+export const hostLimits = {
+  cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
+  /** null: SVC_TOOL_RATE_LIMIT. */
+  rate_limit_per_minute: v.optional(
+    v.pipe(
+      v.nullable(integerBetween(1, 100_000)),
+      shownAs({
+        label: 'Call limit',
+        unit: 'a minute',
+        hint: 'Calls of all callers together. Empty: the limit of the installation.',
+      }),
+    ),
+    null,
+  ),
+};
 
 const draft = {
   connection_id: Id,
@@ -47,14 +61,11 @@ const draft = {
   annotations: v.optional(Annotations, {}),
   timeout_ms: v.optional(v.nullable(integerBetween(1, 600_000)), null),
   max_rows: v.optional(v.nullable(integerBetween(1, 1_000_000)), null),
-  cache_ttl_seconds: v.optional(integerBetween(0, 86_400), 0),
-  /** Calls by all callers together; null: SVC_TOOL_RATE_LIMIT. */
-  rate_limit_per_minute: v.optional(v.nullable(integerBetween(1, 100_000)), null),
+  ...hostLimits,
 };
 
 export const ToolDraft = v.strictObject(draft);
 export type ToolDraft = v.InferOutput<typeof ToolDraft>;
-export const ToolPatch = v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) });
 
 export const Tool = v.object({
   id: Id,
@@ -70,50 +81,13 @@ export const Tool = v.object({
 export type Tool = v.InferOutput<typeof Tool>;
 
 export const tools = {
-  'tools.list': operation({
-    method: 'GET',
-    path: '/tools',
-    access: 'read',
-    input: v.strictObject({ ...entityFilters, connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) }),
-    output: listOf(Tool),
-    summary: 'List tools',
-  }),
-  'tools.create': operation({
-    method: 'POST',
-    path: '/tools',
-    access: 'write',
-    input: ToolDraft,
-    output: Tool,
-    status: 201,
-    agent: 'create_tool',
-    summary: 'Create a tool',
-  }),
-  'tools.get': operation({
-    method: 'GET',
-    path: '/tools/{id}',
-    access: 'read',
-    input: byId,
-    output: Tool,
-    agent: 'get_tool',
-    summary: 'Read a tool',
-  }),
-  'tools.update': operation({
-    method: 'PATCH',
-    path: '/tools/{id}',
-    access: 'write',
-    input: ToolPatch,
-    output: Tool,
-    agent: 'update_tool',
-    summary: 'Change fields of a tool',
-  }),
-  'tools.delete': operation({
-    method: 'DELETE',
-    path: '/tools/{id}',
-    access: 'write',
-    input: byId,
-    output: Nothing,
-    status: 204,
-    summary: 'Delete a tool',
+  ...entityOperations({
+    kind: 'tool',
+    plural: 'tools',
+    draft: ToolDraft,
+    record: Tool,
+    filters: ownedFilters,
+    agents_list: false,
   }),
   'tools.duplicate': operation({
     method: 'POST',

@@ -1,30 +1,35 @@
 import * as v from 'valibot';
+import { byPlural, CONFIGURED, ENTITIES, ENTITY_KINDS, isOwned } from './entities.ts';
 import { Empty, Timestamp } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const FORMAT = 'sluice/1';
 
-const list = (noun: string, difference: string) =>
-  v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(`The fields of \`${noun}.create\`, ${difference}`));
-const OWNED = 'with `connection` (its name) in the place of `connection_id`';
+const lists = byPlural(ENTITY_KINDS, (kind) => {
+  const difference = isOwned(kind)
+    ? 'with `connection` (its name) in the place of `connection_id`'
+    : 'without secrets; a secret entry of `extra_params` is null';
+  const taken = `The fields of \`${ENTITIES[kind].plural}.create\`, ${difference}`;
+  return v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(taken));
+});
+const sorted = <E extends v.ObjectEntries>(entries: E): E =>
+  Object.fromEntries(Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1))) as E;
 
 /** No ids and no secrets; keys are sorted and records stand in the order of their names, so that it diffs well. */
-export const Export = v.object({
-  connections: list('connections', 'without secrets; a secret entry of `extra_params` is null'),
-  exported_at: Timestamp,
-  format: v.literal(FORMAT),
-  prompts: list('prompts', OWNED),
-  resources: list('resources', OWNED),
-  server_config: v.pipe(v.record(v.string(), v.unknown()), v.description('The fields of `config.update`, without secrets')),
-  tools: list('tools', OWNED),
-});
+export const Export = v.object(
+  sorted({
+    ...lists,
+    exported_at: Timestamp,
+    format: v.literal(FORMAT),
+    server_config: v.pipe(v.record(v.string(), v.unknown()), v.description('The fields of `config.update`, without secrets')),
+  }),
+);
 export type Export = v.InferOutput<typeof Export>;
 
 /** Each record is checked by itself, so that the report can name it. */
-const items = (most: number) => v.optional(v.pipe(v.array(v.unknown()), v.maxLength(most)), []);
-/** A snapshot holds as many tools (contract section 13). */
-const MOST_OF_A_NOUN = 10_000;
-const MOST_CONNECTIONS = 1_000;
+export const importLists = byPlural(ENTITY_KINDS, (kind) =>
+  v.optional(v.pipe(v.array(v.unknown()), v.maxLength(ENTITIES[kind].most_imported)), []),
+);
 /** Checking ends with so many faults. */
 export const MOST_FAULTS = 100;
 
@@ -38,24 +43,18 @@ export const Import = v.strictObject({
   format: v.literal(FORMAT),
   exported_at: v.optional(v.string()),
   server_config: v.optional(v.record(v.string(), v.unknown())),
-  connections: items(MOST_CONNECTIONS),
-  tools: items(MOST_OF_A_NOUN),
-  resources: items(MOST_OF_A_NOUN),
-  prompts: items(MOST_OF_A_NOUN),
+  ...importLists,
 });
 export type Import = v.InferOutput<typeof Import>;
 
 const ImportCounts = v.object({
-  connections: v.number(),
-  tools: v.number(),
-  resources: v.number(),
-  prompts: v.number(),
+  ...byPlural(ENTITY_KINDS, () => v.number()),
   server_config: v.number(),
 });
 export type ImportCounts = v.InferOutput<typeof ImportCounts>;
 
 const remark = {
-  entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
+  entity_type: v.picklist(CONFIGURED),
   name: v.nullable(v.string()),
   message: v.string(),
 };

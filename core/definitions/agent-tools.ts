@@ -1,16 +1,15 @@
 import { and, desc, eq } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
+import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, isOwned, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { VariableDraft } from '#core/contract/config.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { configHandlers, readSettings } from './settings/config.ts';
-import { connectionHandlers, connections } from './connections.ts';
+import { KIND_OF } from './kinds.ts';
+import { ownedBy } from './owners.ts';
 import type { EntityType } from '#core/observe/history.ts';
 import { toVariables } from './settings/settings.ts';
-import { prompts, resources, tools } from './nouns.ts';
-import { promptHandlers } from './prompts.ts';
-import { resourceHandlers } from './resources.ts';
 import { schemaHandlers } from './schema.ts';
 import { toolHandlers } from './tools.ts';
 import { transferHandlers } from '#core/transfer/transfer.ts';
@@ -19,6 +18,23 @@ const ATTEMPTS = 20;
 const COMPACT = ['id', 'name', 'connection_name', 'tags'];
 
 type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.create_tools_batch'>;
+
+/** Deletes one record of a noun and says what went with it. */
+async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
+  const { noun, delete: remove } = KIND_OF[kind];
+  const row = await noun.get(context, id);
+  if (dry_run) return gone(context, kind, row, true, isOwned(kind) ? nothing() : await namesOfOwned(context, row.id));
+  await remove(context, row.id);
+  return gone(context, kind, row, false);
+}
+
+const deletions = Object.fromEntries(
+  ENTITY_KINDS.map((kind) => [
+    `agent.delete_${kind}`,
+    (context: Context, input: Readonly<Record<string, unknown>>) =>
+      deleteOne(context, kind, String(input[`${kind}_id`]), input['dry_run'] === true),
+  ]),
+) as unknown as Pick<Handlers, `agent.delete_${EntityKind}`>;
 
 export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
   'agent.list_tables': async (context, input) => {
@@ -36,27 +52,7 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
     const part = (item: object) => Object.fromEntries(Object.entries(item).filter(([field]) => shown.includes(field)));
     return { items: items.map(part), total };
   },
-  'agent.delete_connection': async (context, { connection_id, dry_run }) => {
-    const row = await connections.get(context, connection_id);
-    if (dry_run) return gone(context, 'connection', row, true, await ownedBy(context, row.id));
-    await connectionHandlers['connections.delete'](context, { id: row.id });
-    return gone(context, 'connection', row, false);
-  },
-  'agent.delete_tool': async (context, { tool_id, dry_run }) => {
-    const row = await tools.get(context, tool_id);
-    if (!dry_run) await toolHandlers['tools.delete'](context, { id: row.id });
-    return gone(context, 'tool', row, dry_run);
-  },
-  'agent.delete_resource': async (context, { resource_id, dry_run }) => {
-    const row = await resources.get(context, resource_id);
-    if (!dry_run) await resourceHandlers['resources.delete'](context, { id: row.id });
-    return gone(context, 'resource', row, dry_run);
-  },
-  'agent.delete_prompt': async (context, { prompt_id, dry_run }) => {
-    const row = await prompts.get(context, prompt_id);
-    if (!dry_run) await promptHandlers['prompts.delete'](context, { id: row.id });
-    return gone(context, 'prompt', row, dry_run);
-  },
+  ...deletions,
   'agent.import_config': async (context, { data, dry_run }) =>
     transferHandlers['transfer.import'](context, { ...data, dry_run, mode: 'merge', include_server_config: false }),
   'agent.get_global_variables': async ({ app }) => {
@@ -75,16 +71,16 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
 };
 
 type Cascaded = Deleted['cascaded'];
-const PLURAL: Readonly<Record<string, keyof Cascaded>> = { tool: 'tools', resource: 'resources', prompt: 'prompts' };
+const nothing = (): Cascaded => byPlural(OWNED_KINDS, () => []);
 
 /** Names of what a connection owns. */
-async function ownedBy({ app }: Context, connection_id: string): Promise<Cascaded> {
-  const namesOf = async (plural: keyof Cascaded): Promise<string[]> => {
-    const table = app.store.tables[plural] as typeof app.store.tables.tools;
-    const rows = await app.store.db.select({ name: table.name }).from(table).where(eq(table.connection_id, connection_id));
-    return rows.map(({ name }) => name).toSorted();
-  };
-  return { tools: await namesOf('tools'), resources: await namesOf('resources'), prompts: await namesOf('prompts') };
+async function namesOfOwned(context: Context, connection_id: string): Promise<Cascaded> {
+  const cascaded = nothing();
+  for (const kind of OWNED_KINDS) {
+    const rows = await ownedBy(context, context.app.store.db, kind, connection_id);
+    cascaded[ENTITIES[kind].plural] = rows.map(({ name }) => name).toSorted();
+  }
+  return cascaded;
 }
 
 /** What a deletion answers; its newest history entry brings everything back. @param planned what a dry run found. */
@@ -93,7 +89,7 @@ async function gone(
   entity_type: EntityType,
   { id, name }: { readonly id: string; readonly name: string },
   dry_run: boolean,
-  planned: Cascaded = { tools: [], resources: [], prompts: [] },
+  planned: Cascaded = nothing(),
 ): Promise<Deleted> {
   const entry = dry_run ? null : await newestEntry(context, entity_type, id);
   const cascaded = entry?.batch_id ? await wentWith(context, entry.batch_id) : planned;
@@ -102,7 +98,7 @@ async function gone(
     id,
     name,
     cascaded,
-    total: 1 + cascaded.tools.length + cascaded.resources.length + cascaded.prompts.length,
+    total: 1 + Object.values(cascaded).flat().length,
     history_id: entry?.id ?? null,
     batch_id: entry?.batch_id ?? entry?.id ?? null,
   };
@@ -115,10 +111,10 @@ async function wentWith({ app }: Context, batch_id: string): Promise<Cascaded> {
     .select({ entity_type: history.entity_type, name: history.entity_name })
     .from(history)
     .where(eq(history.batch_id, batch_id));
-  const cascaded: Record<keyof Cascaded, string[]> = { tools: [], resources: [], prompts: [] };
+  const cascaded = nothing();
   for (const { entity_type, name } of rows) {
-    const plural = PLURAL[entity_type];
-    if (plural !== undefined) cascaded[plural].push(name);
+    const kind = OWNED_KINDS.find((owned) => owned === entity_type);
+    if (kind !== undefined) cascaded[ENTITIES[kind].plural].push(name);
   }
   for (const names of Object.values(cascaded)) names.sort();
   return cascaded;

@@ -4,9 +4,7 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { recordBlocked } from './guard/blocked.ts';
-import { tools } from './nouns.ts';
-import { storeCompiled } from './statements.ts';
-import { prepareTool, toolHandlers } from './tools.ts';
+import { prepareTool, tool } from './tools.ts';
 
 type Prepared = Awaited<ReturnType<typeof prepareTool>>;
 type Fault = { index: number; name: string | null; error: string };
@@ -27,7 +25,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
     if (!atomic) {
       for (const { index, name, prepared } of ready) {
         await attempt(errors, index, name, async () => {
-          created.push(await read(context, await context.app.store.write((tx) => store(context, tx, prepared))));
+          created.push(await tool.read(context, await context.app.store.write((tx) => store(context, tx, prepared))));
         });
       }
     }
@@ -50,13 +48,8 @@ async function checked(context: Context, draft: Record<string, unknown>): Promis
   }
 }
 
-async function store(context: Context, tx: Tx, { values, compiled }: Prepared): Promise<string> {
-  const { id } = await tools.insert(context, tx, values);
-  await storeCompiled(context.app, tx, id, compiled);
-  return id;
-}
-
-const read = async (context: Context, id: string): Promise<Tool> => toolHandlers['tools.get'](context, { id });
+const store = async (context: Context, tx: Tx, prepared: Prepared): Promise<string> =>
+  (await tool.insert(context, tx, prepared)).id;
 
 /** One transaction: a fault of one leaves nothing of any. */
 async function storeAll(
@@ -75,7 +68,7 @@ async function storeAll(
       }
       return stored;
     });
-    for (const id of ids) created.push(await read(context, id));
+    for (const id of ids) created.push(await tool.read(context, id));
   } catch (error) {
     if (!(error instanceof AppError) || at === undefined) throw error;
     errors.push({ index: at.index, name: at.name, error: error.detail });

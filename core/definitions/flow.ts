@@ -1,5 +1,7 @@
 import { asc } from 'drizzle-orm';
-import type { FlowLayout } from '#core/contract/flow.ts';
+import { byPlural, ENTITIES, ENTITY_KINDS, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
+import { FlowLayout } from '#core/contract/flow.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { readSettings } from './settings/config.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
@@ -11,8 +13,7 @@ export const flowHandlers: Pick<Handlers, 'flow.layout'> = {
       deployHandlers['deploy.status'](context, {}),
       readSettings(context.app),
     ]);
-    const { connections, tools, resources, prompts } = read;
-    const owned = [...tools, ...resources, ...prompts];
+    const owned = OWNED_KINDS.flatMap((kind): Entities['prompts'] => read[ENTITIES[kind].plural]);
     const { status, snapshot_version, pending_changes } = state;
     return {
       ...read,
@@ -29,58 +30,27 @@ export const flowHandlers: Pick<Handlers, 'flow.layout'> = {
         transport: settings.transport,
         auth_type: settings.auth_type,
       },
-      totals: {
-        connections: connections.length,
-        tools: tools.length,
-        resources: resources.length,
-        prompts: prompts.length,
-      },
+      totals: byPlural(ENTITY_KINDS, (kind) => read[ENTITIES[kind].plural].length),
       pending_changes,
     };
   },
 };
 
-type Entities = Pick<FlowLayout, 'connections' | 'tools' | 'resources' | 'prompts'>;
+type Entities = Pick<FlowLayout, Plural>;
 
-/** One consistent view, without statements and templates. */
+/** One consistent view, without statements and templates: the columns that the contract shows. */
 function readEntities({ app }: Context): Promise<Entities> {
-  const { connections, tools, resources, prompts } = app.store.tables;
-  return app.store.read(async (tx) => ({
-    connections: await tx
-      .select({ id: connections.id, name: connections.name, enabled: connections.enabled, db_type: connections.db_type })
-      .from(connections)
-      .orderBy(asc(connections.name)),
-    tools: (await tx
-      .select({
-        id: tools.id,
-        name: tools.name,
-        enabled: tools.enabled,
-        connection_id: tools.connection_id,
-        tags: tools.tags,
-        read_only: tools.read_only,
-      })
-      .from(tools)
-      .orderBy(asc(tools.name))) as Entities['tools'],
-    resources: (await tx
-      .select({
-        id: resources.id,
-        name: resources.name,
-        enabled: resources.enabled,
-        connection_id: resources.connection_id,
-        tags: resources.tags,
-        uri_template: resources.uri_template,
-      })
-      .from(resources)
-      .orderBy(asc(resources.name))) as Entities['resources'],
-    prompts: (await tx
-      .select({
-        id: prompts.id,
-        name: prompts.name,
-        enabled: prompts.enabled,
-        connection_id: prompts.connection_id,
-        tags: prompts.tags,
-      })
-      .from(prompts)
-      .orderBy(asc(prompts.name))) as Entities['prompts'],
-  }));
+  return app.store.read(async (tx) => {
+    const read = byPlural(ENTITY_KINDS, (): unknown => []);
+    for (const kind of ENTITY_KINDS) {
+      const { plural } = ENTITIES[kind];
+      const table = entityTable(app.store, kind);
+      const columns = Object.keys(FlowLayout.entries[plural].item.entries) as (keyof typeof table.$inferSelect)[];
+      read[plural] = await tx
+        .select(Object.fromEntries(columns.map((column) => [column, table[column]])))
+        .from(table)
+        .orderBy(asc(table.name));
+    }
+    return read as Entities;
+  });
 }

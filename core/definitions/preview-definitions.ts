@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import type { PromptMessage } from '#core/contract/prompts.ts';
+import { ToolDraft } from '#core/contract/tools.ts';
 import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
@@ -17,15 +19,7 @@ type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
 export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
   'preview.tool': (context, input) =>
     told(async (judge) => {
-      const draft = {
-        ...input,
-        enabled: true,
-        timeout_ms: null,
-        max_rows: null,
-        cache_ttl_seconds: 0,
-        rate_limit_per_minute: null,
-      };
-      const { values, compiled } = await prepareTool(context, draft, judge);
+      const { values, compiled } = await prepareTool(context, { ...v.getDefaults(ToolDraft), ...input }, judge);
       const { read_only, reason } = compiled.classification;
       return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings] };
     }),

@@ -12,7 +12,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
 import { readServerConfig } from './settings/config.ts';
-import { ownerOf } from './connections.ts';
+import { ownerOf } from './owners.ts';
 import { atField, pointAt } from './statements.ts';
 
 /** Specification section 8. */

@@ -1,28 +1,35 @@
 import { and, asc, type Column, eq, is, or, type SQL, sql } from 'drizzle-orm';
 import { PgColumn } from 'drizzle-orm/pg-core';
+import type { EntityKind, Plural } from '#core/contract/entities.ts';
 import type { Db } from '#core/store/open.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { globContaining, regexContaining } from '#core/lib/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { type EntityType, recordHistory } from '#core/observe/history.ts';
-import { type EntityKind, noteChange } from '#core/store/journal.ts';
+import { noteChange } from '#core/store/journal.ts';
 
-type NounTable = 'connections' | 'tools' | 'resources' | 'prompts';
-type RowOf<T extends NounTable> = Schema[T]['$inferSelect'];
-type ValuesOf<T extends NounTable> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
+export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
+export type ValuesOf<K extends EntityKind> = Omit<
+  Schema[Plural<K>]['$inferInsert'],
+  'id' | 'version' | 'created_at' | 'updated_at'
+>;
 
 export interface ListFilter {
   readonly skip: number;
   readonly limit: number;
   readonly search?: string | undefined;
   readonly enabled?: boolean | undefined;
+  readonly connection_id?: string | undefined;
+  /** A comma list; any of them. */
+  readonly tags?: string | undefined;
 }
 
-/** The one list, get and write path of the four nouns: optimistic lock, unique names and history are here. */
-export interface Noun<T extends NounTable> {
-  list(context: Context, filter: ListFilter, where?: SQL): Promise<{ items: RowOf<T>[]; total: number }>;
+/** The one list, get and write path of every noun: optimistic lock, unique names and history are here. */
+export interface Noun<T extends EntityKind> {
+  list(context: Context, filter: ListFilter): Promise<{ items: RowOf<T>[]; total: number }>;
   get(context: Context, id: string, tx?: Db): Promise<RowOf<T>>;
   /** @param past of a record that comes back: its version counts on. */
   insert(context: Context, tx: Db, values: ValuesOf<T>, id?: string, past?: Past): Promise<RowOf<T>>;
@@ -47,9 +54,9 @@ interface Past {
   readonly created_at: string;
 }
 
-export function createNoun<T extends NounTable>(table_name: T, entity_type: EntityType & EntityKind): Noun<T> {
-  // Every noun has the common columns; the dialect's row type is restored at the edges of this file.
-  const tableOf = ({ app }: Context): Schema['tools'] => app.store.tables[table_name] as unknown as Schema['tools'];
+export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
+  const tableOf = ({ app }: Context): Schema['tools'] => entityTable(app.store, entity_type);
+  // The row's own type is restored at the edges of this file.
   const toRow = (row: unknown): RowOf<T> => row as RowOf<T>;
   const missing = () => new AppError('not_found', `There is no ${entity_type} with this id.`);
 
@@ -62,10 +69,11 @@ export function createNoun<T extends NounTable>(table_name: T, entity_type: Enti
 
   const noun: Noun<T> = {
     get,
-    async list(context, { skip, limit, search, enabled }, where) {
+    async list(context, { skip, limit, search, enabled, connection_id, tags }) {
       const table = tableOf(context);
       const condition = and(
-        where,
+        connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
+        anyTag(table, tags),
         enabled === undefined ? undefined : eq(table.enabled, enabled),
         search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
       );
@@ -221,10 +229,7 @@ function takenField(error: unknown): string | null {
 }
 
 /** Rows that have any tag of a comma list. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
-export function anyTag(
-  table: Schema['tools'] | Schema['resources'] | Schema['prompts'],
-  tags: string | undefined,
-): SQL | undefined {
+function anyTag(table: Schema['tools'], tags: string | undefined): SQL | undefined {
   const wanted = tags
     ?.split(',')
     .map((tag) => tag.trim())

@@ -1,6 +1,8 @@
 import { asc, eq, gt, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readServerConfig } from '#core/definitions/settings/config.ts';
+import { OWNED_KINDS } from '#core/contract/entities.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
@@ -27,8 +29,6 @@ export interface WorkingCopyHolder {
 export const createWorkingCopyHolder = (): WorkingCopyHolder => ({ lock: createLock(), copy: null });
 
 const PAGE = 500;
-const TABLE = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as const;
-const DEFINITIONS: readonly DefinitionKind[] = ['tool', 'resource', 'prompt'];
 
 /** The working copy and what is in it now; the next reader may change it at any time. */
 export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
@@ -49,7 +49,7 @@ async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<Wo
   const changes = copy && (await changesSince(app.store, tx, copy.seq));
   if (copy === null || changes === null) return readAll(app, tx);
   copy.state.putServer(await readServerConfig(app, tx));
-  const ids = new Map<DefinitionKind, Set<string>>(DEFINITIONS.map((kind) => [kind, new Set()]));
+  const ids = new Map<DefinitionKind, Set<string>>(OWNED_KINDS.map((kind) => [kind, new Set()]));
   for (const { kind, entity_id } of changes.changed) {
     if (kind === 'connection') await takeConnection(app, tx, copy, entity_id, ids);
     else if (kind !== 'server') ids.get(kind)?.add(entity_id);
@@ -64,8 +64,8 @@ async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
   const copy: WorkingCopy = { state, seq: await lastChange(app.store, tx), unprepared: new Set(), schemas: new Map() };
   state.putServer(await readServerConfig(app, tx));
   for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
-  for (const kind of DEFINITIONS) {
-    const table = app.store.tables[TABLE[kind]] as typeof app.store.tables.tools;
+  for (const kind of OWNED_KINDS) {
+    const table = entityTable(app.store, kind);
     for (let last = ''; ;) {
       const page = await tx.select({ id: table.id }).from(table).where(gt(table.id, last)).orderBy(asc(table.id)).limit(PAGE);
       await takeDefinitions(
@@ -124,7 +124,7 @@ async function takeDefinitions(
 
 /** Rows of one kind with their stored artifacts. */
 export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
-  const table = app.store.tables[TABLE[kind]] as typeof app.store.tables.tools;
+  const table = entityTable(app.store, kind);
   const { compiled } = app.store.tables;
   const rows = await tx
     .select()

@@ -1,48 +1,38 @@
 import { eq, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { type EntityKind, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { invalidField } from '#core/errors.ts';
 
-type Plural = 'connections' | 'tools' | 'resources' | 'prompts';
 type Input = Readonly<Record<string, unknown>>;
 
-/** Fields in which an agent may write a unique name instead of an id. */
-const FIELDS: Readonly<Record<string, Plural>> = {
-  connection_id: 'connections',
-  tool_id: 'tools',
-  resource_id: 'resources',
-  prompt_id: 'prompts',
-};
-const OF_TYPE: Readonly<Record<string, Plural>> = {
-  connection: 'connections',
-  tool: 'tools',
-  resource: 'resources',
-  prompt: 'prompts',
-};
+/** Whose id a field holds: there an agent may write a unique name instead. */
+const namedIn = (field: string): EntityKind | undefined => ENTITY_KINDS.find((kind) => field === `${kind}_id`);
 
 /** The input with ids in the place of names. What names nothing stays: the operation says what is wrong with it. */
 export async function resolveNames(app: App, operation: OperationName, input: Input): Promise<Input> {
   const noun = operation.split('.')[0] ?? '';
   const resolved: Record<string, unknown> = { ...input };
   for (const [field, value] of Object.entries(input)) {
-    const plural = field === 'id' ? Object.values(FIELDS).find((known) => known === noun) : FIELDS[field];
-    if (plural !== undefined) resolved[field] = await idOf(app, plural, value);
+    const kind = field === 'id' ? kindOf(noun) : namedIn(field);
+    if (kind !== undefined) resolved[field] = await idOf(app, kind, value);
     if (field === 'tools' && Array.isArray(value)) {
       resolved[field] = await Promise.all(value.map((item) => (isRecord(item) ? resolveNames(app, operation, item) : item)));
     }
   }
   if (noun !== 'history') return resolved;
-  const plural = OF_TYPE[String(input['entity_type'])];
-  if (plural !== undefined) resolved['entity_id'] = await idOf(app, plural, input['entity_id']);
+  const kind = ENTITY_KINDS.find((known) => known === input['entity_type']);
+  if (kind !== undefined) resolved['entity_id'] = await idOf(app, kind, input['entity_id']);
   if ('history_id' in input) resolved['history_id'] = await entryOf(app, input['history_id']);
   return resolved;
 }
 
 const isRecord = (value: unknown): value is Input => typeof value === 'object' && value !== null;
 
-async function idOf(app: App, plural: Plural, value: unknown): Promise<unknown> {
+async function idOf(app: App, kind: EntityKind, value: unknown): Promise<unknown> {
   if (typeof value !== 'string') return value;
-  const table = app.store.tables[plural] as typeof app.store.tables.tools;
+  const table = entityTable(app.store, kind);
   const rows = await app.store.db
     .select({ id: table.id })
     .from(table)

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
 import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import type { Handlers } from '#core/run.ts';
@@ -21,7 +22,7 @@ export const monitoringHandlers: Pick<
       const earlier = names.get(row.name);
       names.set(row.name, earlier === undefined ? row : sum(earlier, row));
     }
-    return { tools: toStats(by_kind.tool), resources: toStats(by_kind.resource), prompts: toStats(by_kind.prompt) };
+    return byPlural(OWNED_KINDS, (kind) => toStats(by_kind[kind]));
   },
   'metrics.timeseries': async ({ app }, { period, tool, kind, interval_seconds }) => {
     const { usage_series } = app.store.tables;

@@ -9,7 +9,8 @@ import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { checkVersion } from '#core/definitions/records.ts';
 import type { HistoryRow } from './history.ts';
 import { openSecrets, toEntry } from './history-entry.ts';
-import { type Prepared, type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
+import type { Prepared } from '#core/definitions/entity.ts';
+import { type Stored, UNDOABLE, type Undoable } from '#core/definitions/kinds.ts';
 import type { ConnectionRow } from '#core/definitions/source-pool.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 
@@ -123,7 +124,7 @@ async function prepareSteps(context: BatchContext, steps: readonly Step[]): Prom
   const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
-      if (error instanceof AppError) await recordBlocked(context, operationOf(kind), { id, name }, error);
+      if (error instanceof AppError) await recordBlocked(context, `${kind.plural}.rollback`, { id, name }, error);
       throw steps.length === 1 ? parentConflict(error) : named(parentConflict(error), kind, name);
     });
     prepared.set(id, checked);
@@ -137,9 +138,6 @@ async function prepareSteps(context: BatchContext, steps: readonly Step[]): Prom
   await fewAtATime(others, AT_ONCE, prepare);
   return prepared;
 }
-
-const operationOf = ({ entity_type }: Undoable): string =>
-  entity_type === 'server_config' ? 'config.rollback' : `${entity_type}s.rollback`;
 
 /** A parent that is gone is no fault of the request: it is a conflict with what happened since. */
 function parentConflict(error: unknown): unknown {

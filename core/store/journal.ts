@@ -1,8 +1,7 @@
 import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
+import type { EntityKind } from '#core/contract/entities.ts';
 import type { Kind } from '#snapshots/tree.ts';
 import type { Db, Store } from './open.ts';
-
-export type EntityKind = Exclude<Kind, 'server'>;
 
 /** Key of the advisory lock with which writers of entities take turns. */
 const ENTITY_LOCK = '7318349394477058';

@@ -1,4 +1,5 @@
 import { type Export, FORMAT } from '#core/contract/transfer.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
@@ -7,16 +8,14 @@ import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/ki
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { exportServerConfig } from './transfer-config.ts';
 
-/** Every record of the four nouns as it is stored, in one view. */
+/** Every record of every noun as it is stored, in one view. */
 export type StoredRecords = ReadonlyMap<Kind, readonly Stored[]>;
 
 export async function readRecords({ app }: Context): Promise<StoredRecords> {
   return app.store.read(async (tx) => {
     const records = new Map<Kind, readonly Stored[]>();
     for (const kind of KINDS) {
-      // Which table it is decides the type of its rows; here they are all alike.
-      const table = app.store.tables[kind.plural] as typeof app.store.tables.tools;
-      records.set(kind, await tx.select().from(table));
+      records.set(kind, await tx.select().from(entityTable(app.store, kind.entity_type)));
     }
     return records;
   });

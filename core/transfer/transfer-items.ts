@@ -68,8 +68,8 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
 }
 
 /** A draft of the noun with the name of its connection in the place of the id. */
-function schemaOf({ draft }: Kind) {
-  const { connection_id, ...entries } = draft.entries;
+function schemaOf({ schema }: Kind) {
+  const { connection_id, ...entries } = schema.entries;
   if (connection_id === undefined) return v.strictObject(entries);
   const Connection = textBetween(1, 255);
   const connection = connection_id.type === 'optional' ? v.optional(v.nullable(Connection), null) : Connection;

@@ -1,5 +1,6 @@
 import { engineOf } from '#core/engines/index.ts';
 import { inArray } from 'drizzle-orm';
+import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -7,7 +8,8 @@ import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { KINDS, type Kind, type Prepared, type Values } from '#core/definitions/kinds.ts';
+import type { Prepared } from '#core/definitions/entity.ts';
+import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 import { configFaults, type ImportedConfig, importServerConfig, readServerConfig } from './transfer-config.ts';
@@ -87,10 +89,7 @@ async function checkItems(
   sent_connections: ReadonlySet<string>,
   progress: Progress,
 ): Promise<Checked[]> {
-  const [connection_kind] = KINDS;
-  const ids = new Map(
-    (connection_kind === undefined ? [] : (records.get(connection_kind) ?? [])).map(({ id, name }) => [name, id]),
-  );
+  const ids = new Map((records.get(KIND_OF.connection) ?? []).map(({ id, name }) => [name, id]));
   const check = async (item: Item, draft: Values): Promise<Checked[]> => {
     if (progress.faults.length >= MOST_FAULTS) return [];
     const prepared = await attempt(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
@@ -198,7 +197,7 @@ const place = ({ entity_type, index }: ImportFault): number =>
   KINDS.findIndex((kind) => kind.entity_type === entity_type) * 1e9 + (index ?? 0);
 
 const count = (kinds: readonly Kind[]): ImportCounts => {
-  const counts = { connections: 0, tools: 0, resources: 0, prompts: 0, server_config: 0 };
+  const counts = { ...byPlural(ENTITY_KINDS, () => 0), server_config: 0 };
   for (const { plural } of kinds) counts[plural]++;
   return counts;
 };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { CONFIGURED } from '../entities.ts';
 import { Empty, textBetween, Timestamp, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -43,7 +44,7 @@ export const STDIO_HOST = 'stdio:';
 export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
 
 export const Change = v.object({
-  entity_type: v.picklist(['connection', 'tool', 'resource', 'prompt', 'server_config']),
+  entity_type: v.picklist(CONFIGURED),
   name: v.string(),
   change: v.picklist(['added', 'removed', 'changed']),
   fields: v.array(v.string()),

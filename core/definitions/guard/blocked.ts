@@ -1,22 +1,14 @@
 import { and, desc, eq, gte } from 'drizzle-orm';
+import { type EntityKind, kindOf } from '#core/contract/entities.ts';
 import type { AppError, ErrorCode } from '#core/errors.ts';
-import type { Schema } from '#core/store/schema.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { CONFIG_ID, readSettings } from '../settings/config.ts';
-import { type EntityType, recordHistory } from '#core/observe/history.ts';
+import { recordHistory } from '#core/observe/history.ts';
 
 /** Refusals by a control, which leave an entry in the history (contract section 1). */
 const CONTROLS: readonly ErrorCode[] = ['private_network_blocked', 'passthrough_sql_blocked', 'prompt_injection_blocked'];
 
-const NOUNS = {
-  connections: 'connection',
-  tools: 'tool',
-  resources: 'resource',
-  prompts: 'prompt',
-  config: 'server_config',
-} as const satisfies Record<string, EntityType>;
-type Noun = keyof typeof NOUNS;
-const isNoun = (name: string): name is Noun => Object.hasOwn(NOUNS, name);
 const REPEATS_MS = 60_000;
 
 /**
@@ -30,11 +22,11 @@ export async function recordBlocked(
   refusal: AppError,
 ): Promise<void> {
   const noun = operation.split('.')[0] ?? '';
-  if (!CONTROLS.includes(refusal.code) || !isNoun(noun)) return;
-  const entity_type = NOUNS[noun];
+  const entity_type = noun === 'config' ? CONFIG_ID : kindOf(noun);
+  if (!CONTROLS.includes(refusal.code) || entity_type === undefined) return;
   const { app, actor } = context;
   const { history } = app.store.tables;
-  const { entity_id, entity_name } = await entityOf(context, noun, input);
+  const { entity_id, entity_name } = await entityOf(context, entity_type, input);
   const what = { code: refusal.code, fields: refusal.errors.map(({ field }) => field), rules: refusal.reason?.split(', ') ?? [] };
   await app.store.write(async (tx) => {
     const since = new Date(app.clock().getTime() - REPEATS_MS).toISOString();
@@ -69,13 +61,13 @@ export async function recordBlocked(
 /** A change names its entity by id alone: then the name is the stored one. */
 async function entityOf(
   { app }: Context,
-  noun: Noun,
+  entity_type: EntityKind | typeof CONFIG_ID,
   { id, name }: Readonly<Record<string, unknown>>,
 ): Promise<{ entity_id: string; entity_name: string }> {
   const shortened = (text: unknown) => (typeof text === 'string' ? text.slice(0, 64) : '');
-  if (noun === 'config') return { entity_id: CONFIG_ID, entity_name: (await readSettings(app)).settings.server_name };
+  if (entity_type === CONFIG_ID) return { entity_id: CONFIG_ID, entity_name: (await readSettings(app)).settings.server_name };
   if (typeof id !== 'string') return { entity_id: '', entity_name: shortened(name) };
-  const table = app.store.tables[noun] as Schema['tools'];
+  const table = entityTable(app.store, entity_type);
   const [stored] = await app.store.db.select({ name: table.name }).from(table).where(eq(table.id, id)).limit(1);
   return { entity_id: id, entity_name: shortened(stored?.name ?? name) };
 }

@@ -1,13 +1,15 @@
 import type { App } from '#core/app.ts';
+import { type CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
 import { createSlices } from '#core/lib/slices.ts';
+import { entityTable } from '#core/store/entity-table.ts';
 import { guardEnabled, readSettings } from '../settings/settings.ts';
 import { touches } from '../records.ts';
 
-type Guarded = 'connection' | 'tool' | 'resource' | 'prompt' | 'server_config';
+type Guarded = (typeof CONFIGURED)[number];
 
 export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
   'guard.rules': async () => {
@@ -22,22 +24,14 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.scan': async ({ app }) => {
     const guard = await guardOf(app);
-    const { connections, tools, resources, prompts } = app.store.tables;
-    const { db } = app.store;
-    const toItem = (entity_type: Guarded) => (row: { readonly id: string; readonly name: string }) => ({
-      entity_type,
-      id: row.id,
-      name: row.name,
-      texts: { ...row },
-    });
     const { server_name, global_variables } = (await readSettings(app)).settings;
-    const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [
-      ...(await db.select().from(connections)).map(toItem('connection')),
-      ...(await db.select().from(tools)).map(toItem('tool')),
-      ...(await db.select().from(resources)).map(toItem('resource')),
-      ...(await db.select().from(prompts)).map(toItem('prompt')),
-      { entity_type: 'server_config', id: 'server_config', name: server_name, texts: { server_name, global_variables } },
-    ];
+    const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
+    for (const entity_type of ENTITY_KINDS) {
+      const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
+      stored.push(...rows.map((row) => ({ entity_type, id: row.id, name: row.name, texts: row })));
+    }
+    const texts = { server_name, global_variables };
+    stored.push({ entity_type: 'server_config', id: 'server_config', name: server_name, texts });
     const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
     const items = [];
     const turn = createSlices();

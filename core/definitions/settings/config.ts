@@ -32,6 +32,8 @@ async function update(context: Context, version: number | undefined, patch: Patc
   const { app, actor } = context;
   const stored = await readSettings(app);
   checkVersion(CONFIG_ID, stored, version);
+  // A change that changes nothing is no version and leaves no history.
+  if (Object.values(patch).every((value) => value === undefined)) return stored;
   const after = mergePatch(app, stored, patch);
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);

@@ -1,14 +1,13 @@
+import type { EntityKind } from '#core/contract/entities.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-
-type EntityType = 'connection' | 'tool' | 'resource' | 'prompt';
 
 /** Says what was done, with a button that takes the newest change of the record back through the history. */
 export function useUndo() {
   const { call, toasts } = useKernel();
   return (
     text: string,
-    entity: { type: EntityType; id: string; action: 'update' | 'delete' },
+    entity: { type: EntityKind; id: string; action: 'update' | 'delete' },
     onUndone: () => void = () => {},
   ) => {
     const undo = async () => {

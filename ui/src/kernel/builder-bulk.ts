@@ -1,7 +1,8 @@
+import type { OwnedKind, Plural } from '#core/contract/entities.ts';
 import type { Call } from '#ui/src/api.ts';
 import { toProblem } from './problem.ts';
 
-export type EntityNoun = 'tools' | 'resources' | 'prompts';
+export type EntityNoun = Plural<OwnedKind>;
 export const ENTITY_TYPE = { tools: 'tool', resources: 'resource', prompts: 'prompt' } as const;
 
 /** What a list knows of each of its entities. */

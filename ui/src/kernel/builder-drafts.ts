@@ -1,65 +1,39 @@
-import type { Prompt, PromptDraft } from '#core/contract/prompts.ts';
-import type { Resource, ResourceDraft } from '#core/contract/resources.ts';
-import type { Tool, ToolDraft } from '#core/contract/tools.ts';
+import * as v from 'valibot';
+import { type Prompt, PromptDraft } from '#core/contract/prompts.ts';
+import { type Resource, ResourceDraft } from '#core/contract/resources.ts';
+import { type Tool, ToolDraft } from '#core/contract/tools.ts';
 import { parameterNames, optionalBlocks, scanSql, type Dialect } from './builder-sql.ts';
 
+type Draft<E extends v.ObjectEntries> = v.StrictObjectSchema<E, undefined>;
+
+/** A draft with every default, and nothing in what has none but these texts. A form writes into it, so it is a copy. */
+const blank = <E extends v.ObjectEntries>(schema: Draft<E>) =>
+  ({ ...structuredClone(v.getDefaults(schema)), name: '', description: '' }) as v.InferOutput<Draft<E>>;
+
 export const blankTool = (connection_id: string): ToolDraft => ({
+  ...blank(ToolDraft),
   connection_id,
-  name: '',
-  title: null,
-  description: '',
   sql_query: '',
-  parameters: [],
-  tags: [],
-  return_type: 'rows',
-  transform_template: null,
-  enabled: true,
-  read_only: null,
-  annotations: {},
-  timeout_ms: null,
-  max_rows: null,
-  cache_ttl_seconds: 0,
-  rate_limit_per_minute: null,
 });
 
 export const blankResource = (connection_id: string): ResourceDraft => ({
+  ...blank(ResourceDraft),
   connection_id,
-  name: '',
-  title: null,
-  description: '',
   uri_template: '',
   sql_query: '',
-  parameters: [],
-  tags: [],
-  mime_type: 'application/json',
-  transform_template: null,
-  enabled: true,
 });
 
-export const blankPrompt = (): PromptDraft => ({
-  connection_id: null,
-  name: '',
-  title: null,
-  description: '',
-  template: '',
-  messages: null,
-  arguments: [],
-  tags: [],
-  enabled: true,
-});
+export const blankPrompt = (): PromptDraft => blank(PromptDraft);
 
-/** What a person can change of a stored record. */
-export function toToolDraft(tool: Tool): ToolDraft {
-  const { id: _id, connection_name: _name, output_schema: _schema, warnings: _warnings, version: _version, ...rest } = tool;
-  const { created_at: _created, updated_at: _updated, ...draft } = rest;
-  return draft;
-}
+/** What a person can change of a stored record: the fields of a draft. */
+const draftOf =
+  <E extends v.ObjectEntries>({ entries }: Draft<E>) =>
+  (record: v.InferOutput<Draft<E>>): v.InferOutput<Draft<E>> =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => Object.hasOwn(entries, name))) as typeof record;
 
-export function toResourceDraft(resource: Resource): ResourceDraft {
-  const { id: _id, connection_name: _name, warnings: _warnings, version: _version, ...rest } = resource;
-  const { created_at: _created, updated_at: _updated, ...draft } = rest;
-  return draft;
-}
+export const toToolDraft: (tool: Tool) => ToolDraft = draftOf(ToolDraft);
+export const toResourceDraft: (resource: Resource) => ResourceDraft = draftOf(ResourceDraft);
+export const toPromptDraft: (prompt: Prompt) => PromptDraft = draftOf(PromptDraft);
 
 /** A tool that reads what a resource reads, with the variables of its address as parameters. */
 export function toolOfResource({
@@ -73,11 +47,6 @@ export function toolOfResource({
   transform_template,
 }: Resource): ToolDraft {
   return { ...blankTool(connection_id), name, title, description, sql_query, parameters, tags, transform_template };
-}
-
-export function toPromptDraft(prompt: Prompt): PromptDraft {
-  const { id: _id, connection_name: _name, version: _version, created_at: _created, updated_at: _updated, ...draft } = prompt;
-  return draft;
 }
 
 /** The fields that differ from what was read: only they are sent, so that what somebody else changed stays. */

@@ -1,4 +1,7 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
+import { ENTITY_KINDS } from '#core/contract/entities.ts';
+import { shownIn } from '#core/contract/fields.ts';
+import { ToolDraft } from '#core/contract/tools.ts';
 import { plural } from './words.ts';
 
 /** The noun of a change as people say it. */
@@ -10,7 +13,7 @@ export const NOUNS = {
   server_config: 'server',
 } as const satisfies Record<Change['entity_type'], string>;
 
-const ORDER: readonly Change['entity_type'][] = ['server_config', 'connection', 'tool', 'resource', 'prompt'];
+const ORDER: readonly Change['entity_type'][] = ['server_config', ...ENTITY_KINDS];
 const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
 
 /** Those first that may break a client; then in the order in which one reads a configuration. */
@@ -45,6 +48,7 @@ export function changeLines(changes: readonly Change[], most = 8): string[] {
 
 /** What fields are called where people see them. */
 export const FIELD_LABELS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(shownIn(ToolDraft.entries).map(([name, { label }]) => [name, label])),
   sql_query: 'SQL',
   transform_template: 'Transform template',
   description: 'Description',
@@ -61,7 +65,6 @@ export const FIELD_LABELS: Readonly<Record<string, string>> = {
   tags: 'Tags',
   enabled: 'Enabled',
   cache_ttl_seconds: 'Cache, seconds',
-  rate_limit_per_minute: 'Calls a minute',
   timeout_ms: 'Time limit, ms',
   max_rows: 'Most rows',
   max_bytes: 'Most bytes',

@@ -1,3 +1,4 @@
+import { CONFIGURED } from '#core/contract/entities.ts';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import { plural } from './words.ts';
 
@@ -75,7 +76,7 @@ export const ACTION_WORDS: Readonly<Record<HistoryEntry['action'], string>> = {
   blocked: 'blocked',
 };
 
-const UNDOABLE: readonly HistoryEntry['entity_type'][] = ['connection', 'tool', 'resource', 'prompt', 'server_config'];
+const UNDOABLE: readonly HistoryEntry['entity_type'][] = CONFIGURED;
 
 /** Why an entry cannot be rolled back, in a sentence; undefined: it can. */
 export function whyNot({ action, entity_type, secrets_unavailable }: HistoryEntry): string | undefined {

@@ -1,3 +1,4 @@
+import { ENTITIES, OWNED_KINDS, type OwnedKind } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 
 export type Stats = Output<'metrics.stats'>;
@@ -5,10 +6,10 @@ export type Series = Output<'metrics.timeseries'>;
 export type Point = Series['points'][number];
 export type Usage = Stats['tools'][string];
 export type Period = Series['period'];
-export type Kind = 'tool' | 'resource' | 'prompt';
+export type Kind = OwnedKind;
 
 export const PERIODS = ['1h', '6h', '24h', '7d'] as const satisfies readonly Period[];
-export const KINDS = ['tool', 'resource', 'prompt'] as const satisfies readonly Kind[];
+export const KINDS = OWNED_KINDS;
 
 /** As long a point as leaves each period at most 96 of them. */
 export const INTERVAL_SECONDS: Readonly<Record<Period, number>> = { '1h': 60, '6h': 300, '24h': 900, '7d': 7_200 };
@@ -25,8 +26,6 @@ export interface UsageRow extends Usage {
   readonly name: string;
 }
 
-const MEMBER = { tool: 'tools', resource: 'resources', prompt: 'prompts' } as const satisfies Record<Kind, keyof Stats>;
-
 export const keyOf = (kind: Kind, name: string): string => `${kind}:${name}`;
 
 /** The kind and name in a key of an address; undefined when it is none. */
@@ -38,7 +37,7 @@ export function fromKey(key: string): { kind: Kind; name: string } | undefined {
 
 export const toRows = (stats: Stats): UsageRow[] =>
   KINDS.flatMap((kind) =>
-    Object.entries(stats[MEMBER[kind]]).map(([name, usage]) => ({ ...usage, key: keyOf(kind, name), kind, name })),
+    Object.entries(stats[ENTITIES[kind].plural]).map(([name, usage]) => ({ ...usage, key: keyOf(kind, name), kind, name })),
   );
 
 export interface Totals {

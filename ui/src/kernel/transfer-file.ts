@@ -1,10 +1,11 @@
+import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { FORMAT, type ImportFault, type ImportReport } from '#core/contract/transfer.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { bytes } from './words.ts';
 
 /** Contract section 11: the server takes no more. */
 export const LARGEST_FILE = 16 * 1024 * 1024;
-const NOUNS = ['connections', 'tools', 'resources', 'prompts'] as const;
+const NOUNS = ENTITY_KINDS.map((kind) => ENTITIES[kind].plural);
 type Noun = (typeof NOUNS)[number];
 
 export interface ExportFile {

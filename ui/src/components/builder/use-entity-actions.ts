@@ -1,4 +1,4 @@
-import { type BulkResult, createBulk, type Entity, type EntityNoun } from '#ui/src/kernel/builder-bulk.ts';
+import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from '#ui/src/kernel/builder-bulk.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -8,8 +8,6 @@ interface ActionWords {
   readonly remove_text: string;
   readonly remove_action: string;
 }
-
-const ONE = { tools: 'tool', resources: 'resource', prompts: 'prompt' } as const;
 
 /** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
 export function useEntityActions(

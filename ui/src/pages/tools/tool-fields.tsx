@@ -1,5 +1,6 @@
-import { createSignal, Show } from 'solid-js';
-import type { Annotations, ReturnType, ToolDraft } from '#core/contract/tools.ts';
+import { createSignal, For, Show } from 'solid-js';
+import { shownIn } from '#core/contract/fields.ts';
+import { type Annotations, hostLimits, type ReturnType, type ToolDraft } from '#core/contract/tools.ts';
 import type { Statement } from '#ui/src/components/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
 import { Switch } from '#ui/src/components/choice.tsx';
@@ -91,7 +92,10 @@ export function LimitsPanel(props: { form: ToolForm; statement: Statement; error
     <Select label={label} options={HINT_OPTIONS} value={hint(name)} onChange={(value: Hint) => setHint(name, value)} />
   );
   return (
-    <details class="panel builder-more" open={LIMIT_FIELDS.some((field) => props.error(field) !== undefined)}>
+    <details
+      class="panel builder-more"
+      open={[...LIMIT_FIELDS, ...SHOWN.map(([field]) => field)].some((field) => props.error(field) !== undefined)}
+    >
       <summary class="panel-head">
         <h2>{WORDS.limits}</h2>
       </summary>
@@ -134,14 +138,18 @@ export function LimitsPanel(props: { form: ToolForm; statement: Statement; error
             hint={WORDS.max_rows_hint(limit('max_rows') ?? 1_000)}
             error={props.error('max_rows')}
           />
-          <NumberField
-            label={WORDS.rate_limit}
-            unit="a minute"
-            min={1}
-            {...props.form.number('rate_limit_per_minute')}
-            hint={WORDS.rate_limit_hint}
-            error={props.error('rate_limit_per_minute')}
-          />
+          <For each={SHOWN}>
+            {([field, { label, unit, hint }]) => (
+              <NumberField
+                label={label}
+                unit={unit}
+                min={1}
+                {...props.form.number(field)}
+                hint={hint}
+                error={props.error(field)}
+              />
+            )}
+          </For>
           {annotation('destructive_hint', WORDS.destructive)}
           {annotation('idempotent_hint', WORDS.idempotent)}
           {annotation('open_world_hint', WORDS.open_world)}
@@ -151,11 +159,6 @@ export function LimitsPanel(props: { form: ToolForm; statement: Statement; error
   );
 }
 
-const LIMIT_FIELDS = [
-  'read_only',
-  'timeout_ms',
-  'max_rows',
-  'cache_ttl_seconds',
-  'rate_limit_per_minute',
-  'annotations',
-] as const;
+/** Fields of which the contract says how they are shown. */
+const SHOWN = shownIn(hostLimits);
+const LIMIT_FIELDS = ['read_only', 'timeout_ms', 'max_rows', 'cache_ttl_seconds', 'annotations'] as const;

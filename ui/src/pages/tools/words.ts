@@ -1,4 +1,5 @@
-import type { ReturnType } from '#core/contract/tools.ts';
+import { shownIn } from '#core/contract/fields.ts';
+import { type ReturnType, ToolDraft } from '#core/contract/tools.ts';
 
 export const TOOL_WORDS = {
   title: 'Tools',
@@ -37,8 +38,6 @@ export const TOOL_WORDS = {
   max_rows: 'Row limit',
   max_rows_hint: (rows: number) => `Empty: that of the connection, ${rows.toLocaleString('en')} rows.`,
   cache: 'Keep results for',
-  rate_limit: 'Call limit',
-  rate_limit_hint: 'Calls of all callers together. Empty: the limit of the installation.',
   cache_hint: 'The same arguments get the same answer for so long. 0: never.',
   destructive: 'May destroy data',
   idempotent: 'Same result when repeated',
@@ -86,7 +85,7 @@ export const TOOL_LABELS: Readonly<Record<string, string>> = {
   timeout_ms: TOOL_WORDS.timeout,
   max_rows: TOOL_WORDS.max_rows,
   cache_ttl_seconds: TOOL_WORDS.cache,
-  rate_limit_per_minute: TOOL_WORDS.rate_limit,
+  ...Object.fromEntries(shownIn(ToolDraft.entries).map(([name, { label }]) => [name, label])),
 };
 
 export const RETURN_TYPES: readonly { readonly value: ReturnType; readonly label: string; readonly hint: string }[] = [

@@ -1,0 +1,33 @@
+import { ConnectionDraft } from './connections.ts';
+import { PromptDraft } from './prompts.ts';
+import { ResourceDraft } from './resources.ts';
+import { ToolDraft } from './tools.ts';
+
+/**
+ * What people write, by the name of one, in the order of writing: what others refer to comes first. Handlers, history, export,
+ * import, names and counts follow from here; what a noun has of its own stands in `core/definitions/<nouns>.ts`.
+ */
+export const ENTITIES = {
+  connection: { plural: 'connections', draft: ConnectionDraft, owner: null, most_imported: 1_000 },
+  // A snapshot holds as many tools (contract section 13).
+  tool: { plural: 'tools', draft: ToolDraft, owner: 'connection', most_imported: 10_000 },
+  resource: { plural: 'resources', draft: ResourceDraft, owner: 'connection', most_imported: 10_000 },
+  prompt: { plural: 'prompts', draft: PromptDraft, owner: 'connection', most_imported: 10_000 },
+} as const;
+
+export type EntityKind = keyof typeof ENTITIES;
+export type Plural<K extends EntityKind = EntityKind> = (typeof ENTITIES)[K]['plural'];
+/** What belongs to a connection. */
+export type OwnedKind = { [K in EntityKind]: (typeof ENTITIES)[K]['owner'] extends null ? never : K }[EntityKind];
+
+export const ENTITY_KINDS = Object.keys(ENTITIES) as readonly EntityKind[];
+export const isOwned = (kind: EntityKind): kind is OwnedKind => ENTITIES[kind].owner !== null;
+export const OWNED_KINDS: readonly OwnedKind[] = ENTITY_KINDS.filter(isOwned);
+/** Everything that is configured, the settings of the server included. */
+export const CONFIGURED = [...ENTITY_KINDS, 'server_config'] as const;
+
+export const kindOf = (plural: string): EntityKind | undefined => ENTITY_KINDS.find((kind) => ENTITIES[kind].plural === plural);
+
+/** One value a noun, under its plural. */
+export const byPlural = <K extends EntityKind, T>(kinds: readonly K[], make: (kind: K) => T) =>
+  Object.fromEntries(kinds.map((kind) => [ENTITIES[kind].plural, make(kind)])) as { [P in Plural<K>]: T };

@@ -1,0 +1,87 @@
+import * as v from 'valibot';
+import { byId, entityFilters, Id, listOf, Nothing, patchOf, textBetween, Version } from './fields.ts';
+import { type Operation, operation } from './operation.ts';
+
+/** What one noun has of its own in the operations that every noun has. */
+interface EntityOperations<K extends string, P extends string, E extends v.ObjectEntries, R, F extends v.ObjectEntries> {
+  readonly kind: K;
+  readonly plural: P;
+  readonly draft: v.StrictObjectSchema<E, undefined>;
+  readonly record: R;
+  /** What a list may be narrowed by, besides what every list takes. */
+  readonly filters: F;
+  /** False: the list of the agents is an operation of its own. */
+  readonly agents_list: boolean;
+  /** What goes with it, for the sentence of `delete`. */
+  readonly owns?: string;
+}
+
+/** Filters of the lists of what a connection owns. */
+export const ownedFilters = { connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) };
+
+/** What a PATCH of an entity takes. */
+export const changesOf = <E extends v.ObjectEntries>({ entries }: v.StrictObjectSchema<E, undefined>) =>
+  v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(entries) });
+
+/** `list`, `create`, `get`, `update` and `delete` of a noun. */
+export function entityOperations<
+  K extends string,
+  P extends string,
+  E extends v.ObjectEntries,
+  R extends v.GenericSchema,
+  F extends v.ObjectEntries,
+>({ kind, plural, draft, record, filters, agents_list, owns }: EntityOperations<K, P, E, R, F>) {
+  const path = `/${plural}`;
+  return named(plural, {
+    list: operation({
+      method: 'GET',
+      path,
+      access: 'read',
+      input: v.strictObject({ ...entityFilters, ...filters }),
+      output: listOf(record),
+      ...(agents_list ? { agent: `list_${plural}` } : {}),
+      summary: `List ${plural}`,
+    }),
+    create: operation({
+      method: 'POST',
+      path,
+      access: 'write',
+      input: draft,
+      output: record,
+      status: 201,
+      agent: `create_${kind}`,
+      summary: `Create a ${kind}`,
+    }),
+    get: operation({
+      method: 'GET',
+      path: `${path}/{id}`,
+      access: 'read',
+      input: byId,
+      output: record,
+      agent: `get_${kind}`,
+      summary: `Read a ${kind}`,
+    }),
+    update: operation({
+      method: 'PATCH',
+      path: `${path}/{id}`,
+      access: 'write',
+      input: changesOf(draft),
+      output: record,
+      agent: `update_${kind}`,
+      summary: `Change fields of a ${kind}`,
+    }),
+    delete: operation({
+      method: 'DELETE',
+      path: `${path}/{id}`,
+      access: 'write',
+      input: byId,
+      output: Nothing,
+      status: 204,
+      summary: `Delete a ${kind}${owns === undefined ? '' : ` with its ${owns}`}`,
+    }),
+  });
+}
+
+type Named<P extends string, V> = { readonly [N in keyof V & string as `${P}.${N}`]: V[N] };
+const named = <P extends string, V extends Record<string, Operation>>(plural: P, verbs: V): Named<P, V> =>
+  Object.fromEntries(Object.entries(verbs).map(([verb, definition]) => [`${plural}.${verb}`, definition])) as Named<P, V>;

@@ -1,0 +1,174 @@
+import { like } from 'drizzle-orm';
+import type * as v from 'valibot';
+import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
+import type { Output } from '#core/contract/index.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import type { Db } from '#core/store/open.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+import { ownerOf } from './owners.ts';
+import {
+  checkVersion,
+  createNoun,
+  type ListFilter,
+  type Noun,
+  overtaking,
+  type RowOf,
+  toDraft,
+  type ValuesOf,
+} from './records.ts';
+import { storeCompiled } from './statements.ts';
+
+/** A record that passed every check of a write, and what was derived from it. */
+export interface Prepared<V = Readonly<Record<string, unknown>>> {
+  readonly values: V;
+  /** Null: nothing new was derived. */
+  readonly compiled: Compiled | null;
+}
+
+type Verb = 'list' | 'get' | 'create' | 'update' | 'delete';
+export type EntityHandlers<K extends EntityKind> = Pick<Handlers, `${Plural<K>}.${Verb}`>;
+/** A record as a response shows it. */
+type Shown<K extends EntityKind> = Output<`${Plural<K>}.get`>;
+
+/** What a noun has of its own in the life that every noun has. @template D what is to be stored. */
+interface Rules<K extends EntityKind, D> {
+  /**
+   * Every check of a write; nothing is stored here. @param stored what the id holds now.
+   * @param original what a new record is a copy of.
+   */
+  prepare(
+    this: void,
+    context: Context,
+    id: string,
+    draft: D,
+    stored: RowOf<K> | null,
+    original?: RowOf<K> | null,
+  ): Promise<Prepared<ValuesOf<K>>>;
+  /** The same for a state that was stored before. */
+  prepareEarlier(this: void, context: Context, earlier: RowOf<K>, stored: RowOf<K> | null): Promise<Prepared<ValuesOf<K>>>;
+  show(this: void, context: Context, rows: readonly RowOf<K>[]): Promise<Shown<K>[]>;
+  /** What follows from a change for fields that it does not name. */
+  implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
+  /** Deletes a record and what it owns. */
+  remove?(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
+}
+
+type ById = { readonly id: string };
+type Patch = ById & { readonly version?: number | undefined };
+
+/** The operations of one noun, and what import, rollback and agents need of it. */
+export interface Entity<K extends EntityKind, D = Readonly<Record<string, unknown>>> extends Pick<
+  Rules<K, D>,
+  'prepare' | 'prepareEarlier'
+> {
+  readonly entity_type: K;
+  readonly plural: Plural<K>;
+  readonly schema: { readonly entries: v.ObjectEntries };
+  readonly noun: Noun<K>;
+  readonly handlers: EntityHandlers<K>;
+  read(this: void, context: Context, id: string): Promise<Shown<K>>;
+  delete(this: void, context: Context, id: string): Promise<Record<string, never>>;
+  duplicate(this: void, context: Context, input: ById): Promise<Shown<K>>;
+  create(this: void, context: Context, draft: D): Promise<Shown<K>>;
+  /** Stores a new record that was checked. */
+  insert(this: void, context: Context, tx: Db, checked: Prepared<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
+  remove(this: void, context: Context, tx: Db, id: string): Promise<unknown>;
+}
+
+export function createEntity<K extends EntityKind, D extends object>(kind: K, rules: Rules<K, D>): Entity<K, D> {
+  const noun = createNoun(kind);
+  const { plural, draft: schema } = ENTITIES[kind];
+  const { prepare, prepareEarlier } = rules;
+
+  const show = async (context: Context, row: RowOf<K>): Promise<Shown<K>> => {
+    const [shown] = await rules.show(context, [row]);
+    if (shown === undefined) throw new AppError('internal', `The ${kind} could not be read back.`);
+    return shown;
+  };
+  /** What was checked may have lost its owner meanwhile. */
+  const write = async (context: Context, tx: Db, { values, compiled }: Prepared<ValuesOf<K>>, put: () => Promise<RowOf<K>>) => {
+    const { connection_id } = values as { readonly connection_id?: string | null };
+    if (typeof connection_id === 'string') await ownerOf(context, connection_id, tx);
+    const row = await put();
+    if (compiled !== null) await storeCompiled(context.app, tx, row.id, compiled);
+    return row;
+  };
+  const insert: Entity<K, D>['insert'] = (context, tx, checked, id) =>
+    write(context, tx, checked, () => noun.insert(context, tx, checked.values, id));
+
+  const create = async (context: Context, draft: D, original: RowOf<K> | null = null): Promise<Shown<K>> => {
+    const id = context.app.ids();
+    const checked = await prepare(context, id, draft, null, original);
+    return show(context, await context.app.store.write((tx) => insert(context, tx, checked, id)));
+  };
+  const remove = rules.remove ?? ((context, tx, id) => noun.remove(context, tx, id));
+
+  const read = async (context: Context, id: string) => show(context, await noun.get(context, id));
+  const verbs = {
+    list: async (context: Context, filter: ListFilter) => {
+      const { items, total } = await noun.list(context, filter);
+      return { items: await rules.show(context, items), total };
+    },
+    get: (context: Context, { id }: ById) => read(context, id),
+    create: (context: Context, draft: D) => create(context, draft),
+    update: (context: Context, { id, version, ...patch }: Patch) =>
+      overtaking(version, async () => {
+        const before = await noun.get(context, id);
+        checkVersion(kind, before, version);
+        const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<D>;
+        // A change that changes nothing is no version and leaves no history.
+        if (Object.keys(sent).length === 0) return show(context, before);
+        const draft = { ...toDraft(before), ...sent, ...rules.implied?.(before, sent) } as unknown as D;
+        const checked = await prepare(context, id, draft, before);
+        const row = await context.app.store.write((tx) =>
+          write(context, tx, checked, () => noun.update(context, tx, id, version ?? before.version, checked.values)),
+        );
+        return show(context, row);
+      }),
+    delete: async (context: Context, { id }: ById): Promise<Record<string, never>> => {
+      await context.app.store.write((tx) => remove(context, tx, id));
+      context.app.sources.drop(id);
+      return {};
+    },
+  } satisfies Record<Verb, unknown>;
+
+  return {
+    entity_type: kind,
+    plural,
+    schema,
+    noun,
+    prepare,
+    prepareEarlier,
+    remove,
+    insert,
+    read,
+    create: verbs.create,
+    delete: (context, id) => verbs.delete(context, { id }),
+    async duplicate(context, { id }) {
+      const original = await noun.get(context, id);
+      const name = await copyName(context, kind, original.name);
+      return create(context, { ...toDraft(original), name } as unknown as D, original);
+    },
+    handlers: Object.fromEntries(
+      Object.entries(verbs).map(([verb, handler]) => [`${plural}.${verb}`, handler]),
+    ) as unknown as EntityHandlers<K>,
+  };
+}
+
+/** `<name>_copy`, `_copy_2` …, cut so that it stays a name. */
+async function copyName({ app }: Context, kind: EntityKind, name: string): Promise<string> {
+  const table = entityTable(app.store, kind);
+  const stem = name.slice(0, 50);
+  const rows = await app.store.db
+    .select({ name: table.name })
+    .from(table)
+    .where(like(table.name, `${stem}%`));
+  const taken = new Set(rows.map((row) => row.name));
+  for (let n = 1; ; n++) {
+    const suffix = n === 1 ? '_copy' : `_copy_${n}`;
+    const candidate = `${name.slice(0, 64 - suffix.length)}${suffix}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}

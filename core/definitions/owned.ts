@@ -1,0 +1,67 @@
+import type { OwnedKind } from '#core/contract/entities.ts';
+import type { Context } from '#core/run.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+import { createEntity, type Entity, type Prepared } from './entity.ts';
+import { guardDraft } from './guard/guard.ts';
+import { connectionNames } from './owners.ts';
+import { type RowOf, toDraft, touches, type ValuesOf } from './records.ts';
+import { type Described, readCompiled } from './statements.ts';
+
+export type Judge = typeof guardDraft;
+
+/** What a noun has of its own that a connection may own. */
+interface OwnedRules<K extends OwnedKind, D> {
+  /** Fields on which the checks depend: while a change touches none of them nothing is checked or described again. */
+  readonly checked: readonly string[];
+  /** Everything that must hold before a draft is stored. @param earlier what is changed or copied. */
+  check(this: void, context: Context, draft: D, judge: Judge, earlier: Described | null): Promise<Prepared<ValuesOf<K>>>;
+  /** A draft whose checked fields are as they were. */
+  unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
+  implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
+  /** What a response shows that was derived from the statement; absent: nothing. */
+  derived?(this: void, compiled: Compiled | undefined): object;
+}
+
+export function createOwned<K extends OwnedKind, D extends Readonly<Record<string, unknown>>>(
+  kind: K,
+  rules: OwnedRules<K, D>,
+): Entity<K, D> {
+  const prepare = async (
+    context: Context,
+    _: string,
+    draft: D,
+    stored: RowOf<K> | null,
+    original: RowOf<K> | null = null,
+  ): Promise<Prepared<ValuesOf<K>>> => {
+    if (stored === null) return rules.check(context, draft, guardDraft, original as Described | null);
+    const judge: Judge = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+    if (touches(draft, stored, rules.checked)) return rules.check(context, draft, judge, stored as Described);
+    await judge(context, kind, draft);
+    return { values: rules.unchecked(draft, stored), compiled: null };
+  };
+  return createEntity<K, D>(kind, {
+    prepare,
+    prepareEarlier: (context, earlier, stored) => prepare(context, earlier.id, toDraft(earlier) as unknown as D, stored),
+    ...(rules.implied === undefined ? {} : { implied: rules.implied }),
+    async show(context, rows) {
+      const { derived } = rules;
+      const [names, compiled] = await Promise.all([
+        connectionNames(
+          context,
+          rows.flatMap(({ connection_id }) => connection_id ?? []),
+        ),
+        derived === undefined
+          ? null
+          : readCompiled(
+              context.app,
+              rows.map(({ id }) => id),
+            ),
+      ]);
+      return rows.map((row) => ({
+        ...row,
+        connection_name: row.connection_id === null ? null : (names.get(row.connection_id) ?? ''),
+        ...derived?.(compiled?.get(row.id)),
+      })) as never;
+    },
+  });
+}

@@ -1,0 +1,39 @@
+import { eq, inArray } from 'drizzle-orm';
+import type { OwnedKind } from '#core/contract/entities.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import type { Db } from '#core/store/open.ts';
+import { invalidField } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import type { ConnectionRow } from './source-pool.ts';
+
+/** Connections by id, for joining their names. */
+export async function connectionNames({ app }: Context, ids: readonly string[]): Promise<Map<string, string>> {
+  const { connections: table } = app.store.tables;
+  const wanted = [...new Set(ids)];
+  if (wanted.length === 0) return new Map();
+  const rows = await app.store.db.select({ id: table.id, name: table.name }).from(table).where(inArray(table.id, wanted));
+  return new Map(rows.map((row) => [row.id, row.name]));
+}
+
+/** The connection that a draft names, or a refusal at its field; asked again where it is written, it may be gone by then. */
+export async function ownerOf(context: Context, connection_id: string, tx: Db = context.app.store.db): Promise<ConnectionRow> {
+  const planned = context.change?.connections.get(connection_id);
+  if (planned !== undefined) return planned;
+  const { store } = context.app;
+  if (tx !== store.db) await writeAlone(store, tx);
+  const rows = await tx.select().from(store.tables.connections).where(eq(store.tables.connections.id, connection_id));
+  if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id does not match any connection.');
+  return rows[0];
+}
+
+/** What of one noun belongs to a connection. */
+export function ownedBy(
+  { app }: Context,
+  tx: Db,
+  kind: OwnedKind,
+  connection_id: string,
+): Promise<{ id: string; name: string }[]> {
+  const table = entityTable(app.store, kind);
+  return tx.select({ id: table.id, name: table.name }).from(table).where(eq(table.connection_id, connection_id));
+}
