@@ -22,7 +22,7 @@ export const LIBSQL: EngineDescriptor = {
   async check(target, policy) {
     const { isToken } = await import('./http.ts');
     if (typeof target.password === 'string' && !isToken(target.password)) {
-      throw invalidField('password', 'password holds characters that no token has; send the token alone.');
+      throw invalidField('password', 'password contains characters that are invalid in a token; send only the token.');
     }
     await checkHost(target, policy);
   },

@@ -143,7 +143,7 @@ describe('a host’s snapshot file', () => {
     await writeFile(join(dirname(path), newest ?? ''), 'rubbish\n');
     expect(await snapshotFile(path).read()).toMatchObject({
       snapshot: { version: 1 },
-      fault: expect.stringContaining('is lost'),
+      fault: expect.stringContaining('is missing'),
     });
   });
 

@@ -33,7 +33,7 @@ describe('a body is refused when it would not come back as it was sent', () => {
     [
       'such a text deep inside',
       JSON.stringify(prompt({ arguments: [{ name: 'a', description: '\0' }] })),
-      'arguments.0.description holds',
+      'arguments.0.description contains',
     ],
     ['such a text as a name', JSON.stringify(prompt({ 'a\0': 1 })), 'in a name.'],
     [
