@@ -36,7 +36,7 @@ const CHECKS = [
 ] as const;
 
 /** Tests of the whole server run a second time with the metadata in PostgreSQL; these look at the embedded file itself. */
-const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'two-factor'];
+const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'two-factor'];
 
 const NOTHING_RAN: Report = {
   title: '',
