@@ -4,7 +4,8 @@ import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { keyOf } from '#core/lib/places.ts';
+import { REDACTED } from '#core/contract/history.ts';
+import { keyOf, replaceSealed } from '#core/lib/places.ts';
 import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
@@ -16,7 +17,6 @@ import { GATES } from './gates/index.ts';
 import { changesBetween } from './pending.ts';
 import { publish } from './publish.ts';
 import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
-import { isSealed } from '#core/definitions/source-pool.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
@@ -40,7 +40,7 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
     return {
       ...toSummary(row, active_version),
       ...(await unavailable(app, leaves)),
-      content: redact(await contentOf(app, leaves)) as Record<string, unknown>,
+      content: replaceSealed(await contentOf(app, leaves), () => REDACTED) as Record<string, unknown>,
     };
   },
   'snapshots.diff': async (context, { from, to }) => {
@@ -127,11 +127,3 @@ const toSummary = (
   actor: actor as SnapshotSummary['actor'],
   created_at,
 });
-
-/** Ciphertext is nobody's business either. */
-function redact(value: unknown): unknown {
-  if (isSealed(value)) return '[redacted]';
-  if (Array.isArray(value)) return value.map(redact);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redact(item)]));
-}
