@@ -1,6 +1,6 @@
 import type { Tally } from '#core/lib/call/arguments.ts';
 import { readText } from '#core/edge/body.ts';
-import type { Network } from '#core/env.ts';
+import type { Network } from '#core/env/settings.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
@@ -12,7 +12,7 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
-import { isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
+import { isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl, SCOPES } from './metadata.ts';
 import { type Caller, createServerLink } from './server-link.ts';
 
 export interface AgentOptions {
@@ -62,7 +62,8 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (path === '/agent-mcp/health') return Response.json({ status: 'ok', version: PRODUCT_VERSION });
     if (isMetadataPath(path)) {
       const asked_url = await askedUrl(client.origin);
-      const document = metadataDocuments(asked_url, public_url ?? asked_url).get(path);
+      const { issuer } = await link.settings();
+      const document = metadataDocuments(asked_url, public_url ?? asked_url, issuer).get(path);
       if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
     }
     if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
@@ -77,9 +78,7 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (calls.length > 0) await link.authorize(caller, calls);
     return mcp(request, body, caller, { id, name, scopes });
   };
-  return async (request, address) => {
-    const given = request.headers.get('x-request-id');
-    const request_id = given !== null && /^[\w.-]{1,128}$/.test(given) ? given : Bun.randomUUIDv7();
+  const answerAny = async (request: Request, address: string | null, request_id: string): Promise<Response> => {
     // The server passes on what it has let in.
     const proxied = isOurs(request.headers, options.service_token);
     const client_address = proxied
@@ -102,10 +101,15 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (page !== null) setCors(response.headers, page);
     return response;
   };
+  return (request, address) => {
+    const given = request.headers.get('x-request-id');
+    const request_id = given !== null && /^[\w.-]{1,128}$/.test(given) ? given : Bun.randomUUIDv7();
+    return log.during({ request_id }, () => answerAny(request, address, request_id));
+  };
 }
 
 function bearerOf(request: Request): string {
-  const token = /^bearer +(\S{1,512}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  const token = /^bearer +(\S{1,4096}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   if (token === undefined) throw new AppError('unauthenticated', 'Send a token as Authorization: Bearer <token>.');
   return token;
 }
@@ -145,7 +149,8 @@ async function toFault(error: unknown, request: Request, askedUrl: () => Promise
     const shown = MCP_PATHS.includes(path) ? path : '/agent-mcp';
     // RFC 6750 section 3.1: no error code for a request without any credential.
     const invalid = request.headers.has('authorization') ? ', error="invalid_token"' : '';
-    headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(await askedUrl(), shown)}"${invalid}`);
+    const metadata = metadataUrl(await askedUrl(), shown);
+    headers.set('www-authenticate', `Bearer resource_metadata="${metadata}", scope="${SCOPES.join(' ')}"${invalid}`);
   }
   return Response.json({ detail: fault.detail }, { status: fault.status, headers });
 }

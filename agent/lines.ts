@@ -1,10 +1,9 @@
 import type { AgentLine } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log, LogLine } from '#core/log.ts';
+import { type Log, toShortLine } from '#core/log.ts';
 import type { ServerLink } from './server-link.ts';
 
 const CAPACITY = 500;
-const LONGEST_TEXT = 500;
 const SEND_EVERY_MS = 1_000;
 
 /** The program's own log lines go to the server's live log; while the server is away the newest are kept. Ends with `stop`. */
@@ -12,7 +11,7 @@ export function sendLines(log: Log, link: Pick<ServerLink, 'lines'>, every_ms = 
   let waiting: AgentLine[] = [];
   let sending: Promise<void> | null = null;
   log.tap((line) => {
-    waiting.push(toLine(line));
+    waiting.push(toShortLine(line));
     if (waiting.length > CAPACITY) waiting.shift();
   });
   const send = async (): Promise<void> => {
@@ -39,13 +38,4 @@ export function sendLines(log: Log, link: Pick<ServerLink, 'lines'>, every_ms = 
       await flush();
     },
   };
-}
-
-function toLine({ timestamp, level, message, fields }: LogLine): AgentLine {
-  const told: AgentLine['fields'] = {};
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string') told[name] = value.slice(0, LONGEST_TEXT);
-    else if (value === null || typeof value === 'number' || typeof value === 'boolean') told[name] = value;
-  }
-  return { timestamp, level, message: message.slice(0, LONGEST_TEXT), fields: told };
 }

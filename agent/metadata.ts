@@ -1,4 +1,4 @@
-const SCOPES = ['read', 'write', 'deploy'];
+export const SCOPES: readonly string[] = ['read', 'write', 'deploy'];
 const PROTECTED = '/.well-known/oauth-protected-resource';
 const AUTHORIZATION = '/.well-known/oauth-authorization-server';
 export const MCP_PATHS: readonly string[] = ['/agent-mcp', '/agent-mcp/mcp'];
@@ -10,13 +10,19 @@ export const isMetadataPath = (path: string): boolean => IN_PATHS.some((known) =
 /**
  * Metadata documents by path: path-inserted, and at the root of the port that serves only this (RFC 9728, RFC 8414).
  * @param asked_url base of the address that this client asked for.
- * @param issuer_url base of the address that tokens come from.
+ * @param issuer_url base of the address that tokens of clients with a secret come from.
+ * @param people_issuer where people sign in; null: they cannot.
  */
-export function metadataDocuments(asked_url: string, issuer_url: string): ReadonlyMap<string, object> {
+export function metadataDocuments(
+  asked_url: string,
+  issuer_url: string,
+  people_issuer: string | null,
+): ReadonlyMap<string, object> {
   const issuer = `${issuer_url}/agent-mcp`;
   const resource = (path: string) => ({
     resource: `${asked_url}${path}`,
-    authorization_servers: [issuer],
+    // Some clients read the first one alone; it serves clients with a secret too.
+    authorization_servers: people_issuer === null ? [issuer] : [people_issuer, issuer],
     scopes_supported: SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: 'Sluice agent endpoint',

@@ -1,6 +1,6 @@
 import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
-import { type Buckets, createBuckets, createProcessFigures, figure, histogram, observe } from '#core/lib/metrics-text.ts';
+import { createProcessMetrics, createRequestDurations, metric } from '#core/lib/metrics-text.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {
@@ -20,8 +20,8 @@ const FRESH_MS = 1_000;
 const SERVER_MS = 2_000;
 
 export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
-  const requests = new Map<string, { method: string; status: number; buckets: Buckets }>();
-  const processFigures = createProcessFigures();
+  const requests = createRequestDurations('Requests to the agent endpoint.');
+  const processMetrics = createProcessMetrics();
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<boolean> = Promise.resolve(true);
   /** Without the server nobody can be let in. */
@@ -42,31 +42,17 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
     ...options,
     readiness,
     async metrics() {
-      const durations = histogram(
-        'http_server_request_duration_seconds',
-        'Requests to the agent endpoint.',
-        [...requests.values()].map(({ method, status, buckets }) => [
-          { http_request_method: method, http_response_status_code: status },
-          buckets,
-        ]),
-      );
-      const undeclared = figure(
+      const undeclared = metric(
         'counter',
         'sluice_undeclared_arguments_total',
         'Undeclared arguments that callers sent; they are ignored.',
         [[{}, options.tally.undeclared]],
       );
-      return durations + undeclared + (await processFigures());
+      return requests.text() + undeclared + (await processMetrics());
     },
   });
   return {
     answer: (request) => probes(new URL(request.url).pathname, request),
-    add(given, status, ms) {
-      const method = given === 'POST' || given === 'GET' || given === 'DELETE' ? given : '_other';
-      const key = `${method} ${status}`;
-      let request = requests.get(key);
-      if (request === undefined) requests.set(key, (request = { method, status, buckets: createBuckets() }));
-      observe(request.buckets, ms / 1_000);
-    },
+    add: requests.add,
   };
 }

@@ -1,4 +1,5 @@
-import { operations, pathVariables } from '#core/contract/index.ts';
+import { operations } from '#core/contract/index.ts';
+import { pathVariables } from '#core/contract/paths.ts';
 import { type AppError, misspelt } from '#core/errors.ts';
 import { type AgentTool, undeclaredIn } from './tools.ts';
 

@@ -66,7 +66,7 @@ export const CONFIGURE = {
     title: 'Create a tool',
     effect: 'adds',
     description:
-      'Defines a tool of the MCP server: one SQL statement whose values are :name parameters. Try it with preview_sql first; call deploy_server afterwards. Write the description for the model that will call it. [[ … :name … ]] is left out unless its parameters have values. The database checks the statement. rate_limit_per_minute limits the calls of all callers together. Example: {"connection_id":"shop","name":"find_orders","description":"Orders of one customer, newest first","sql_query":"select id, total from orders where customer_id = :customer order by id desc","parameters":[{"name":"customer","type":"integer","description":"Customer number"}]}.',
+      'Defines a tool of the MCP server: one SQL statement whose values are :name parameters. Try it with preview_sql first; call deploy_server afterwards. Write the description for the model that will call it. [[ … :name … ]] is left out unless its parameters have values. A parameter with from (caller.sub, caller.groups, caller.claims.<name>, vars.<name>, call.time, call.id) is filled at each call; the model never sees it. The database checks the statement. rate_limit_per_minute limits the calls of all callers together. Example: {"connection_id":"shop","name":"find_orders","description":"Orders of one customer, newest first","sql_query":"select id, total from orders where customer_id = :customer order by id desc","parameters":[{"name":"customer","type":"integer","description":"Customer number"}]}.',
   },
   create_tools_batch: {
     title: 'Create several tools',
@@ -157,5 +157,29 @@ export const CONFIGURE = {
     effect: 'removes',
     description:
       'Deletes a prompt; clients keep it until deploy_server. dry_run true only checks. To restore it, pass history_id of the answer to rollback. Example: {"prompt_id":"weekly_report"}.',
+  },
+  list_toolsets: {
+    title: 'List toolsets',
+    effect: 'reads',
+    description:
+      'Lists toolsets in full: named parts of the tools, resources and prompts, each served at /mcp/<name> and given to some callers. Use it before create_toolset: names are unique. include and exclude name tags and ids. At most 500 per page; filters: search, enabled. Example: {}.',
+  },
+  create_toolset: {
+    title: 'Create a toolset',
+    effect: 'adds',
+    description:
+      'Creates a toolset. Use it to give some callers only a part of what is deployed; list_toolsets shows those that there are. Send enabled false: only a signed-in person enables it and sets its groups. include selects by tags, connection_ids, tool_ids, resource_ids and prompt_ids (ids or unique names), exclude takes away, read_only leaves out tools that change data. Example: {"name":"sales","include":{"tags":["sales"]},"read_only":true,"enabled":false}.',
+  },
+  update_toolset: {
+    title: 'Change a toolset',
+    effect: 'overwrites',
+    description:
+      'Changes the fields that you send; include and exclude are replaced as a whole. An enabled toolset can only be narrowed: include less, exclude more. Read it with list_toolsets first and send its version. Clients see it after deploy_server. Example: {"toolset_id":"sales","version":2,"read_only":true}.',
+  },
+  delete_toolset: {
+    title: 'Delete a toolset',
+    effect: 'removes',
+    description:
+      'Deletes a toolset, not what it holds. Its callers lose it after deploy_server. The last enabled toolset can be deleted only by a signed-in person. Call it with dry_run true first; pass batch_id of the answer to rollback to restore it. Example: {"toolset_id":"sales","dry_run":true}.',
   },
 } satisfies Record<string, ToolText>;

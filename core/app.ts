@@ -4,6 +4,7 @@ import type { Env } from '#core/env.ts';
 import { createHostBoard, type HostBoard } from './deploy/hosts.ts';
 import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
+import type { PasswordWork } from './lib/passwords.ts';
 import { createKeyring, type Keyring } from './lib/secrets.ts';
 import { createSourcePool, type SourcePool } from './definitions/source-pool.ts';
 import { dialPolicy, hostAddresses } from './engines/shared/policy.ts';
@@ -15,6 +16,8 @@ import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
 import type { Pending } from './deploy/pending.ts';
+import { createProviderLink, type ProviderLink } from './identity/providers/metadata.ts';
+import type { ClientDocument, FetchDocument } from './identity/oauth/clients/documents.ts';
 
 export interface AppOptions {
   readonly env: Env;
@@ -23,6 +26,10 @@ export interface AppOptions {
   readonly log: Log;
   readonly clock: () => Date;
   readonly ids: () => string;
+  /** What hashing a new password costs; absent: the standard. */
+  readonly password_work?: PasswordWork;
+  /** How the metadata document of an OAuth client is fetched; by default from public addresses alone, through the address guard. */
+  readonly fetch_document?: FetchDocument;
 }
 
 /** The whole product without its edges: what handlers work with. */
@@ -31,6 +38,8 @@ export interface App extends AppOptions {
   readonly policy: DialPolicy;
   readonly sources: SourcePool;
   readonly hosts: HostBoard;
+  /** What is asked of identity providers. */
+  readonly providers: ProviderLink;
   /** Where callers are; opened when it is first asked. */
   readonly countries: Countries;
   /** Deploys, stops and activations take turns, over every server of the database. */
@@ -43,8 +52,12 @@ export interface App extends AppOptions {
   readonly working_copy: WorkingCopyHolder;
   /** What waits for a deploy, worked out last. */
   pending: Pending | null;
+  /** Tokens that each frozen tool takes in a list, by its hash. */
+  tool_tokens: ReadonlyMap<string, number>;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
+  /** Metadata documents of OAuth clients that are being fetched, by address. */
+  readonly document_flights: Map<string, Promise<ClientDocument | null>>;
   /** Of this process: whether it ends, and how many requests it answers now. */
   readonly life: { ending: boolean; answering: number };
   /** Work that no caller waits for; `close` does. */
@@ -76,13 +89,16 @@ export async function createApp(options: AppOptions): Promise<App> {
     policy,
     sources,
     hosts: createHostBoard(options.clock),
+    providers: createProviderLink(policy),
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),
     token_lock: createLock(),
     guards: new Map(),
     working_copy: createWorkingCopyHolder(),
     pending: null,
+    tool_tokens: new Map(),
     snapshot_cache: createSnapshotCache(),
+    document_flights: new Map(),
     life: { ending: false, answering: 0 },
     background(work) {
       const watched = work.finally(() => working.delete(watched));

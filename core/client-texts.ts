@@ -1,8 +1,6 @@
-import type { ServerConfig } from '#core/contract/config.ts';
+import { CLIENT_PLACES, shellQuote, TOKEN_PLACE } from '#core/lib/command-text.ts';
+import type { ServerConfig } from '#core/contract/settings/config.ts';
 import type { Output } from '#core/contract/index.ts';
-
-/** Stands in a text until somebody puts their own in its place. */
-export const TOKEN_PLACE = 'YOUR_TOKEN';
 
 export interface ClientText {
   readonly id: string;
@@ -30,15 +28,16 @@ export const clientName = (server_name: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '') || 'sluice';
 
-/** A word quoted for a POSIX shell. */
-export const shellQuote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
 /** How each common client connects to the server: the one source of every page and of the start. Only what can work is offered. */
 export function clientTexts(endpoint: Endpoint): readonly ClientText[] {
   return endpoint.transport === 'stdio' ? [stdioText(endpoint)] : [...networkTexts(endpoint), stdioText(endpoint)];
 }
+
+/** A link would register a client with a placeholder for a token: it waits for the token. */
+const linkOf = (endpoint: Endpoint, link: string): Pick<ClientText, 'link'> =>
+  NEEDS_NO_TOKEN.has(endpoint.auth_type) || endpoint.token !== undefined ? { link } : {};
 
 function networkTexts(endpoint: Endpoint): readonly ClientText[] {
   const { server_name, url, auth_type } = endpoint;
@@ -68,16 +67,19 @@ function networkTexts(endpoint: Endpoint): readonly ClientText[] {
     {
       id: 'cursor',
       label: 'Cursor',
-      about: 'Open Cursor with the button, or add this to ~/.cursor/mcp.json, or to .cursor/mcp.json of one project.',
+      about: 'Add this to ~/.cursor/mcp.json, or to .cursor/mcp.json of one project.',
       text: json({ mcpServers: { [name]: remote } }),
-      link: `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${encodeURIComponent(base64(JSON.stringify(remote)))}`,
+      ...linkOf(
+        endpoint,
+        `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${encodeURIComponent(base64(JSON.stringify(remote)))}`,
+      ),
     },
     {
       id: 'vscode',
       label: 'VS Code',
-      about: 'Open VS Code with the button, or add this to .vscode/mcp.json of a workspace.',
+      about: 'Add this to .vscode/mcp.json of a workspace.',
       text: json({ servers: { [name]: typed } }),
-      link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...typed }))}`,
+      ...linkOf(endpoint, `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...typed }))}`),
     },
     ...(SIGNS_IN_OR_OPEN.has(auth_type)
       ? [
@@ -105,12 +107,16 @@ function networkTexts(endpoint: Endpoint): readonly ClientText[] {
   ];
 }
 
-const credentialOf = ({ auth_type, token = TOKEN_PLACE }: Omit<Endpoint, 'stdio'>): string | null =>
-  auth_type === 'none' ? null : `Bearer ${token}`;
+/** With sign-in the client gets its token by itself. */
+const NEEDS_NO_TOKEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth']);
+const credentialOf = ({ auth_type, token }: Omit<Endpoint, 'stdio'>): string | null => {
+  if (auth_type === 'none' || (auth_type === 'oauth' && token === undefined)) return null;
+  return `Bearer ${token ?? TOKEN_PLACE}`;
+};
 
 /** Sends one message of the protocol from a shell. */
 export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): string {
-  const credential = credentialOf(endpoint);
+  const credential = credentialOf({ ...endpoint, token: endpoint.token ?? TOKEN_PLACE });
   return [
     `curl -s ${endpoint.url}`,
     `-H 'content-type: application/json'`,
@@ -121,7 +127,7 @@ export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): st
 }
 
 /** ChatGPT sends no token of ours: it connects without any, or signs in at the authorization server that the metadata names. */
-const SIGNS_IN_OR_OPEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection']);
+const SIGNS_IN_OR_OPEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection', 'jwt', 'oauth']);
 
 /** Elsewhere mcp-remote refuses plain HTTP unless it is allowed. */
 const MCP_REMOTE_HTTP: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
@@ -145,37 +151,50 @@ function stdioText({ server_name, stdio: { command, args, env, secrets } }: Endp
 /** Of UTF-8; `btoa` alone takes Latin-1 only. */
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
+/** What was made for an agent just now; placeholders stand for the rest. */
+export interface AgentCredential {
+  readonly token?: string | undefined;
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}
+
+/** Differs from every usual name of the server that serves tools: one client may have both. */
+const AGENT_NAME = 'sluice-admin';
+
 /** How an agent that administers Sluice is connected. */
-export function agentTexts(origin: string, token = TOKEN_PLACE): readonly ClientText[] {
+export function agentTexts(origin: string, credential: AgentCredential = {}): readonly ClientText[] {
+  const { token = TOKEN_PLACE, client_id = CLIENT_PLACES.client_id, client_secret = CLIENT_PLACES.client_secret } = credential;
   const url = `${origin}/agent-mcp/mcp`;
-  const remote = { type: 'http', url, headers: { Authorization: `Bearer ${token}` } };
+  const authorization = `Bearer ${token}`;
   return [
     {
       id: 'claude-code',
       label: 'Claude Code',
-      about: 'Run this once in a terminal, then ask Claude to make a tool from one of your tables.',
-      text: `claude mcp add --transport http sluice ${url} --header ${shellQuote(`Authorization: Bearer ${token}`)}`,
+      about: 'Run this once in a terminal, then ask Claude to create a tool from one of your tables.',
+      text: `claude mcp add --transport http ${AGENT_NAME} ${url} --header ${shellQuote(`Authorization: ${authorization}`)}`,
     },
     {
       id: 'json',
       label: 'Other clients',
       about: 'Cursor, VS Code and most other clients read JSON like this.',
-      text: json({ mcpServers: { sluice: remote } }),
+      text: json({ mcpServers: { [AGENT_NAME]: { type: 'http', url, headers: { Authorization: authorization } } } }),
     },
     {
       id: 'curl',
       label: 'REST',
       about: 'The same token works on the REST API.',
-      text: `curl ${origin}/api/v1/tools -H ${shellQuote(`authorization: Bearer ${token}`)}`,
+      text: `curl ${origin}/api/v1/tools -H ${shellQuote(`authorization: ${authorization}`)}`,
     },
     {
       id: 'oauth',
       label: 'OAuth client',
       about:
         'A client exchanges its ID and secret for short-lived tokens (client_credentials) and renews them with its refresh token.',
-      text: [`curl ${origin}/agent-mcp/oauth/token`, `-u 'CLIENT_ID:CLIENT_SECRET'`, `-d 'grant_type=client_credentials'`].join(
-        ' \\\n  ',
-      ),
+      text: [
+        `curl ${origin}/agent-mcp/oauth/token`,
+        `-u ${shellQuote(`${client_id}:${client_secret}`)}`,
+        `-d 'grant_type=client_credentials'`,
+      ].join(' \\\n  '),
     },
   ];
 }

@@ -1,4 +1,6 @@
-import { fullPath, type OperationName, operations, type Output, pathVariables, type RawInput } from '#core/contract/index.ts';
+import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
+import { fullPath, pathVariables } from '#core/contract/paths.ts';
+import { routes } from '#core/contract/routes.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
 
 export interface ClientOptions {
@@ -14,7 +16,7 @@ export type Call = <N extends OperationName>(name: N, input: RawInput<N>, signal
 export function createClient(options: ClientOptions): Call {
   const send = options.fetch ?? ((url, init) => fetch(url, init));
   return async (name, input, signal) => {
-    const { method, path, query = [] } = operations[name] as { method: string; path: string; query?: readonly string[] };
+    const { method, path, query = [] } = routes[name];
     const rest: Record<string, unknown> = { ...input };
     let url = fullPath(path);
     for (const variable of pathVariables(path)) {

@@ -7,6 +7,8 @@ export const ERROR_STATUS = {
   unauthenticated: 401,
   forbidden: 403,
   admin_only: 403,
+  role_required: 403,
+  caller_value_missing: 403,
   insufficient_scope: 403,
   not_found: 404,
   conflict: 409,
@@ -23,8 +25,10 @@ export const ERROR_STATUS = {
   cancelled: 499,
   internal: 500,
   database_unreachable: 502,
+  provider_failed: 502,
   unavailable: 503,
   queue_full: 503,
+  no_free_slot: 503,
   timeout: 504,
 } as const;
 

@@ -4,16 +4,24 @@ import { agentCredentialHandlers } from './identity/agent-credentials.ts';
 import { agentToolHandlers } from './definitions/agent-tools.ts';
 import { authHandlers } from './identity/auth.ts';
 import { batchToolHandlers } from './definitions/batch-tools.ts';
+import { checkTokenHandlers } from './definitions/settings/check-token.ts';
 import { configHandlers } from './definitions/settings/config.ts';
 import { connectionHandlers } from './definitions/connections.ts';
 import { deployHandlers } from './deploy/deploys.ts';
 import { flowHandlers } from './definitions/flow.ts';
 import { historyHandlers } from './observe/history-handlers.ts';
+import { providerHandlers } from './identity/providers/providers.ts';
 import { mcpTokenHandlers } from './identity/mcp-tokens.ts';
+import { invitationHandlers } from './identity/invitations.ts';
+import { peopleHandlers } from './identity/people.ts';
 import { monitoringHandlers } from './observe/monitoring.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
-import { previewHandlers } from './definitions/preview.ts';
-import { previewDefinitionHandlers } from './definitions/preview-definitions.ts';
+import { previewHandlers } from './definitions/preview/preview.ts';
+import { previewDefinitionHandlers } from './definitions/preview/preview-definitions.ts';
+import { oauthAttemptHandlers } from './identity/oauth/attempts.ts';
+import { oauthAppHandlers } from './identity/oauth/clients/apps.ts';
+import { grantHandlers } from './identity/oauth/grants.ts';
+import { oauthRequestHandlers } from './identity/oauth/requests.ts';
 import { prompt } from './definitions/prompts.ts';
 import { resource } from './definitions/resources.ts';
 import { schemaHandlers } from './definitions/schema.ts';
@@ -21,6 +29,7 @@ import { serverHandlers } from './deploy/server.ts';
 import { snapshotHandlers } from './deploy/snapshots.ts';
 import { sslHandlers } from './deploy/ssl.ts';
 import { toolHandlers } from './definitions/tools.ts';
+import { toolsetHandlers } from './definitions/toolsets/toolsets.ts';
 import { transferHandlers } from './transfer/transfer.ts';
 import { twoFactorHandlers } from './identity/two-factor.ts';
 
@@ -28,10 +37,12 @@ import { twoFactorHandlers } from './identity/two-factor.ts';
 export const handlers: Handlers = {
   ...authHandlers,
   ...twoFactorHandlers,
+  ...providerHandlers,
   ...connectionHandlers,
   ...toolHandlers,
   ...resource.handlers,
   ...prompt.handlers,
+  ...toolsetHandlers,
   ...historyHandlers,
   ...transferHandlers,
   ...schemaHandlers,
@@ -43,11 +54,18 @@ export const handlers: Handlers = {
   ...serverHandlers,
   ...sslHandlers,
   ...monitoringHandlers,
+  ...peopleHandlers,
+  ...invitationHandlers,
   ...mcpTokenHandlers,
   ...agentCredentialHandlers,
+  ...oauthRequestHandlers,
+  ...oauthAppHandlers,
+  ...grantHandlers,
+  ...oauthAttemptHandlers,
   ...agentActivityHandlers,
   ...agentToolHandlers,
   ...batchToolHandlers,
   ...flowHandlers,
   ...configHandlers,
+  ...checkTokenHandlers,
 };

@@ -11,6 +11,18 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+const LONGEST_TEXT = 500;
+
+/** A line as another program shows it: of bounded length, and of its fields those that are plain values. */
+export function toShortLine({ timestamp, level, message, fields }: LogLine) {
+  const shown: Record<string, string | number | boolean | null> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'string') shown[name] = value.slice(0, LONGEST_TEXT);
+    else if (value === null || typeof value === 'number' || typeof value === 'boolean') shown[name] = value;
+  }
+  return { timestamp, level, message: message.slice(0, LONGEST_TEXT), fields: shown };
+}
+
 /** Structured log: an event's name as `message` and fields; never SQL values, tokens or secrets. */
 export interface Log {
   readonly debug: (message: string, fields?: Record<string, unknown>) => void;

@@ -1,12 +1,16 @@
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { type Input, type OperationName, operations, type Output, pathVariables, type RawInput } from '#core/contract/index.ts';
-import type { Operation, Scope } from '#core/contract/operation.ts';
+import { type Input, type OperationName, operations, type Output, type RawInput } from '#core/contract/index.ts';
+import { pathVariables } from '#core/contract/paths.ts';
+import { leastRole, type Operation, type Scope } from '#core/contract/operation.ts';
+import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
+import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { recordBlocked } from './definitions/guard/blocked.ts';
 import { handlers } from './handlers.ts';
+import type { StoredSettings } from './definitions/settings/settings.ts';
 import type { ConnectionRow } from './definitions/source-pool.ts';
 
 /** Who calls; what history and activity name. */
@@ -15,7 +19,9 @@ export interface Actor {
   readonly id: string | null;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Of an administrator's session. */
+  /** Of a person, however they signed in. The credentials that administrators make have none: their scopes say what they may. */
+  readonly role?: Role;
+  /** Of a person's session. */
   readonly session_id?: string;
 }
 
@@ -26,6 +32,8 @@ export interface Call {
   readonly user_agent: string | null;
   readonly request_id: string;
   readonly signal?: AbortSignal;
+  /** Secret of the cookie that binds the sign-in of a client to the browser that began it. */
+  readonly browser?: string | null;
   /** Gives the session cookie of the answer, or null to clear it. */
   readonly setSession?: (token: string | null) => void;
   /** Names stand where ids are wanted: an agent calls. */
@@ -39,7 +47,14 @@ export interface Change {
   /** Connections that are about to be stored, by id: what belongs to them is checked against these. */
   readonly connections: ReadonlyMap<string, ConnectionRow>;
   /** What all of its records need, read once. */
-  readonly memo: { tool_names?: Promise<string[]> };
+  readonly memo: {
+    tool_names?: Promise<string[]>;
+    settings?: Promise<StoredSettings>;
+    /** Stored connections, by id. */
+    owners?: ReadonlyMap<string, ConnectionRow>;
+    /** Ids of what is about to be stored. */
+    planned?: ReadonlySet<string>;
+  };
 }
 
 /** What a handler gets. */
@@ -73,16 +88,18 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
 }
 
 /** Refuses who may not call an operation. */
-export function authorise({ access }: Operation, actor: Actor | null): void {
+export function authorise(definition: Operation, actor: Actor | null): void {
+  const { access } = definition;
   if (access === 'public') return;
   if (actor === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session or token.');
-  const administrator = actor.type === 'admin' || actor.type === 'system';
-  if (access === 'admin' && !administrator) {
-    throw new AppError('admin_only', 'Only a signed-in administrator can do this, not a token.');
+  const in_session = actor.type === 'admin' || actor.type === 'system';
+  if (access === 'admin' && !in_session) {
+    throw new AppError('admin_only', 'Only a signed-in person can do this, not a token.');
   }
-  if (access !== 'admin' && !administrator && !actor.scopes.includes(access)) {
+  if (access !== 'admin' && !in_session && !actor.scopes.includes(access)) {
     throw new AppError('insufficient_scope', `This token lacks the scope ${access}.`);
   }
+  requireRole(actor, leastRole(definition));
 }
 
 /** Where a record is sent, its read-only fields may come along and are dropped, so that GET → edit → PATCH works. */

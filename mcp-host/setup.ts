@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/env.ts';
 import { acceptedHostNames } from '#core/edge/origins.ts';
-import type { Shares } from '#core/cluster/shares.ts';
+import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Log } from '#core/log.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
@@ -11,8 +11,10 @@ import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
+import { identityFile } from './auth/signed/identity-state.ts';
 import { tokenFile } from './auth/token-file.ts';
-import type { HostOptions } from './host.ts';
+import type { HostOptions } from './host-options.ts';
 
 /** What a host of this environment is made of, with its folder. */
 export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
@@ -43,13 +45,15 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     file: snapshotFile(join(directory, 'snapshot.json')),
     auth: {
       tokens: tokenFile(join(directory, 'tokens.json')),
+      identity: identityFile(join(directory, 'identity.json')),
+      foreign_keys: foreignKeysFile(join(directory, 'issuers.json')),
       keys: env.SVC_ENCRYPTION_KEY,
       public_url: env.SVC_MCP_PUBLIC_URL,
       front_url: env.SVC_PUBLIC_URL,
       ask: (url, init) => guardedFetch(url, init, policy),
     },
     rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },
-    shares: await openShares(env, log),
+    redis: await openRedisLimits(env, log),
     otlp_endpoint: env.SVC_OTLP_ENDPOINT,
     metrics_token: env.SVC_METRICS_TOKEN,
     log,
@@ -57,11 +61,11 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
 }
 
 /** The client of Redis is loaded where there is one only. */
-async function openShares(env: Env, log: Log): Promise<Shares | null> {
+async function openRedisLimits(env: Env, log: Log): Promise<RedisLimits | null> {
   const url = hostRedisUrl(env);
   if (url === null) return null;
-  const shares = await import('#core/cluster/shares.ts');
-  return shares.openShares(url, env.SVC_AGENT_SERVICE_TOKEN, (up, reason) => {
+  const module = await import('#core/cluster/redis-limits.ts');
+  return module.openRedisLimits(url, env.SVC_AGENT_SERVICE_TOKEN, (up, reason) => {
     if (up) log.info('shared_limits_on', { reason });
     else log.warning('shared_limits_off', { reason, effect: 'every host applies its limits on its own' });
   });

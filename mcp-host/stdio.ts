@@ -2,10 +2,11 @@ import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
 import { createLog, toStream } from '#core/log.ts';
-import type { TokenFile } from './auth/token-file.ts';
+import { noListFile } from './auth/list-file.ts';
 import { createHost, type Host } from './host.ts';
 import { hostOptions } from './setup.ts';
 import { serveStdio } from './transports/stdio.ts';
+import { sleep, standardInput } from '#mcp-host/runtime/bun.ts';
 
 /**
  * `bun mcp-host/stdio.ts`: a host for the one client that starts it, whatever `transport` says. It serves the snapshot on
@@ -15,9 +16,6 @@ import { serveStdio } from './transports/stdio.ts';
 const GRACE_MS = 2_000;
 /** A client may wait so long for a first snapshot. */
 const FIRST_SNAPSHOT_MS = 5_000;
-/** The client needs no credential, and the list of tokens belongs to the host that listens. */
-const NO_TOKENS: TokenFile = { read: () => Promise.resolve(null), write: () => Promise.resolve() };
-
 await main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`}\n`);
   process.exit(1);
@@ -32,7 +30,8 @@ async function main(): Promise<void> {
     ...options,
     id: `${STDIO_HOST}${options.id}`,
     network: false,
-    auth: { ...options.auth, tokens: NO_TOKENS },
+    // The client needs no credential, and what is kept of them belongs to the host that listens.
+    auth: { ...options.auth, tokens: noListFile(), identity: noListFile(), foreign_keys: noListFile() },
   });
   const stop = async (): Promise<void> => {
     await host.stop(GRACE_MS);
@@ -45,11 +44,11 @@ async function main(): Promise<void> {
   await host.start();
   await firstSnapshot(host);
   const write = (line: string) => void process.stdout.write(line);
-  await serveStdio({ input: Bun.stdin.stream(), connect: (send) => host.connect(send), write });
+  await serveStdio({ input: standardInput(), connect: (send) => host.connect(send), write });
   await stop();
 }
 
 async function firstSnapshot(host: Host): Promise<void> {
   const deadline = performance.now() + FIRST_SNAPSHOT_MS;
-  while (host.health().status === 'waiting' && performance.now() < deadline) await Bun.sleep(20);
+  while (host.health().status === 'waiting' && performance.now() < deadline) await sleep(20);
 }

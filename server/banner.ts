@@ -1,5 +1,6 @@
 import type { App } from '#core/app.ts';
 import { clientTexts, curlText } from '#core/client-texts.ts';
+import { placeholdersIn } from '#core/lib/command-text.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
@@ -25,7 +26,12 @@ export async function printBanner(app: App, port: number, write: (text: string) 
     const endpoint = { ...server, url: mcp, stdio: stdioCommand(app.env) };
     const [first] = clientTexts(endpoint);
     lines.push(`  MCP server  ${is_remote ? mcp : 'stdio'}  (${counts.tools} tools, snapshot ${active.version})`, '');
-    lines.push('  Connect a client:', indented(first?.text ?? ''));
+    const text = first?.text ?? '';
+    const [place] = placeholdersIn(text);
+    lines.push(
+      place === undefined ? '  Connect a client:' : `  Connect a client (replace ${place} with an access token):`,
+      indented(text),
+    );
     const exposed = await exposureOf(app, server);
     if (exposed !== null) lines.push('', `  Warning: ${exposed}`);
     if (is_remote && tools.some(({ name }) => name === CALL.params.name)) {

@@ -27,7 +27,6 @@ const FILES = [
   'node_modules/libpg-query/wasm/libpg-query.wasm',
   'node_modules/swagger-ui-dist/swagger-ui-bundle.js',
   'node_modules/swagger-ui-dist/swagger-ui.css',
-  'node_modules/redoc/bundles/redoc.standalone.js',
 ];
 
 for (const path of COPIED) cpSync(join(ROOT, path), join(ROOT, SOURCES, path), { recursive: true });

@@ -6,13 +6,18 @@ import { createRedisKv } from '#core/cluster/redis.ts';
 import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/log.ts';
 import { SYSTEM } from '#core/run.ts';
-import { createAdmin } from '#core/identity/auth.ts';
+import { createOwner } from '#core/identity/auth.ts';
+import { keepCollectingOauth } from '#core/identity/oauth/garbage.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';
 import { importFile } from '#core/transfer/import-file.ts';
-import { requireSecrets, rewrapActiveSnapshot } from '#core/identity/keys.ts';
+import type { PasswordWork } from '#core/lib/passwords.ts';
+import { requireSecrets } from '#core/identity/keys.ts';
+import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
+import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
+import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/deploy/shared-hosts.ts';
 import { keepForgetting } from '#core/observe/monitoring-retention.ts';
 import { drained } from './http/health.ts';
@@ -39,13 +44,22 @@ export interface StartOptions {
   readonly idle_seconds?: number;
   readonly clock?: () => Date;
   readonly certificates?: KeeperOptions;
+  readonly password_work?: PasswordWork;
 }
 
 /** Opens the stores and listens. */
 export async function startServer(env: Env, log: Log, options: StartOptions = {}): Promise<RunningServer> {
-  const { idle_seconds = IDLE_SECONDS, clock = () => new Date(), certificates } = options;
-  const store = await openStore(databaseUrl(env));
-  const app = await createApp({ env, store, kv: openKv(env, log), log, clock, ids: () => Bun.randomUUIDv7() });
+  const { idle_seconds = IDLE_SECONDS, clock = () => new Date(), certificates, password_work } = options;
+  const store = await openStore(databaseUrl(env), log);
+  const app = await createApp({
+    env,
+    store,
+    kv: openKv(env, log),
+    log,
+    clock,
+    ids: () => Bun.randomUUIDv7(),
+    ...(password_work && { password_work }),
+  });
   try {
     await requireSecrets(app);
     if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is now encrypted with the first key');
@@ -66,8 +80,11 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const chores = [
     endSharing,
     keepForgetting(app),
+    keepCollectingOauth(app),
     followTokens(app),
     tellTokenUses(app),
+    keepSigningKeys(app),
+    followIdentity(app),
     followDeployments(app),
     followNames(app),
     keepCertificate(app, certificates),
@@ -103,7 +120,7 @@ async function createFirstAdmin(app: App): Promise<void> {
   const { SVC_ADMIN_USERNAME: username, SVC_ADMIN_PASSWORD: password } = app.env;
   if (username === null || password === null) return;
   const context = { app, actor: SYSTEM, ip: null, user_agent: null, request_id: 'start' };
-  await createAdmin(context, username, password).catch((error: unknown) => {
+  await createOwner(context, username, password).catch((error: unknown) => {
     if ((error as { code?: string }).code !== 'conflict') throw error;
   });
 }

@@ -1,42 +1,51 @@
+import type * as v from 'valibot';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
+import { ENTITIES } from '#core/contract/entities.ts';
+import { marked } from '#core/contract/marks.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Rule = (noun: string, before: Item, after: Item) => string[];
 
 /** What a client that knows the old version may trip over, in sentences. Wider is not breaking: more values, more columns, no sign-in. */
 export function breaking(noun: Change['entity_type'], before: object, after: object): string[] {
-  return RULES[noun].flatMap((rule) => rule(noun, { ...before }, { ...after }));
+  const [old, now]: [Item, Item] = [{ ...before }, { ...after }];
+  const fields = FIELDS[noun].flatMap(([field, { breaking: says }]) => {
+    const [given, known] = [now[field] ?? null, old[field] ?? null];
+    const sentence = given === known ? undefined : says?.(given, known, { old, now });
+    return typeof sentence === 'string' ? [sentence] : [];
+  });
+  return [...fields, ...RULES[noun].flatMap((rule) => rule(noun, old, now))];
 }
 
-const RULES: Readonly<Record<Change['entity_type'], readonly Rule[]>> = {
-  server_config: [serverRule],
-  connection: [],
-  tool: [argumentRule, resultRule, annotationRule],
-  resource: [addressRule, mediaRule],
-  prompt: [argumentRule],
+/** The fields that say themselves when they may break a client. */
+const breakingFields = (entries: v.ObjectEntries) => marked(entries, ({ breaking: says }) => says !== undefined);
+const FIELDS: Readonly<Record<Change['entity_type'], ReturnType<typeof breakingFields>>> = {
+  server_config: breakingFields(ServerConfigPatch.entries),
+  connection: breakingFields(ENTITIES.connection.draft.entries),
+  tool: breakingFields(ENTITIES.tool.draft.entries),
+  resource: breakingFields(ENTITIES.resource.draft.entries),
+  prompt: breakingFields(ENTITIES.prompt.draft.entries),
+  toolset: breakingFields(ENTITIES.toolset.draft.entries),
 };
 
-const EVERY_ADDRESS = ['0.0.0.0', '::', '[::]'];
+/** What takes more than one field to see. */
+const RULES: Readonly<Record<Change['entity_type'], readonly Rule[]>> = {
+  server_config: [clientRule],
+  connection: [],
+  tool: [argumentRule, resultRule, annotationRule],
+  resource: [variableRule],
+  prompt: [argumentRule],
+  // What it loses is seen with the definitions at hand (`lost-members.ts`).
+  toolset: [],
+};
 
-/** Fields of the server by what they may become without harm to a client. */
-const SERVER: readonly (readonly [field: string, label: string, harmless: (now: unknown, old: unknown) => boolean])[] = [
-  ['auth_type', 'Clients must authenticate in another way', (now) => now === 'none'],
-  // SSE is served beside HTTP, and the command for stdio works with every setting.
-  ['transport', 'Clients must connect in another way', (now, old) => old === 'stdio' || (now === 'sse' && old === 'http')],
-  ['port', 'Clients must connect to another port', () => false],
-  ['host', 'Clients must connect to another address', (now) => EVERY_ADDRESS.includes(String(now))],
-];
-
-function serverRule(_: string, before: Item, after: Item): string[] {
-  const changed = SERVER.filter(
-    ([field, , harmless]) => before[field] !== after[field] && !harmless(after[field], before[field]),
-  );
+function clientRule(_: string, before: Item, after: Item): string[] {
+  if (after['auth_type'] !== 'oauth_credentials') return [];
   const clients = new Set(clientsOf(after));
-  const lost = after['auth_type'] === 'oauth_credentials' ? clientsOf(before).filter((id) => !clients.has(id)) : [];
-  return [
-    ...changed.map(([field, label]) => `${label}: ${field} is ${String(after[field])} instead of ${String(before[field])}.`),
-    ...lost.map((id) => `The OAuth client ${id} no longer gets tokens.`),
-  ];
+  return clientsOf(before)
+    .filter((id) => !clients.has(id))
+    .map((id) => `The OAuth client ${id} no longer gets tokens.`);
 }
 
 const clientsOf = ({ oauth_clients }: Item): string[] =>
@@ -47,7 +56,9 @@ interface Argument extends Item {
   readonly required: boolean;
 }
 
-const argumentsOf = (item: Item): readonly Argument[] => (item['parameters'] ?? item['arguments'] ?? []) as readonly Argument[];
+/** What a client sends: a parameter with a source is none of its business. */
+const argumentsOf = (item: Item): readonly Argument[] =>
+  ((item['parameters'] ?? item['arguments'] ?? []) as readonly Argument[]).filter(({ from }) => from === undefined);
 
 function argumentRule(noun: string, before: Item, after: Item): string[] {
   const old = new Map(argumentsOf(before).map((item) => [item.name, item]));
@@ -93,20 +104,13 @@ function annotationRule(_: string, before: Item, after: Item): string[] {
 
 const listingOf = (item: Item): Item => (item['listing'] ?? {}) as Item;
 
-function addressRule(noun: string, before: Item, after: Item): string[] {
-  if (before['uri_template'] === after['uri_template']) return argumentRule(noun, before, after);
-  return [`The address of this resource is ${String(after['uri_template'])} instead of ${String(before['uri_template'])}.`];
-}
-
-function mediaRule(_: string, before: Item, after: Item): string[] {
-  if (before['mime_type'] === after['mime_type']) return [];
-  return [`The content of this resource is ${String(after['mime_type'])} instead of ${String(before['mime_type'])}.`];
+/** Another address says it all. */
+function variableRule(noun: string, before: Item, after: Item): string[] {
+  return before['uri_template'] === after['uri_template'] ? argumentRule(noun, before, after) : [];
 }
 
 function resultRule(_: string, before: Item, after: Item): string[] {
-  if (before['return_type'] !== after['return_type']) {
-    return [`This tool returns ${String(after['return_type'])} instead of ${String(before['return_type'])}.`];
-  }
+  if (before['return_type'] !== after['return_type']) return [];
   const [old, now] = [before, after].map((item) => listingOf(item)['outputSchema'] as Schema | undefined);
   if (old === undefined) return [];
   // While its database is away, nobody knows the columns of a statement.

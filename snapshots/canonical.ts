@@ -24,6 +24,12 @@ const withFingerprints = (canonical_text: string): string =>
 export const checksum = (canonical_text: string): string =>
   `sha256:${createHash('sha256').update(withFingerprints(canonical_text)).digest('hex')}`;
 
-/** The same as 43 characters of base64url: what a tree names an entity by. */
-export const hashOf = (canonical_text: string): string =>
-  createHash('sha256').update(withFingerprints(canonical_text)).digest('base64url');
+/** SHA-256 as 43 characters of base64url: what a tree names an entity by. */
+export const hashOf = (canonical_text: string): string => createHash('sha256').update(canonical_text).digest('base64url');
+
+/** The same of an entity that holds secrets: of each only its fingerprint counts. */
+export const sealedHashOf = (canonical_text: string): string => hashOf(withFingerprints(canonical_text));
+
+/** Whether a text arrived as it was sent. */
+export const isTextOf = (hash: string, canonical_text: string): boolean =>
+  hashOf(canonical_text) === hash || sealedHashOf(canonical_text) === hash;

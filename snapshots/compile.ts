@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { DbType } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
-import type { ReturnType } from '#core/contract/tools.ts';
-import { checkParameters, inputSchema } from '#core/lib/call/arguments.ts';
+import type { DbType } from '#core/contract/definitions/connections.ts';
+import type { Mask } from '#core/contract/definitions/masks.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import { checkParameters, inputSchema, isSent } from '#core/lib/call/arguments.ts';
+import { schemaColumns, type TracedColumn } from '#core/lib/call/masks.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { parseSql, unusedParameters } from '#core/lib/sql/parse.ts';
@@ -10,7 +12,7 @@ import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { engineOf } from '#core/engines/index.ts';
-import type { Column, Description } from '#core/engines/shared/source.ts';
+import type { Description } from '#core/engines/shared/source.ts';
 import { canonical } from './canonical.ts';
 
 /** Raised when the same definition would compile to something else: every stored artifact is made again. */
@@ -22,6 +24,8 @@ export interface QueryDefinition {
   readonly parameters: readonly Parameter[];
   readonly return_type: ReturnType;
   readonly transform_template: string | null;
+  /** Absent, as before there were any: none. */
+  readonly masks?: readonly Mask[];
 }
 
 /** What is derived from one definition alone, kept beside its entity and used by freeze as it is. */
@@ -30,7 +34,7 @@ export interface Compiled {
   readonly statement: Statement;
   readonly classification: Classification;
   /** As the database described them; null when it could not be asked. */
-  readonly columns: readonly Column[] | null;
+  readonly columns: readonly TracedColumn[] | null;
   readonly input_schema: Readonly<Record<string, unknown>>;
   readonly output_schema: Readonly<Record<string, unknown>> | null;
   readonly warnings: readonly string[];
@@ -38,8 +42,9 @@ export interface Compiled {
 
 /** Hash over the compiler and everything that goes in, but for the description. */
 export function compiledKey(definition: QueryDefinition, db_type: DbType, compiler = COMPILER): string {
-  const { sql_query, parameters, return_type, transform_template } = definition;
-  const text = canonical([compiler, db_type, sql_query, parameters, return_type, transform_template]);
+  const { sql_query, parameters, return_type, transform_template, masks = [] } = definition;
+  const masked = masks.length === 0 ? [] : [masks];
+  const text = canonical([compiler, db_type, sql_query, parameters, return_type, transform_template, ...masked]);
   return createHash('sha256').update(text).digest('base64url');
 }
 
@@ -62,11 +67,22 @@ export async function compileQuery(definition: QueryDefinition, db_type: DbType)
       columns: null,
       input_schema: inputSchema(definition.parameters),
       output_schema: null,
-      warnings: unused.map((name) => `The parameter ${name} is declared but not used in the statement.`),
+      warnings: [
+        ...unused.map((name) => `The parameter ${name} is declared but not used in the statement.`),
+        ...leftOutWithoutValue(statement, definition.parameters),
+      ],
     },
     definition,
     null,
   );
+}
+
+/** A block that limits rows to the caller's own would be gone for everybody who lacks the value. */
+function leftOutWithoutValue({ nodes }: Statement, parameters: readonly Parameter[]): string[] {
+  const in_blocks = new Set(nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? node.names : [])));
+  return parameters
+    .filter((parameter) => !isSent(parameter) && in_blocks.has(parameter.name))
+    .map(({ name, from }) => `Callers without ${from} run the statement without the optional block of ${name}.`);
 }
 
 function checkTemplate(template: string | null): void {
@@ -80,12 +96,20 @@ function checkTemplate(template: string | null): void {
 
 /** The same artifact with what the database says of its columns. */
 export function describeCompiled(compiled: Compiled, definition: QueryDefinition, description: Description | null): Compiled {
-  const columns = description?.columns ?? null;
+  const traced = new Map((compiled.columns ?? []).map(({ name, origin }) => [name, origin]));
+  const columns = (description?.columns ?? null)?.map((column: TracedColumn) => {
+    const origin = column.origin ?? traced.get(column.name);
+    return origin === undefined ? column : { ...column, origin };
+  });
   return {
     ...compiled,
-    columns,
+    columns: columns ?? null,
     statement: { ...compiled.statement, typed: description?.typed ?? false },
-    output_schema: outputSchema(definition.return_type, columns, definition.transform_template !== null),
+    output_schema: outputSchema(
+      definition.return_type,
+      schemaColumns(columns ?? null, definition.masks ?? []),
+      definition.transform_template !== null,
+    ),
   };
 }
 

@@ -16,18 +16,21 @@ export function diff(before: SnapshotContent | null, after: SnapshotContent): Ch
     ...serverChanges(before, after),
     ...ENTITY_KINDS.flatMap((kind) => {
       const { plural } = ENTITIES[kind];
-      return compareNamed(kind, before?.[plural] ?? [], after[plural]);
+      return compareNamed(kind, before?.[plural] ?? [], after[plural] ?? []);
     }),
   ];
 }
 
 function serverChanges(before: SnapshotContent | null, after: SnapshotContent): Change[] {
   if (before === null) return [];
-  const values = changedValues({ ...before.server }, { ...after.server });
+  const values = changedValues('server_config', { ...before.server }, { ...after.server });
   const fields = Object.keys(values);
   if (fields.length === 0) return [];
   const found = breaking('server_config', before.server, after.server);
-  return [{ entity_type: 'server_config', name: after.server.server_name, change: 'changed', fields, values, breaking: found }];
+  const { server_name: name } = after.server;
+  return [
+    { entity_type: 'server_config', name, connection_id: null, change: 'changed', fields, values, risks: [], breaking: found },
+  ];
 }
 
 function compareNamed(entity_type: Change['entity_type'], before: readonly object[], after: readonly object[]): Change[] {
@@ -37,20 +40,38 @@ function compareNamed(entity_type: Change['entity_type'], before: readonly objec
   for (const [name, item] of now) {
     const previous = old.get(name);
     if (previous === undefined) {
-      changes.push({ entity_type, name, change: 'added', fields: [], values: {}, breaking: [] });
+      const values = changedValues(entity_type, {}, item);
+      changes.push({ ...about(entity_type, item), change: 'added', fields: [], values, risks: risksOf(item), breaking: [] });
       continue;
     }
-    const values = changedValues(previous, item);
+    const values = changedValues(entity_type, previous, item);
     const fields = Object.keys(values);
-    if (fields.length > 0)
-      changes.push({ entity_type, name, change: 'changed', fields, values, breaking: breaking(entity_type, previous, item) });
+    if (fields.length === 0) continue;
+    const broken = breaking(entity_type, previous, item);
+    changes.push({ ...about(entity_type, item), change: 'changed', fields, values, risks: risksOf(item), breaking: broken });
   }
-  for (const name of old.keys()) {
+  for (const [name, item] of old) {
     if (now.has(name)) continue;
     const lost = entity_type === 'connection' ? [] : [`The ${entity_type} ${name} is no longer offered.`];
-    changes.push({ entity_type, name, change: 'removed', fields: [], values: {}, breaking: lost });
+    changes.push({ ...about(entity_type, item), change: 'removed', fields: [], values: {}, risks: [], breaking: lost });
   }
   return changes;
+}
+
+const about = (entity_type: Change['entity_type'], { name, connection_id }: Named) => ({
+  entity_type,
+  name,
+  connection_id: typeof connection_id === 'string' ? connection_id : null,
+});
+
+const DELETES = /\b(?:delete|truncate|drop|merge|replace)\b/i;
+const TEXTS_AND_COMMENTS = /'(?:[^']|'')*'|--[^\n]*|\/\*[^]*?\*\//g;
+
+/** What a person should see before it goes live. Whether something writes is decided by its mode; the words only tell how. */
+function risksOf(item: Named): Change['risks'] {
+  if (item['mode'] !== 'write') return [];
+  const { nodes } = item['statement'] as { nodes: readonly SqlNode[] };
+  return [DELETES.test(statementText(nodes).replace(TEXTS_AND_COMMENTS, ' ')) ? 'deletes_rows' : 'changes_rows'];
 }
 
 /** Names under which people know what a snapshot holds in another form. */
@@ -63,10 +84,12 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   uriTemplate: 'uri_template',
 };
 /** Follows from something else that is named. */
-const DERIVED = new Set(['pool_key', 'inputSchema', 'listing']);
+const DERIVED = new Set(['id', 'pool_key', 'inputSchema', 'listing']);
 
 /** Every field that differs by the name that people know, sorted, with both values as they may be shown. */
-function changedValues(before: Item, after: Item): Change['values'] {
+function changedValues(entity_type: Change['entity_type'], before: Item, after: Item): Change['values'] {
+  // A secret may be sealed anew; anything else that looks like one is compared as it is.
+  const comparable = entity_type === 'server_config' || entity_type === 'connection' ? checksum : (text: string) => text;
   const found = new Map<string, { old: unknown; new: unknown }>();
   for (const [old, now] of [
     [before, after],
@@ -75,8 +98,9 @@ function changedValues(before: Item, after: Item): Change['values'] {
     for (const field of new Set([...Object.keys(old), ...Object.keys(now)])) {
       const name = KNOWN_AS[field] ?? field;
       if (DERIVED.has(field) || found.has(name)) continue;
-      if (checksum(canonical(old[field])) === checksum(canonical(now[field]))) continue;
-      found.set(name, { old: shown(field, old[field]), new: shown(field, now[field]) });
+      if (comparable(canonical(old[field])) === comparable(canonical(now[field]))) continue;
+      const [was, is] = [shown(field, old[field]), shown(field, now[field])];
+      if (was !== null || is !== null) found.set(name, { old: was, new: is });
     }
   }
   return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,6 +1,7 @@
-import type { Prompt } from '#core/contract/prompts.ts';
-import type { Resource } from '#core/contract/resources.ts';
-import { hostLimits, type Tool } from '#core/contract/tools.ts';
+import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import type { Resource } from '#core/contract/definitions/resources.ts';
+import { hostLimits, type Tool } from '#core/contract/definitions/tools.ts';
+import { toRules } from '#core/lib/call/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import { canonical, checksum } from './canonical.ts';
@@ -24,12 +25,14 @@ export type PromptDefinition = Omit<Prompt, 'connection_name'>;
 
 /** What a resource's artifact depends on: its rows are written by its media type, whatever the template. */
 export const resourceDefinition = (
-  resource: Pick<ResourceDefinition, 'sql_query' | 'parameters' | 'transform_template'>,
+  resource: Pick<ResourceDefinition, 'sql_query' | 'parameters' | 'transform_template'> &
+    Partial<Pick<ResourceDefinition, 'masks'>>,
 ): QueryDefinition => ({
   sql_query: resource.sql_query,
   parameters: resource.parameters,
   return_type: 'rows',
   transform_template: resource.transform_template,
+  masks: resource.masks ?? [],
 });
 
 export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
@@ -47,6 +50,8 @@ export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
     ssl_key: row.ssl_key,
     extra_params: row.extra_params,
     pool_size: row.pool_size,
+    ...(row.session_values === undefined || row.session_values.length === 0 ? {} : { session_values: row.session_values }),
+    ...(row.session_role ? { session_role: row.session_role } : {}),
   };
   return {
     ...session,
@@ -89,6 +94,7 @@ function freezeResource(resource: ResourceDefinition, compiled: Compiled, connec
     ...freezeQuery(resource, compiled, connection),
     uri_template: resource.uri_template,
     mime_type: resource.mime_type,
+    ...(resource.tags.length === 0 ? {} : { tags: resource.tags }),
     listing: resourceListing(resource),
   };
 }
@@ -121,6 +127,7 @@ function freezeQuery(
     max_rows: connection.max_rows,
     max_bytes: connection.max_bytes,
     transform_template: entity.transform_template,
+    ...(entity.masks.length === 0 ? {} : { masks: toRules(entity.masks, compiled.columns) }),
   };
 }
 
@@ -134,6 +141,8 @@ export function freezePrompt(prompt: PromptDefinition): FrozenPrompt {
   return {
     id,
     name,
+    ...(prompt.connection_id === null ? {} : { connection_id: prompt.connection_id }),
+    ...(prompt.tags.length === 0 ? {} : { tags: prompt.tags }),
     arguments: prompt.arguments.map(({ name, required, enum: values }) => ({
       name,
       required,
@@ -148,7 +157,7 @@ export function freezePrompt(prompt: PromptDefinition): FrozenPrompt {
 export function refuse(
   tool: { readonly read_only: boolean },
   { classification }: Compiled,
-  connection: { readonly read_only: boolean; readonly name: string },
+  connection: Pick<ConnectionDefinition, 'read_only' | 'name' | 'session_values' | 'session_role'>,
   allow_passthrough_sql: boolean,
 ): void {
   if (classification.passthrough && !allow_passthrough_sql) {
@@ -157,10 +166,23 @@ export function refuse(
       'The whole statement is a parameter. Write the statement and bind values, or set SVC_ALLOW_PASSTHROUGH_SQL=true.',
     );
   }
+  refuseFreeSql(classification, connection);
   if (classification.forbidden) throw new AppError('invalid', classification.forbidden);
   if (!tool.read_only && connection.read_only) {
     throw new AppError('invalid', `The connection ${connection.name} is read-only, but the statement is not.`);
   }
+}
+
+/** Text of a caller could say that it is somebody else. Statements that set values of the session are allowed nowhere. */
+export function refuseFreeSql(
+  { passthrough }: Pick<Compiled['classification'], 'passthrough'>,
+  { name, session_values = [], session_role = null }: Pick<ConnectionDefinition, 'name' | 'session_values' | 'session_role'>,
+): void {
+  if (!passthrough || (session_values.length === 0 && session_role === null)) return;
+  throw new AppError(
+    'passthrough_sql_blocked',
+    `The connection ${name} tells its database who calls, so a whole statement cannot be a parameter. Write the statement and bind values.`,
+  );
 }
 
 const modeOf = (read_only: boolean, { classification }: Compiled): FrozenTool['mode'] => {

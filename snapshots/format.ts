@@ -1,7 +1,12 @@
 import type * as v from 'valibot';
-import type { DbType, SslMode } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
-import type { hostLimits, ReturnType } from '#core/contract/tools.ts';
+import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
+import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
+import type { MaskRule } from '#core/lib/call/masks.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
+import type { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
+import type { frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
+import type { Claims } from '#core/lib/call/identity.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
 export const SNAPSHOT_FORMAT = 'sluice-snapshot/2';
@@ -13,27 +18,21 @@ export interface Sealed {
   readonly $sealed: string;
 }
 
-export interface FrozenServer {
-  readonly server_name: string;
-  readonly transport: 'http' | 'sse' | 'stdio';
-  readonly host: string;
-  readonly port: number;
-  readonly log_level: string;
-  readonly otel_enabled: boolean;
-  readonly auth_type: 'none' | 'bearer' | 'oauth_credentials' | 'oauth_introspection';
-  readonly oauth_clients: readonly { readonly client_id: string; readonly client_secret: Sealed }[];
-  readonly token_ttl_seconds: number;
-  readonly introspection_url: string | null;
-  readonly introspection_client_id: string | null;
+type Entries<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+type WhenSet = Entries<typeof frozenWhenSet>;
+
+/** Every frozen setting by its name; what is absent until it is set has its default then. */
+export interface FrozenServer
+  extends Readonly<Entries<typeof frozenSettings>>, Readonly<Partial<{ [K in keyof WhenSet]: NonNullable<WhenSet[K]> }>> {
+  readonly oauth_clients: readonly {
+    readonly client_id: string;
+    readonly client_secret: Sealed;
+    /** Absent: everything. */
+    readonly toolsets?: readonly string[];
+    /** Absent: none. */
+    readonly claims?: Claims;
+  }[];
   readonly introspection_client_secret: Sealed | null;
-  readonly introspection_cache_ttl_seconds: number;
-  /** The authorization server that clients are sent to; absent: the origin of the introspection endpoint. */
-  readonly introspection_issuer?: string;
-  /** Absent: none are named. */
-  readonly introspection_scopes?: readonly string[];
-  /** Absent: a token that names no audience is accepted. */
-  readonly introspection_audience?: string;
-  readonly cors_origins: readonly string[];
   readonly global_variables: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -58,6 +57,10 @@ export interface FrozenConnection {
   readonly max_concurrency: number;
   readonly queue_limit: number;
   readonly queue_timeout_ms: number;
+  /** What each statement tells the database of its caller; absent: nothing. */
+  readonly session_values?: readonly SessionValue[];
+  /** Absent: statements run as the account. */
+  readonly session_role?: SessionRole | null;
   /** SHA-256 over everything that a session depends on; the key of the pool. */
   readonly pool_key: string;
 }
@@ -72,9 +75,11 @@ export interface FrozenQuery {
   readonly max_rows: number;
   readonly max_bytes: number;
   readonly transform_template: string | null;
+  /** Absent: everybody sees the rows as they are. */
+  readonly masks?: readonly MaskRule[];
 }
 
-type HostLimits = v.InferOutput<v.ObjectSchema<typeof hostLimits, undefined>>;
+type HostLimits = Entries<typeof hostLimits>;
 /** What may be null is absent then. */
 type Given<T> = {
   readonly [K in keyof T as null extends T[K] ? never : K]: T[K];
@@ -98,15 +103,26 @@ export interface FrozenResource extends FrozenQuery {
   readonly name: string;
   readonly uri_template: string;
   readonly mime_type: string;
+  /** Absent: none. */
+  readonly tags?: readonly string[];
   readonly listing: Readonly<Record<string, unknown>>;
 }
 
 export interface FrozenPrompt {
   readonly id: string;
   readonly name: string;
+  /** Absent: no connection owns it. */
+  readonly connection_id?: string;
+  /** Absent: none. */
+  readonly tags?: readonly string[];
   readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly enum?: readonly string[] }[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly template: string }[];
   readonly listing: Readonly<Record<string, unknown>>;
+}
+
+/** A named part of the definitions, as the rule that selects them. */
+export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled'>> {
+  readonly id: string;
 }
 
 /** The frozen configuration as a whole. It is stored, sent and kept as a tree of its entities (`tree.ts`). */
@@ -117,6 +133,7 @@ export interface SnapshotContent {
   readonly tools: readonly FrozenTool[];
   readonly resources: readonly FrozenResource[];
   readonly prompts: readonly FrozenPrompt[];
+  readonly toolsets: readonly FrozenToolset[];
 }
 
 export interface Snapshot {

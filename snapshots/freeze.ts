@@ -1,20 +1,17 @@
-import type { DbType } from '#core/contract/connections.ts';
-import type { OwnedKind } from '#core/contract/entities.ts';
+import type { DefinitionKind } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
-import { type Compiled, currentArtifact } from './compile.ts';
+import type { Compiled } from './compile.ts';
 import {
   type ConnectionDefinition,
   freezeConnection,
-  type Freezer,
-  freezePrompt,
   type PromptDefinition,
-  refuse,
   type ResourceDefinition,
-  resourceFreezer,
   type ToolDefinition,
-  toolFreezer,
 } from './entities.ts';
-import type { FrozenResource, FrozenServer, FrozenTool, SnapshotContent } from './format.ts';
+import type { FrozenServer, SnapshotContent } from './format.ts';
+import { type DefinitionOf, freezeOne, type Outcome } from './freeze-one.ts';
+import { leafAt, placeAfter, placeOf } from './order.ts';
+import type { ToolsetDefinition } from './toolsets.ts';
 import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from './tree.ts';
 
 export interface Configuration {
@@ -23,16 +20,10 @@ export interface Configuration {
   readonly tools: readonly ToolDefinition[];
   readonly resources: readonly ResourceDefinition[];
   readonly prompts: readonly PromptDefinition[];
+  readonly toolsets?: readonly ToolsetDefinition[];
   /** Stored artifacts by entity id; one with another key is made again. */
   readonly compiled: ReadonlyMap<string, Compiled>;
   readonly allow_passthrough_sql: boolean;
-}
-
-export type DefinitionKind = OwnedKind;
-interface DefinitionOf {
-  readonly tool: ToolDefinition;
-  readonly resource: ResourceDefinition;
-  readonly prompt: PromptDefinition;
 }
 
 /** Why one entity cannot be served, in a sentence. */
@@ -48,27 +39,14 @@ export interface Frozen {
   readonly warnings: readonly string[];
 }
 
-/** What became of one definition. */
-export interface Outcome {
-  readonly entity_type: DefinitionKind;
-  readonly id: string;
-  readonly name: string;
-  readonly connection_id: string | null;
-  /** What is served; null when it is not: disabled, left out or with a problem. */
-  readonly leaf: Leaf | null;
-  readonly problem: string | null;
-  readonly left_out: boolean;
-  /** The artifact that it was frozen with, when that is another than the stored one. */
-  readonly renewed: { readonly before: Compiled | undefined; readonly after: Compiled } | null;
-}
-
 /** Contract section 13. */
 export const MOST_TOOLS = 10_000;
 
 /** What is frozen at one moment. */
 export interface FrozenView {
   readonly server: FrozenServer;
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** In the order of a tree. */
+  readonly outcomes: readonly Outcome[];
   readonly connections: ReadonlyMap<string, ConnectionDefinition>;
   /** Another number after everything that was put and is not what it was. */
   readonly revision: number;
@@ -99,19 +77,37 @@ export interface FrozenState {
   forget(stored: readonly Leaf[]): void;
 }
 
+/** A text that something put has, and of what it is. */
+interface Written {
+  readonly text: string;
+  readonly leaf: Leaf;
+  readonly isNeeded: () => boolean;
+}
+
 export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const connections = new Map<string, ConnectionDefinition>();
   const connection_leaves = new Map<string, Leaf>();
   const outcomes = new Map<string, Outcome>();
-  const texts = new Map<string, string>();
-  /** What was put, in the order of a tree: nothing is sorted again when something changes in its place. */
-  const order: Place[] = [];
+  const texts = new Map<string, Written>();
+  /** Every outcome in the order of a tree; copied before a change when a view has it. */
+  let order: Outcome[] = [];
+  let viewed = false;
   let server: { readonly leaf: Leaf; readonly frozen: FrozenServer; readonly text: string } | null = null;
   let revision = 0;
+  let last: { readonly revision: number; readonly frozen: Frozen } | null = null;
 
-  const remember = ({ text, ...leaf }: Blob): Leaf => {
-    texts.set(leaf.hash, text);
+  const remember = ({ text, ...leaf }: Blob, isNeeded: () => boolean): Leaf => {
+    texts.set(leaf.hash, { text, leaf, isNeeded });
     return leaf;
+  };
+  const place = (before: Outcome | undefined, after: Outcome | undefined): void => {
+    revision++;
+    if (viewed) [order, viewed] = [order.slice(), false];
+    const at = before === undefined ? -1 : placeOf(order, before);
+    const stays = after !== undefined && before?.name === after.name && before.entity_type === after.entity_type;
+    if (stays) order[at] = after;
+    else if (at >= 0) order.splice(at, 1);
+    if (after !== undefined && !stays) order.splice(placeAfter(order, after), 0, after);
   };
   return {
     putServer(frozen) {
@@ -119,14 +115,17 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       // Its secrets may be sealed anew.
       if (blob.hash === server?.leaf.hash && blob.text === server.text) return;
       if (blob.hash !== server?.leaf.hash) revision++;
-      server = { leaf: remember(blob), frozen, text: blob.text };
+      server = { leaf: remember(blob, () => server?.leaf.hash === blob.hash), frozen, text: blob.text };
     },
     putConnection(connection) {
+      const { id, name, enabled } = connection;
       revision++;
-      connections.set(connection.id, connection);
-      if (connection.enabled) {
-        connection_leaves.set(connection.id, remember(toBlob('connection', connection.name, freezeConnection(connection))));
-      } else connection_leaves.delete(connection.id);
+      connections.set(id, connection);
+      if (enabled) {
+        const blob = toBlob('connection', name, freezeConnection(connection));
+        const leaf = remember(blob, () => connection_leaves.get(id)?.hash === blob.hash);
+        connection_leaves.set(id, leaf);
+      } else connection_leaves.delete(id);
     },
     removeConnection(id) {
       revision++;
@@ -134,14 +133,17 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       connection_leaves.delete(id);
     },
     async put(kind, definition, stored) {
-      revision++;
+      const { id } = definition;
       const { outcome, blob } = await freezeOne(kind, definition, connections, stored, allow_passthrough_sql);
-      place(order, outcomes.get(definition.id), outcome);
-      outcomes.set(definition.id, { ...outcome, leaf: blob && remember(blob) });
+      const before = outcomes.get(id);
+      const fresh = blob && remember(blob, () => outcomes.get(id)?.leaf?.hash === blob.hash);
+      const same = before?.leaf?.hash === fresh?.hash && before?.name === definition.name;
+      const now = { ...outcome, leaf: (same ? before?.leaf : fresh) ?? null };
+      place(before, now);
+      outcomes.set(id, now);
     },
     remove(id) {
-      revision++;
-      place(order, outcomes.get(id), undefined);
+      place(outcomes.get(id), undefined);
       outcomes.delete(id);
     },
     outcomes: () => outcomes.values(),
@@ -149,8 +151,8 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
     view() {
       if (server === null) throw new AppError('internal', 'The server configuration was not read.');
       const { leaf, frozen } = server;
-      const now = new Map(outcomes);
-      const ids = order.map(({ id }) => id);
+      const [now, at] = [order, revision];
+      viewed = true;
       const leaves = new Map(connection_leaves);
       const known = new Map(texts);
       return {
@@ -158,19 +160,25 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
         outcomes: now,
         connections: new Map(connections),
         revision,
-        textOf: (hash) => known.get(hash),
-        frozen: (instead) => collect(leaf, leaves, ids, (id) => instead?.get(id) ?? now.get(id)),
+        textOf: (hash) => known.get(hash)?.text,
+        frozen(instead = NOTHING) {
+          if (instead.size === 0 && last?.revision === at) return last.frozen;
+          const whole = collect(leaf, leaves, now, instead, last?.frozen.tree ?? null);
+          if (instead.size === 0 && revision === at) last = { revision: at, frozen: whole };
+          return whole;
+        },
       };
     },
     forget(stored) {
-      const known = new Set(stored.map(({ hash }) => hash));
-      const put = [server?.leaf ?? null, ...[...outcomes.values()].map(({ leaf }) => leaf)];
-      const needed = new Set(put.flatMap((leaf) => (leaf === null || known.has(leaf.hash) ? [] : [leaf.hash])));
-      for (const { hash } of connection_leaves.values()) needed.add(hash);
-      for (const hash of texts.keys()) if (!needed.has(hash)) texts.delete(hash);
+      for (const [hash, { leaf, isNeeded }] of texts) {
+        const is_stored = leaf.kind !== 'connection' && leafAt(stored, leaf)?.hash === hash;
+        if (is_stored || !isNeeded()) texts.delete(hash);
+      }
     },
   };
 }
+
+const NOTHING: ReadonlyMap<string, Outcome> = new Map();
 
 function tooMany(tools: number): Problem[] {
   if (tools <= MOST_TOOLS) return [];
@@ -178,48 +186,20 @@ function tooMany(tools: number): Problem[] {
   return [{ entity_type: 'server_config', name: '', message }];
 }
 
-interface Place {
-  readonly id: string;
-  readonly kind: DefinitionKind;
-  readonly name: string;
-}
-type Placed = Pick<Outcome, 'id' | 'entity_type' | 'name'>;
-
-/** Keeps the order of a tree: moves what has another name now, takes out what went. */
-function place(order: Place[], before: Placed | undefined, after: Placed | undefined): void {
-  if (before?.name === after?.name && before?.entity_type === after?.entity_type) return;
-  if (before !== undefined)
-    order.splice(
-      order.findIndex(({ id }) => id === before.id),
-      1,
-    );
-  if (after === undefined) return;
-  const { id, entity_type: kind, name } = after;
-  const placed: Place = { id, kind, name };
-  let [from, to] = [0, order.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (compare(order[middle]!, placed) <= 0) from = middle + 1;
-    else to = middle;
-  }
-  order.splice(from, 0, placed);
-}
-
 function collect(
   server: Leaf,
   connections: ReadonlyMap<string, Leaf>,
-  ids: readonly string[],
-  outcomeOf: (id: string) => Outcome | undefined,
+  outcomes: readonly Outcome[],
+  instead: ReadonlyMap<string, Outcome>,
+  before: Tree | null,
 ): Frozen {
   const leaves: Leaf[] = [];
   const used = new Set<string>();
   const problems: Problem[] = [];
   const warnings: string[] = [];
   let tools = 0;
-  for (const id of ids) {
-    const outcome = outcomeOf(id);
-    if (outcome === undefined) continue;
-    const { entity_type, name, connection_id, leaf, problem, left_out } = outcome;
+  for (const put of outcomes) {
+    const { entity_type, name, connection_id, leaf, problem, left_out } = instead.get(put.id) ?? put;
     if (problem !== null) problems.push({ entity_type, name, message: problem });
     if (left_out) warnings.push(`The ${entity_type} ${name} is left out: its connection is disabled.`);
     if (leaf === null) continue;
@@ -228,7 +208,7 @@ function collect(
     if (connection_id !== null && entity_type !== 'prompt') used.add(connection_id);
   }
   const owners = [...used].flatMap((id) => connections.get(id) ?? []).sort(compare);
-  const treeOf = (definitions: readonly Leaf[]) => toTree([server, ...owners, ...definitions]);
+  const treeOf = (definitions: readonly Leaf[]) => toTree([server, ...owners, ...definitions], before);
   if (tools <= MOST_TOOLS) return { tree: treeOf(leaves), problems, warnings };
   problems.push(...tooMany(tools));
   return { tree: treeOf(leaves.filter(({ kind }) => kind !== 'tool')), problems, warnings };
@@ -246,50 +226,9 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   for (const tool of tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
   for (const prompt of configuration.prompts) await state.put('prompt', prompt, undefined);
+  for (const toolset of configuration.toolsets ?? []) await state.put('toolset', toolset, undefined);
   const view = state.view();
   const frozen = view.frozen();
   const problems = [...frozen.problems, ...tooMany(served)];
   return { ...frozen, problems, content: toContent(frozen.tree.leaves, view.textOf) };
-}
-
-/** Freezes one definition; a fault of the definition is its outcome. */
-export async function freezeOne<K extends DefinitionKind>(
-  kind: K,
-  definition: DefinitionOf[K],
-  connections: ReadonlyMap<string, ConnectionDefinition>,
-  stored: Compiled | undefined,
-  allow_passthrough_sql: boolean,
-): Promise<{ outcome: Omit<Outcome, 'leaf'>; blob: Blob | null }> {
-  const { id, name, connection_id, enabled } = definition;
-  const outcome = { entity_type: kind, id, name, connection_id, problem: null, left_out: false, renewed: null };
-  if (!enabled) return { outcome, blob: null };
-  const connection = connection_id === null ? null : connections.get(connection_id);
-  if (connection?.enabled === false || connection === undefined) return { outcome: { ...outcome, left_out: true }, blob: null };
-  try {
-    if (kind === 'prompt') return { outcome, blob: toBlob(kind, name, freezePrompt(definition as PromptDefinition)) };
-    const { frozen, compiled } =
-      kind === 'tool'
-        ? await freezeQuery(definition as ToolDefinition, toolFreezer, connection, stored, allow_passthrough_sql)
-        : await freezeQuery(definition as ResourceDefinition, resourceFreezer, connection, stored, allow_passthrough_sql);
-    return {
-      outcome: { ...outcome, renewed: compiled === stored ? null : { before: stored, after: compiled } },
-      blob: toBlob(kind, name, frozen),
-    };
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { outcome: { ...outcome, problem: error.detail }, blob: null };
-  }
-}
-
-async function freezeQuery<D extends ToolDefinition | ResourceDefinition, F extends FrozenTool | FrozenResource>(
-  definition: D,
-  { query, read_only, freeze: make }: Freezer<D, F>,
-  connection: ConnectionDefinition | null,
-  stored: Compiled | undefined,
-  allow_passthrough_sql: boolean,
-): Promise<{ frozen: F; compiled: Compiled }> {
-  if (connection === null) throw new AppError('invalid', 'It has no connection.');
-  const compiled = await currentArtifact(stored, query(definition), connection.db_type satisfies DbType);
-  refuse({ read_only: read_only(definition) }, compiled, connection, allow_passthrough_sql);
-  return { frozen: make(definition, compiled, connection), compiled };
 }

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
-import { canonical, hashOf } from './canonical.ts';
+import { canonical, hashOf, sealedHashOf } from './canonical.ts';
 import { SNAPSHOT_FORMAT, type SnapshotContent } from './format.ts';
 
 /** What a snapshot is made of, in the order in which it is listed. */
-export const KINDS = ['server', 'connection', 'tool', 'resource', 'prompt'] as const;
+export const KINDS = ['server', 'connection', 'tool', 'resource', 'prompt', 'toolset'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** One frozen entity as a snapshot lists it. Its name is its own among those of its kind. */
 export interface Leaf {
   readonly kind: Kind;
   readonly name: string;
-  /** SHA-256 of its canonical text as base64url; of a secret only the fingerprint counts. */
+  /** SHA-256 of its canonical text as base64url; of a connection's or the server's secrets only the fingerprint counts. */
   readonly hash: string;
 }
 
@@ -20,9 +20,19 @@ export interface Blob extends Leaf {
   readonly text: string;
 }
 
-/** A snapshot as the sorted list of its leaves. `text` is what is stored and kept on disk, `checksum` its root. */
+/** Leaves that follow each other. A change of one leaf leaves nearly all branches as they were. */
+export interface Branch {
+  readonly leaves: readonly Leaf[];
+  /** A line for each leaf. */
+  readonly text: string;
+  /** SHA-256 of the text as base64url. */
+  readonly hash: string;
+}
+
+/** A snapshot as the sorted list of its leaves. `text` is what is kept on disk, `checksum` its root. */
 export interface Tree {
   readonly leaves: readonly Leaf[];
+  readonly branches: readonly Branch[];
   readonly text: string;
   /** `sha256:` and 64 hex digits over the text. */
   readonly checksum: string;
@@ -35,29 +45,93 @@ export interface Delta<L extends Leaf = Leaf> {
 }
 
 const FIRST_LINE = `${SNAPSHOT_FORMAT}\n`;
-const LETTER: Readonly<Record<Kind, string>> = { server: 's', connection: 'c', tool: 't', resource: 'r', prompt: 'p' };
+const LETTER: Readonly<Record<Kind, string>> = {
+  server: 's',
+  connection: 'c',
+  tool: 't',
+  resource: 'r',
+  prompt: 'p',
+  toolset: 'o',
+};
 const KIND_OF = new Map(KINDS.map((kind) => [LETTER[kind], kind]));
 const HASH_LENGTH = 43;
 
 /** Names a leaf within its tree. */
 export const keyOf = ({ kind, name }: Pick<Leaf, 'kind' | 'name'>): string => `${LETTER[kind]}${name}`;
 
+/** In what else is frozen, an object that looks like a sealed secret is a value like any other. */
+export const HOLDS_SECRETS: readonly Kind[] = ['server', 'connection'];
+
 export function toBlob(kind: Kind, name: string, frozen: object): Blob {
   const text = canonical(frozen);
-  return { kind, name, hash: hashOf(text), text };
+  return { kind, name, hash: HOLDS_SECRETS.includes(kind) ? sealedHashOf(text) : hashOf(text), text };
 }
 
-export function toTree(leaves: readonly Leaf[]): Tree {
-  const sorted = isSorted(leaves) ? leaves : leaves.toSorted(compare);
-  const text = FIRST_LINE + sorted.map(lineOf).join('');
-  return { leaves: sorted, text, checksum: checksumOf(text) };
+/** @param before a tree that may share branches: what has the same leaves in it is not made again. */
+export function toTree(leaves: readonly Leaf[], before: Tree | null = null): Tree {
+  const known = before?.branches ?? [];
+  const branches = toBranches(leaves, known);
+  if (areSorted(branches, new Set(known))) return joined(leaves, branches);
+  const sorted = leaves.toSorted(compare);
+  return joined(sorted, toBranches(sorted, known));
 }
 
 /** Throws when the text is not that of a tree. */
 export function parseTree(text: string): Tree {
   if (!text.startsWith(FIRST_LINE) || !text.endsWith('\n')) throw unknownFormat();
-  const lines = text.slice(FIRST_LINE.length, -1).split('\n');
-  return { leaves: lines.map(leafOf), text, checksum: checksumOf(text) };
+  return toTree(parseBranch(text.slice(FIRST_LINE.length)));
+}
+
+/** The leaves of a branch, or of several that follow each other, by their text. */
+export const parseBranch = (text: string): Leaf[] => text.slice(0, -1).split('\n').map(leafOf);
+
+function joined(leaves: readonly Leaf[], branches: readonly Branch[]): Tree {
+  const root = createHash('sha256').update(FIRST_LINE);
+  for (const { text } of branches) root.update(text);
+  return {
+    leaves,
+    branches,
+    checksum: `sha256:${root.digest('hex')}`,
+    get text() {
+      return FIRST_LINE + branches.map(({ text }) => text).join('');
+    },
+  };
+}
+
+/**
+ * A branch ends with a leaf whose hash begins with this sign, which is one of 64: where one ends depends on what is in it alone, so
+ * the same leaves have the same branches, whatever was before.
+ */
+const LAST = 'A';
+
+function toBranches(leaves: readonly Leaf[], before: readonly Branch[]): Branch[] {
+  const known = new Map(before.map((branch) => [branch.leaves[0], branch]));
+  const branches: Branch[] = [];
+  for (let start = 0; start < leaves.length;) {
+    let end = start + 1;
+    while (end < leaves.length && !leaves[end - 1]!.hash.startsWith(LAST)) end++;
+    const kept = known.get(leaves[start]);
+    branches.push(kept !== undefined && isPart(kept.leaves, leaves, start, end) ? kept : toBranch(leaves.slice(start, end)));
+    start = end;
+  }
+  return branches;
+}
+
+/** Whether these very leaves stand between two places of a list. */
+function isPart(leaves: readonly Leaf[], list: readonly Leaf[], start: number, end: number): boolean {
+  return leaves.length === end - start && leaves.every((leaf, n) => leaf === list[start + n]);
+}
+
+function toBranch(leaves: readonly Leaf[]): Branch {
+  const text = leaves.map(lineOf).join('');
+  let hash: string | undefined;
+  return {
+    leaves,
+    text,
+    get hash() {
+      return (hash ??= createHash('sha256').update(text).digest('base64url'));
+    },
+  };
 }
 
 /** The leaves of two sorted lists that are not the same in both: each side's own. */
@@ -91,28 +165,39 @@ export function deltaOf<L extends Leaf>(before: readonly Leaf[] | null, after: r
   return { added: now, removed: old.map(keyOf).filter((key) => !kept.has(key)) };
 }
 
-/** The leaves after a delta, sorted. */
+/** The leaves after a delta, sorted. @param before sorted. */
 export function applyDelta(before: readonly Leaf[], { added, removed }: Delta): Leaf[] {
-  const gone = new Set([...removed, ...added.map(keyOf)]);
-  const rest = gone.size === 0 ? before : before.filter((leaf) => !gone.has(keyOf(leaf)));
-  return [...rest, ...added].toSorted(compare);
+  const gone = new Set(removed);
+  const fresh = added.toSorted(compare);
+  const after: Leaf[] = [];
+  let n = 0;
+  for (const leaf of before) {
+    for (let next = fresh[n]; next !== undefined && compare(next, leaf) < 0; next = fresh[++n]) after.push(next);
+    const next = fresh[n];
+    const replaced = next !== undefined && compare(next, leaf) === 0;
+    if (!replaced && (gone.size === 0 || !gone.has(keyOf(leaf)))) after.push(leaf);
+  }
+  return [...after, ...fresh.slice(n)];
 }
 
 /** The whole configuration again, or as much of it as the leaves name. @param textOf the canonical text of a hash. */
 export function toContent(leaves: readonly Leaf[], textOf: (hash: string) => string | undefined): SnapshotContent {
-  const parsed: Record<Kind, unknown[]> = { server: [], connection: [], tool: [], resource: [], prompt: [] };
+  const parsed: Record<Kind, unknown[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
   for (const { kind, name, hash } of leaves) {
     const text = textOf(hash);
     if (text === undefined) throw new AppError('internal', `The ${kind} ${name} of this snapshot is not stored.`);
     parsed[kind].push(JSON.parse(text));
   }
   const [server] = parsed.server;
-  const { connection: connections, tool: tools, resource: resources, prompt: prompts } = parsed;
-  return { format: SNAPSHOT_FORMAT, server, connections, tools, resources, prompts } as SnapshotContent;
+  const { connection: connections, tool: tools, resource: resources, prompt: prompts, toolset: toolsets } = parsed;
+  return { format: SNAPSHOT_FORMAT, server, connections, tools, resources, prompts, toolsets } as SnapshotContent;
 }
 
+/** What the first edition stored has no toolsets. */
+type Whole = Omit<SnapshotContent, 'format' | 'toolsets'> & Partial<Pick<SnapshotContent, 'toolsets'>>;
+
 /** A whole configuration taken apart. */
-export function toBlobs(content: Omit<SnapshotContent, 'format'>): Blob[] {
+export function toBlobs({ toolsets = [], ...content }: Whole): Blob[] {
   const all = (kind: Kind, items: readonly { readonly name: string }[]) => items.map((item) => toBlob(kind, item.name, item));
   return [
     toBlob('server', '', content.server),
@@ -120,6 +205,7 @@ export function toBlobs(content: Omit<SnapshotContent, 'format'>): Blob[] {
     ...all('tool', content.tools),
     ...all('resource', content.resources),
     ...all('prompt', content.prompts),
+    ...all('toolset', toolsets),
   ].toSorted(compare);
 }
 
@@ -129,20 +215,24 @@ export function compare(a: Pick<Leaf, 'kind' | 'name'>, b: Pick<Leaf, 'kind' | '
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-function isSorted(leaves: readonly Leaf[]): boolean {
-  for (let n = 1; n < leaves.length; n++) if (compare(leaves[n - 1]!, leaves[n]!) > 0) return false;
+/** @param known branches that are sorted. */
+function areSorted(branches: readonly Branch[], known: ReadonlySet<Branch>): boolean {
+  let last: Leaf | undefined;
+  for (const branch of branches) {
+    const [first] = branch.leaves;
+    for (const leaf of known.has(branch) ? [first!] : branch.leaves) {
+      if (last !== undefined && compare(last, leaf) > 0) return false;
+      last = leaf;
+    }
+    last = branch.leaves.at(-1);
+  }
   return true;
 }
 
-const lines = new WeakMap<Leaf, string>();
-/** A letter for the kind, the hash, the name; made once a leaf, because thousands of them stay from deploy to deploy. */
-function lineOf(leaf: Leaf): string {
-  const known = lines.get(leaf);
-  if (known !== undefined) return known;
-  const name = /[\n\\]/.test(leaf.name) ? leaf.name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n') : leaf.name;
-  const line = `${LETTER[leaf.kind]}${leaf.hash}${name}\n`;
-  lines.set(leaf, line);
-  return line;
+/** A letter for the kind, the hash, the name. */
+function lineOf({ kind, name, hash }: Leaf): string {
+  const written = /[\n\\]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n') : name;
+  return `${LETTER[kind]}${hash}${written}\n`;
 }
 
 function leafOf(line: string): Leaf {
@@ -153,5 +243,4 @@ function leafOf(line: string): Leaf {
   return { kind, name, hash };
 }
 
-const checksumOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const unknownFormat = () => new AppError('invalid', 'The snapshot has a format that this version does not read.');

@@ -9,6 +9,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'core/lib': ['core/errors'],
   'core/contract': [],
   'core/engines': FLOOR,
+  'core/env': FLOOR,
   'core/edge': FLOOR,
   'core/cluster': FLOOR,
   'core/definitions': ROOM,
@@ -30,13 +31,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'server/binary': ['server', 'mcp-host', 'agent', 'core/product', 'core/engines'],
   'mcp-host': [...FLOOR, 'snapshots', 'core/client', 'core/engines', 'core/edge', 'core/cluster'],
   agent: [...FLOOR, 'core/client', 'core/edge'],
-  ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues'],
+  ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues', 'core/lib'],
 };
 /** Packages of the folders that may not import just any. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   'core/contract': /^valibot$/,
   'core/client': /^$/,
-  ui: /^(solid-js|@solidjs\/[\w-]+|@kobalte\/core|@tanstack\/solid-virtual|@codemirror\/[\w-]+|@lezer\/[\w-]+|@dagrejs\/dagre|sql-formatter|uplot|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
+  ui: /^(solid-js|@solidjs\/[\w-]+|@kobalte\/core|@tanstack\/solid-virtual|@codemirror\/[\w-]+|@lezer\/[\w-]+|sql-formatter|uplot|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
 };
 const PROJECT = 'snapshots/generate/project';
 const MAX_LINES = 400;
@@ -77,6 +78,18 @@ describe('the folders', () => {
     expect(folders.filter((folder) => folder !== 'test' && !ARROWS[folder])).toEqual([]);
     const inside = readdirSync(join(root, 'core'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     expect(inside.map((entry) => `core/${entry.name}`).filter((folder) => !ARROWS[folder])).toEqual([]);
+  });
+
+  test('of the pages of the interface do not import each other: what two of them need is a feature or a component', () => {
+    const pageOf = (path: string) => /^#?ui\/src\/pages\/([\w-]+)/.exec(path)?.[1];
+    const found = programs.flatMap((file) => {
+      const own = pageOf(file.path);
+      if (!file.path.startsWith('ui/src/') || file.path === 'ui/src/routes.tsx') return [];
+      return importsOf(file)
+        .filter((name) => pageOf(name) !== undefined && pageOf(name) !== own)
+        .map((name) => `${file.path} → ${name}`);
+    });
+    expect(found).toEqual([]);
   });
 
   test('import only what the table allows', () => {

@@ -15,10 +15,35 @@ const strictStyles: Plugin = {
       : undefined,
 };
 
+/**
+ * Every style sheet that a module imports belongs to one layer of `styles/index.css`: those of packages lie under everything,
+ * those of components beside the kit, those of features and pages over both.
+ */
+const layers: Plugin = {
+  name: 'layers',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('.css') || id.endsWith('/src/styles/index.css')) return undefined;
+    const layer = id.includes('/node_modules/') ? 'base' : id.includes('/src/components/') ? 'kit' : 'pages';
+    return `@layer ${layer} {\n${code}}\n`;
+  },
+};
+
+/** The list of routes as data: the schemas that it is made from stay out of the first page. */
+const routesAsData: Plugin = {
+  name: 'routes-as-data',
+  enforce: 'pre',
+  async load(id) {
+    if (!id.endsWith('/core/contract/routes.ts')) return undefined;
+    const { routes } = await import('#core/contract/routes.ts');
+    return `export const routes = ${JSON.stringify(routes)};`;
+  },
+};
+
 export default defineConfig({
   root: here,
   base: '/',
-  plugins: [strictStyles, solid()],
+  plugins: [strictStyles, layers, routesAsData, solid()],
   // `#core/*` and `#ui/*` are the package's own `imports`, which Vite resolves as Node does.
   build: {
     outDir: fileURLToPath(new URL('dist', import.meta.url)),

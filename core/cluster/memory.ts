@@ -1,5 +1,5 @@
 import type { Kv } from './kv.ts';
-import { createRecentMap } from './recent-map.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
 
 /** Values and counters that are kept at least; those not used for longest go first. */
 const KEPT = 50_000;
@@ -9,17 +9,16 @@ const KEPT = 50_000;
  * @param now in ms. Monotonic, so that setting the clock does not lengthen a block.
  */
 export function createMemoryKv(now: () => number = () => performance.now()): Kv {
-  const values = createRecentMap<{ value: string; ends: number }>(KEPT);
-  const counters = createRecentMap<{ count: number; ends: number }>(KEPT);
+  const values = createExpiringMap<string>(now, KEPT);
+  const counters = createExpiringMap<{ count: number; readonly ends: number }>(now, KEPT);
   const listeners = new Map<string, Set<(message: string) => void>>();
   return {
     up: () => true,
     async get(key) {
-      const entry = values.get(key);
-      return entry !== undefined && entry.ends > now() ? entry.value : null;
+      return values.get(key) ?? null;
     },
     async set(key, value, ttl_ms) {
-      values.set(key, { value, ends: ttl_ms === undefined ? Number.POSITIVE_INFINITY : now() + ttl_ms });
+      values.set(key, value, ttl_ms === undefined ? Number.POSITIVE_INFINITY : now() + ttl_ms);
     },
     async delete(key) {
       values.delete(key);
@@ -27,12 +26,11 @@ export function createMemoryKv(now: () => number = () => performance.now()): Kv 
     },
     async increment(key, window_ms, by = 1) {
       const kept = counters.get(key);
-      const live = kept !== undefined && kept.ends > now();
       // What is taken back of a window that has ended is no credit for the next one.
-      if (!live && by < 0) return { count: 0, resets_in_ms: 0 };
-      const entry = live ? kept : { count: 0, ends: now() + window_ms };
+      if (kept === undefined && by < 0) return { count: 0, resets_in_ms: 0 };
+      const entry = kept ?? { count: 0, ends: now() + window_ms };
       entry.count += by;
-      if (!live) counters.set(key, entry);
+      if (kept === undefined) counters.set(key, entry, entry.ends);
       return { count: entry.count, resets_in_ms: entry.ends - now() };
     },
     async publish(channel, message) {

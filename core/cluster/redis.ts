@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Kv } from './kv.ts';
 import { namespaceOf } from './namespace.ts';
+import { createRedisState, messageOf } from './redis-state.ts';
 
 /** Adds to a counter and starts its window in one step. What is taken back of a window that has ended is no credit for the next. */
 const INCREMENT = `
@@ -48,13 +49,8 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
   const subscriber = new Redis(url, { ...OPTIONS, autoResubscribe: false });
   const listeners = new Map<string, Set<(message: string) => void>>();
   const subscribed = new Set<string>();
-  let up: boolean | null = null;
+  const state = createRedisState(onChange);
   let closed = false;
-  const set = (next: boolean, reason: string) => {
-    if (up === next || closed) return;
-    up = next;
-    onChange(next, reason);
-  };
   /** A start waits for the first connection, so that what is shared is shared from the first call on. */
   const first = Promise.withResolvers<void>();
   setTimeout(first.resolve, ANSWER_MS).unref();
@@ -64,12 +60,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
   });
   const ask = async <T>(work: () => Promise<T>): Promise<T> => {
     if (!began) await first.promise;
-    try {
-      return await work();
-    } catch (error) {
-      set(false, reasonOf(error));
-      throw error;
-    }
+    return state.watch(work());
   };
   /** A connection that hangs says nothing: it is made anew. One that refuses would refuse again. */
   const renew = (connection: Redis, error: unknown) => {
@@ -93,19 +84,19 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
     try {
       const asked = [client.eval(INCREMENT, 1, 'probe', 1, LOOK_MS), client.get('probe'), client.publish(`${prefix}probe`, '')];
       await Promise.all([...asked, listen()]);
-      set(true, 'it answers');
+      state.set(true, 'it answers');
     } catch (error) {
-      set(false, reasonOf(error));
+      state.set(false, messageOf(error));
       renew(client, error);
     }
   };
   client.on('ready', () => void probe().then(first.resolve));
-  client.on('error', (error: Error) => set(false, error.message));
-  client.on('close', () => set(false, 'the connection was lost'));
+  client.on('error', (error: Error) => state.set(false, error.message));
+  client.on('close', () => state.set(false, 'the connection was lost'));
   // Its losses are those of the other one, or are seen by looking.
   subscriber.on('error', () => undefined);
   subscriber.on('close', () => subscribed.clear());
-  subscriber.on('ready', () => void listen().catch((error: unknown) => set(false, reasonOf(error))));
+  subscriber.on('ready', () => void listen().catch((error: unknown) => state.set(false, messageOf(error))));
   subscriber.on('message', (name: string, message: string) => {
     for (const each of listeners.get(name) ?? []) each(message);
   });
@@ -116,7 +107,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
   looking.unref();
 
   return {
-    up: () => up !== false,
+    up: () => state.up() !== false,
     get: (key) => ask(() => client.get(key)),
     async set(key, value, ttl_ms) {
       await ask(() => (ttl_ms === undefined ? client.set(key, value) : client.set(key, value, 'PX', ttl_ms)));
@@ -126,7 +117,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
     },
     async increment(key, window_ms, by = 1) {
       // While it is known to be away nobody waits for it.
-      if (up === false) return meanwhile.increment(key, window_ms, by);
+      if (state.up() === false) return meanwhile.increment(key, window_ms, by);
       try {
         const [count, left] = (await ask(() => client.eval(INCREMENT, 1, key, by, window_ms))) as [number, number];
         return { count, resets_in_ms: left };
@@ -135,7 +126,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
       }
     },
     async publish(channel, message) {
-      if (up === false) return meanwhile.publish(`${prefix}${channel}`, message);
+      if (state.up() === false) return meanwhile.publish(`${prefix}${channel}`, message);
       await ask(() => client.publish(`${prefix}${channel}`, message)).catch(() =>
         meanwhile.publish(`${prefix}${channel}`, message),
       );
@@ -146,7 +137,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
       set_of.add(listener);
       listeners.set(name, set_of);
       const endMeanwhile = await meanwhile.subscribe(name, listener);
-      await listen().catch((error: unknown) => set(false, reasonOf(error)));
+      await listen().catch((error: unknown) => state.set(false, messageOf(error)));
       return () => {
         endMeanwhile();
         set_of.delete(listener);
@@ -154,6 +145,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
     },
     async close() {
       closed = true;
+      state.end();
       clearInterval(looking);
       client.disconnect();
       subscriber.disconnect();
@@ -161,8 +153,6 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
     },
   };
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Redis has answered, with an error: out of memory, read-only, no permission. */
 const isRefusal = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError';

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { ServerConfigPatch, Variable, VariableName } from './config.ts';
+import { ServerConfigPatch } from './settings/config.ts';
+import { Variable, VariableName } from './settings/setting-values.ts';
 import { byPlural, type EntityKind, ENTITY_KINDS, OWNED_KINDS } from './entities.ts';
 import { Empty, entityFilters, Id, integerBetween, Skip, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
-import { Table, TableColumn } from './schema.ts';
-import { Tool } from './tools.ts';
+import { Table, TableColumn } from './definitions/schema.ts';
+import { Tool } from './definitions/tools.ts';
 import { Import, importLists, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
@@ -156,6 +157,7 @@ export const agentTools = {
     method: 'POST',
     path: path('set_global_variables'),
     access: 'write',
+    role: 'admin',
     input: v.strictObject({ variables: VariableDrafts, dry_run: DryRun }),
     output: VariablesResult,
     agent: 'set_global_variables',
@@ -165,6 +167,7 @@ export const agentTools = {
     method: 'POST',
     path: path('update_global_variables'),
     access: 'write',
+    role: 'admin',
     input: v.strictObject({
       set: v.optional(VariableDrafts, {}),
       delete: v.optional(v.pipe(v.array(VariableName), v.maxLength(100)), []),

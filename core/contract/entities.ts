@@ -1,7 +1,8 @@
-import { ConnectionDraft } from './connections.ts';
-import { PromptDraft } from './prompts.ts';
-import { ResourceDraft } from './resources.ts';
-import { ToolDraft } from './tools.ts';
+import { ConnectionDraft } from './definitions/connections.ts';
+import { PromptDraft } from './definitions/prompts.ts';
+import { ResourceDraft } from './definitions/resources.ts';
+import { ToolDraft } from './definitions/tools.ts';
+import { MOST_TOOLSETS, ToolsetDraft } from './definitions/toolsets.ts';
 
 /**
  * What people write, by the name of one, in the order of writing: what others refer to comes first. Handlers, history, export,
@@ -13,6 +14,7 @@ export const ENTITIES = {
   tool: { plural: 'tools', draft: ToolDraft, owner: 'connection', most_imported: 10_000 },
   resource: { plural: 'resources', draft: ResourceDraft, owner: 'connection', most_imported: 10_000 },
   prompt: { plural: 'prompts', draft: PromptDraft, owner: 'connection', most_imported: 10_000 },
+  toolset: { plural: 'toolsets', draft: ToolsetDraft, owner: null, most_imported: MOST_TOOLSETS },
 } as const;
 
 export type EntityKind = keyof typeof ENTITIES;
@@ -20,9 +22,13 @@ export type Plural<K extends EntityKind = EntityKind> = (typeof ENTITIES)[K]['pl
 /** What belongs to a connection. */
 export type OwnedKind = { [K in EntityKind]: (typeof ENTITIES)[K]['owner'] extends null ? never : K }[EntityKind];
 
+/** What is frozen one by one: everything but what others are frozen with. */
+export type DefinitionKind = Exclude<EntityKind, 'connection'>;
+
 export const ENTITY_KINDS = Object.keys(ENTITIES) as readonly EntityKind[];
 export const isOwned = (kind: EntityKind): kind is OwnedKind => ENTITIES[kind].owner !== null;
 export const OWNED_KINDS: readonly OwnedKind[] = ENTITY_KINDS.filter(isOwned);
+export const DEFINITION_KINDS: readonly DefinitionKind[] = ENTITY_KINDS.filter((kind) => kind !== 'connection');
 /** Everything that is configured, the settings of the server included. */
 export const CONFIGURED = [...ENTITY_KINDS, 'server_config'] as const;
 

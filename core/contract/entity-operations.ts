@@ -12,6 +12,8 @@ interface EntityOperations<K extends string, P extends string, E extends v.Objec
   readonly filters: F;
   /** False: the list of the agents is an operation of its own. */
   readonly agents_list: boolean;
+  /** False: agents read it in the list. */
+  readonly agents_get?: boolean;
   /** What goes with it, for the sentence of `delete`. */
   readonly owns?: string;
 }
@@ -30,7 +32,7 @@ export function entityOperations<
   E extends v.ObjectEntries,
   R extends v.GenericSchema,
   F extends v.ObjectEntries,
->({ kind, plural, draft, record, filters, agents_list, owns }: EntityOperations<K, P, E, R, F>) {
+>({ kind, plural, draft, record, filters, agents_list, agents_get = true, owns }: EntityOperations<K, P, E, R, F>) {
   const path = `/${plural}`;
   return named(plural, {
     list: operation({
@@ -58,7 +60,7 @@ export function entityOperations<
       access: 'read',
       input: byId,
       output: record,
-      agent: `get_${kind}`,
+      ...(agents_get ? { agent: `get_${kind}` } : {}),
       summary: `Read a ${kind}`,
     }),
     update: operation({

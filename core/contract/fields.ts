@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { field } from './marks.ts';
 
 /** Building blocks that several nouns share. */
 export const Id = v.pipe(v.string(), v.description('UUIDv7'));
@@ -19,6 +20,28 @@ export const Description = textBetween(1, 5_000);
 export const SqlText = textBetween(1, 100_000);
 export const TemplateText = v.nullable(textBetween(1, 100_000));
 export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
+
+/** What tools, resources and prompts are told apart by, for people and for models. */
+export const texts = {
+  name: field(EntityName, {
+    label: 'Name',
+    help: 'Letters, digits, _ and -. A verb and a noun read well: find_orders.',
+    open: true,
+  }),
+  title: v.optional(field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true }), null),
+  description: field(Description, {
+    label: 'Description',
+    help: 'What it returns, when to use it, and units. Written for the model that will use it.',
+    control: 'area',
+    open: true,
+  }),
+};
+export const ownTags = v.optional(
+  field(Tags, { label: 'Tags', help: 'For finding and grouping here. Models do not see them.', open: true }),
+  [],
+);
+export const template = v.optional(field(TemplateText, { label: 'Transform template', control: 'code', open: true }), null);
+
 export const Version = v.pipe(
   integerBetween(1, 2 ** 31 - 1),
   v.description('Optimistic lock: if sent, it must match the stored version'),
@@ -37,35 +60,6 @@ export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: 
 export const Nothing = v.object({});
 export const Empty = v.strictObject({});
 export const byId = v.strictObject({ id: Id });
-
-const OPEN: unique symbol = Symbol('open to tokens');
-/** Marks a setting that a token may change; one without it is an administrator's alone (contract section 2). No client sees it. */
-export const openToTokens = <T>() => v.metadata<T, { [OPEN]: true }>({ [OPEN]: true });
-
-/** Names of the fields that carry the mark. */
-export const namesOpenToTokens = (entries: v.ObjectEntries): ReadonlySet<string> =>
-  new Set(
-    Object.entries(entries)
-      .filter(([, schema]) => OPEN in v.getMetadata('wrapped' in schema ? schema.wrapped : schema))
-      .map(([name]) => name),
-  );
-
-const SHOWN: unique symbol = Symbol('as people see it');
-/** What people see of a number that they may set: its form and the comparison of versions are made from this. */
-export interface Shown {
-  readonly label: string;
-  readonly unit: string;
-  readonly hint: string;
-}
-export const shownAs = <T>(shown: Shown) => v.metadata<T, { [SHOWN]: Shown }>({ [SHOWN]: shown });
-
-/** The fields that say how they are shown, in their order. */
-export const shownIn = <E extends v.ObjectEntries>(entries: E): readonly (readonly [name: keyof E & string, shown: Shown])[] =>
-  Object.entries(entries).flatMap(([name, schema]) => {
-    const metadata: { readonly [SHOWN]?: Shown } = v.getMetadata('wrapped' in schema ? schema.wrapped : schema);
-    const shown = metadata[SHOWN];
-    return shown === undefined ? [] : [[name, shown] as const];
-  });
 
 /** Every field of a draft without its default and not required: what a PATCH may send. */
 export function patchOf<E extends v.ObjectEntries>(entries: E) {

@@ -12,6 +12,7 @@ export const FlowLayout = v.object({
   tools: v.array(v.object({ ...owned, read_only: v.boolean() })),
   resources: v.array(v.object({ ...owned, uri_template: v.string() })),
   prompts: v.array(v.object({ ...owned, connection_id: v.nullable(v.string()) })),
+  toolsets: v.array(v.object(node)),
   edges: v.pipe(
     v.array(v.object({ from: v.string(), to: v.string(), kind: v.picklist(['owns', 'serves']) })),
     v.description('A connection owns the definitions that query it; the server serves those that are enabled'),

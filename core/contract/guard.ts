@@ -23,6 +23,7 @@ export const guard = {
     method: 'GET',
     path: '/prompt-guard/rules',
     access: 'admin',
+    role: 'viewer',
     input: Empty,
     output: listOf(GuardRule),
     summary: 'List the rules of the prompt guard',
@@ -31,6 +32,7 @@ export const guard = {
     method: 'POST',
     path: '/prompt-guard/test',
     access: 'admin',
+    role: 'editor',
     input: v.strictObject({ text: textBetween(1, 100_000), kind: v.optional(TextKind, 'text') }),
     output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
     summary: 'Check a text as if it were part of a definition; nothing is stored',
@@ -39,6 +41,7 @@ export const guard = {
     method: 'POST',
     path: '/prompt-guard/scan',
     access: 'admin',
+    role: 'editor',
     input: Empty,
     output: v.object({
       scanned: v.number(),

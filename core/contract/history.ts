@@ -3,7 +3,17 @@ import { CONFIGURED } from './entities.ts';
 import { Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
 import { operation } from './operation.ts';
 
-export const EntityType = v.picklist([...CONFIGURED, 'mcp_token', 'agent_token', 'oauth_client', 'admin', 'snapshot']);
+export const EntityType = v.picklist([
+  ...CONFIGURED,
+  'mcp_token',
+  'agent_token',
+  'oauth_client',
+  'oauth_app',
+  'grant',
+  'identity_provider',
+  'admin',
+  'snapshot',
+]);
 export type EntityType = v.InferOutput<typeof EntityType>;
 
 export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);
@@ -52,6 +62,7 @@ export const history = {
     access: 'read',
     input: v.strictObject({
       ...listInput(100),
+      history_id: v.optional(v.pipe(textBetween(1, 64), v.description('Only the entry with this id'))),
       entity_type: v.optional(EntityType),
       entity_id: v.optional(textBetween(1, 64)),
       action: v.optional(Action),

@@ -3,32 +3,39 @@ import { mcpTokens } from './identity/mcp-tokens.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
-import { config } from './config.ts';
-import { connections } from './connections.ts';
+import { identityProviders } from './identity/identity-providers.ts';
+import { config } from './settings/config.ts';
+import { connections } from './definitions/connections.ts';
 import { deploy } from './deploy/deploy.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
 import { monitoring } from './monitoring.ts';
 import { guard } from './guard.ts';
 import type { Operation } from './operation.ts';
-import { preview } from './preview.ts';
-import { prompts } from './prompts.ts';
-import { resources } from './resources.ts';
-import { schema } from './schema.ts';
+import { people } from './identity/people.ts';
+import { preview } from './definitions/preview.ts';
+import { oauth } from './identity/oauth.ts';
+import { prompts } from './definitions/prompts.ts';
+import { resources } from './definitions/resources.ts';
+import { schema } from './definitions/schema.ts';
 import { server } from './deploy/server.ts';
 import { snapshots } from './deploy/snapshots.ts';
 import { ssl } from './deploy/ssl.ts';
-import { tools } from './tools.ts';
+import { tokenCheck } from './settings/token-check.ts';
+import { tools } from './definitions/tools.ts';
+import { toolsets } from './definitions/toolsets.ts';
 import { transfer } from './transfer.ts';
 
 /** Every operation of the product by its name `noun.verb`. */
 export const operations = {
   ...auth,
   ...twoFactor,
+  ...identityProviders,
   ...connections,
   ...tools,
   ...resources,
   ...prompts,
+  ...toolsets,
   ...history,
   ...transfer,
   ...schema,
@@ -39,11 +46,14 @@ export const operations = {
   ...server,
   ...ssl,
   ...monitoring,
+  ...people,
   ...mcpTokens,
   ...agentAccess,
+  ...oauth,
   ...agentTools,
   ...flow,
   ...config,
+  ...tokenCheck,
 } satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof operations;
@@ -51,9 +61,3 @@ export type Input<N extends OperationName> = v.InferOutput<(typeof operations)[N
 /** What a caller may leave out is optional. */
 export type RawInput<N extends OperationName> = v.InferInput<(typeof operations)[N]['input']>;
 export type Output<N extends OperationName> = v.InferOutput<(typeof operations)[N]['output']>;
-
-/** Names of the path variables of an operation. */
-export const pathVariables = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
-
-/** The path below the base URL: everything but health is versioned. */
-export const fullPath = (path: string): string => (path === '/health' ? '/api/health' : `/api/v1${path}`);

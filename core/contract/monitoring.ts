@@ -43,8 +43,14 @@ export const QueueMetrics = v.object({
   completed: v.number(),
   rejected: v.pipe(v.number(), v.description('Calls rejected because the queue was full')),
   timed_out: v.pipe(v.number(), v.description('Calls that timed out waiting for a slot')),
-  avg_wait_ms: v.pipe(v.number(), v.description('Over the last 5 to 10 minutes; calls that did not wait count as 0')),
+  avg_wait_ms: v.pipe(
+    v.number(),
+    v.description(
+      'Over the last 5 to 10 minutes; calls that did not wait count as 0, calls that wait now with their time so far',
+    ),
+  ),
   p95_wait_ms: v.number(),
+  longest_wait_ms: v.pipe(v.number(), v.description('How long the first of the calls that wait now has waited')),
 });
 export type QueueMetrics = v.InferOutput<typeof QueueMetrics>;
 
@@ -57,7 +63,9 @@ export const RequestLog = v.object({
   client: v.nullable(v.string()),
   token_prefix: v.pipe(
     v.nullable(v.string()),
-    v.description('The first characters of an access token, or the name of an OAuth caller: its client id, or its subject'),
+    v.description(
+      'The first characters of an access token, or the name of an OAuth caller: its client id, or its subject; `playground:` and a name for an administrator in the playground',
+    ),
   ),
   duration_ms: v.number(),
   wait_ms: v.number(),
@@ -209,6 +217,8 @@ export const QueueGauge = v.object({
   completed: count,
   rejected: count,
   timed_out: count,
+  /** Hosts of an earlier version do not send it. */
+  longest_wait_ms: v.optional(count, 0),
   /** Of the last 5 to 10 minutes. */
   waits: v.object({ count, total_ms: count, histogram: v.record(v.pipe(v.string(), v.digits()), count) }),
 });

@@ -1,8 +1,9 @@
 import type * as v from 'valibot';
+import type { Role } from './identity/roles.ts';
 
 /**
  * Who may call an operation (contract section 2): `public` nobody's credentials, `admin` the session cookie only,
- * the three scopes an administrator or a bearer that holds the scope.
+ * the three scopes a signed-in person or a bearer that holds the scope. What the role of a person must be: `leastRole`.
  */
 export type Access = 'public' | 'admin' | 'read' | 'write' | 'deploy';
 /** What a bearer may be allowed to do. */
@@ -16,6 +17,8 @@ export interface Operation {
   /** Below `/api/v1` (or `/api` when it begins with `/health`); `{name}` are fields of the input. */
   readonly path: string;
   readonly access: Access;
+  /** The least role of a person (contract section 14), where it is not the one that `access` asks for. */
+  readonly role?: Role;
   /** Path variables, query and body in one object; everything but path variables is query on GET and DELETE, body otherwise. */
   readonly input: ObjectSchema;
   /** Names of the fields that are query parameters although the method has a body. */
@@ -30,5 +33,12 @@ export interface Operation {
   /** Largest body in bytes; 1 MiB unless said. */
   readonly max_body?: number;
 }
+
+const LEAST = { public: null, admin: 'admin', read: 'viewer', write: 'editor', deploy: 'editor' } as const satisfies Readonly<
+  Record<Access, Role | null>
+>;
+
+/** The least role of a person who may call an operation; null: it asks for nobody's credentials. */
+export const leastRole = ({ access, role }: Pick<Operation, 'access' | 'role'>): Role | null => role ?? LEAST[access];
 
 export const operation = <const O extends Operation>(definition: O): O => definition;

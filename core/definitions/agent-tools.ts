@@ -1,20 +1,20 @@
 import { and, desc, eq } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
 import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, isOwned, OWNED_KINDS } from '#core/contract/entities.ts';
-import type { VariableDraft } from '#core/contract/config.ts';
+import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { configHandlers, readSettings } from './settings/config.ts';
 import { KIND_OF } from './kinds.ts';
 import { ownedBy } from './owners.ts';
+import { retryOnConflict } from './records.ts';
 import type { EntityType } from '#core/observe/history.ts';
 import { toVariables } from './settings/settings.ts';
 import { schemaHandlers } from './schema.ts';
 import { toolHandlers } from './tools.ts';
 import { transferHandlers } from '#core/transfer/transfer.ts';
 
-const ATTEMPTS = 20;
 const COMPACT = ['id', 'name', 'connection_name', 'tags'];
 
 type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.create_tools_batch'>;
@@ -23,9 +23,9 @@ type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.crea
 async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
   const { noun, delete: remove } = KIND_OF[kind];
   const row = await noun.get(context, id);
-  if (dry_run) return gone(context, kind, row, true, isOwned(kind) ? nothing() : await namesOfOwned(context, row.id));
+  if (dry_run) return deletionResult(context, kind, row, true, isOwned(kind) ? nothing() : await namesOfOwned(context, row.id));
   await remove(context, row.id);
-  return gone(context, kind, row, false);
+  return deletionResult(context, kind, row, false);
 }
 
 const deletions = Object.fromEntries(
@@ -84,7 +84,7 @@ async function namesOfOwned(context: Context, connection_id: string): Promise<Ca
 }
 
 /** What a deletion answers; its newest history entry brings everything back. @param planned what a dry run found. */
-async function gone(
+async function deletionResult(
   context: Context,
   entity_type: EntityType,
   { id, name }: { readonly id: string; readonly name: string },
@@ -134,8 +134,8 @@ async function newestEntry({ app }: Context, entity_type: EntityType, entity_id:
 type Drafts = Readonly<Record<string, VariableDraft>>;
 
 /** Reads, changes and writes as one: a change in between makes it begin again. */
-async function changeVariables(context: Context, dry_run: boolean, change: (stored: Drafts) => Drafts): Promise<VariablesResult> {
-  for (let attempt = 1; ; attempt++) {
+const changeVariables = (context: Context, dry_run: boolean, change: (stored: Drafts) => Drafts): Promise<VariablesResult> =>
+  retryOnConflict(undefined, async () => {
     const { settings, version } = await readSettings(context.app);
     const before = settings.global_variables;
     const drafts = change(before);
@@ -144,13 +144,7 @@ async function changeVariables(context: Context, dry_run: boolean, change: (stor
     const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
     const result = { variables: after, total: Object.keys(after).length, removed };
     if (dry_run || canonical(before) === canonical(after)) return { ...result, version, history_id: null };
-    try {
-      const stored = await configHandlers['config.update'](context, { version, global_variables: { ...drafts } });
-      const entry = await newestEntry(context, 'server_config', 'server_config');
-      return { ...result, version: stored.version, history_id: entry?.id ?? null };
-    } catch (error) {
-      const overtaken = error instanceof AppError && error.code === 'conflict';
-      if (!overtaken || attempt === ATTEMPTS) throw error;
-    }
-  }
-}
+    const stored = await configHandlers['config.update'](context, { version, global_variables: { ...drafts } });
+    const entry = await newestEntry(context, 'server_config', 'server_config');
+    return { ...result, version: stored.version, history_id: entry?.id ?? null };
+  });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Tool, ToolDraft } from '#core/contract/tools.ts';
+import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -16,7 +16,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
     const ready: { index: number; name: string; prepared: Prepared }[] = [];
     for (const [index, draft] of drafts.entries()) {
       const name = typeof draft['name'] === 'string' ? draft['name'] : null;
-      await attempt(errors, index, name, async () => {
+      await noteFault(errors, index, name, async () => {
         const parsed = await checked(context, draft);
         ready.push({ index, name: parsed.values.name, prepared: parsed });
       });
@@ -24,7 +24,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
     if (atomic && errors.length === 0) await storeAll(context, ready, created, errors);
     if (!atomic) {
       for (const { index, name, prepared } of ready) {
-        await attempt(errors, index, name, async () => {
+        await noteFault(errors, index, name, async () => {
           created.push(await tool.read(context, await context.app.store.write((tx) => store(context, tx, prepared))));
         });
       }
@@ -75,7 +75,7 @@ async function storeAll(
   }
 }
 
-async function attempt(errors: Fault[], index: number, name: string | null, work: () => Promise<void>): Promise<void> {
+async function noteFault(errors: Fault[], index: number, name: string | null, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type ConnectionDraft, MASK } from '#core/contract/connections.ts';
+import { type ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
@@ -6,6 +6,7 @@ import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
+import { sessionFaults } from './session-checks.ts';
 import { touches } from './records.ts';
 import { guardDraft } from './guard/guard.ts';
 import { type ConnectionRow, isSealed, secretPlace } from './source-pool.ts';
@@ -37,7 +38,7 @@ export function mergeDraft(
  */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
-  const unknown = wrongExtras(draft, before);
+  const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
   if (unknown.length > 0) throw new AppError('invalid', unknown.map(({ message }) => message).join(' '), { errors: unknown });
   refuseConnection(context.actor, before, draft);
   await checkDraft(context, draft, before);

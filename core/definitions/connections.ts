@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/contract/connections.ts';
+import { type Connection, ConnectionDraft, MASK, type TestResult } from '#core/contract/definitions/connections.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
@@ -12,6 +12,7 @@ import { type Draft, prepareConnection, prepareEarlier, requiredFields, wrongExt
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { createNoun } from './records.ts';
+import { sessionFaults } from './session-checks.ts';
 import { createShop, SHOP_FILE } from '#core/transfer/sample-shop.ts';
 import { type ConnectionRow, isSealed } from './source-pool.ts';
 import { answerWithin } from './statements.ts';
@@ -41,7 +42,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     return 'success' in source ? source : testSource(source);
   },
   'connections.test_draft': async (context, draft) => {
-    const refusal = [...requiredFields(draft), ...wrongExtras(draft, null)];
+    const refusal = [...requiredFields(draft), ...wrongExtras(draft, null), ...sessionFaults(draft)];
     if (refusal.length > 0) throw new AppError('invalid', refusal.map((error) => error.message).join(' '), { errors: refusal });
     const { name: _, enabled: _enabled, ...settings } = draft;
     const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);

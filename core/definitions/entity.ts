@@ -13,11 +13,12 @@ import {
   createNoun,
   type ListFilter,
   type Noun,
-  overtaking,
+  retryOnConflict,
   type RowOf,
   toDraft,
   type ValuesOf,
 } from './records.ts';
+import { refuseFields } from '#core/identity/token-limits.ts';
 import { storeCompiled } from './statements.ts';
 
 /** A record that passed every check of a write, and what was derived from it. */
@@ -80,7 +81,14 @@ export interface Entity<K extends EntityKind, D = Readonly<Record<string, unknow
 export function createEntity<K extends EntityKind, D extends object>(kind: K, rules: Rules<K, D>): Entity<K, D> {
   const noun = createNoun(kind);
   const { plural, draft: schema } = ENTITIES[kind];
-  const { prepare, prepareEarlier } = rules;
+  const prepare: Rules<K, D>['prepare'] = (context, id, draft, stored, original) => {
+    refuseFields(context.actor, schema.entries, stored ?? original ?? null, draft);
+    return rules.prepare(context, id, draft, stored, original);
+  };
+  const prepareEarlier: Rules<K, D>['prepareEarlier'] = (context, earlier, stored) => {
+    refuseFields(context.actor, schema.entries, stored, earlier);
+    return rules.prepareEarlier(context, earlier, stored);
+  };
 
   const show = async (context: Context, row: RowOf<K>): Promise<Shown<K>> => {
     const [shown] = await rules.show(context, [row]);
@@ -92,7 +100,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     const { connection_id } = values as { readonly connection_id?: string | null };
     if (typeof connection_id === 'string') await ownerOf(context, connection_id, tx);
     const row = await put();
-    if (compiled !== null) await storeCompiled(context.app, tx, row.id, compiled);
+    await storeCompiled(context.app, tx, [{ id: row.id, compiled }]);
     return row;
   };
   const insert: Entity<K, D>['insert'] = (context, tx, checked, id) =>
@@ -114,7 +122,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     get: (context: Context, { id }: ById) => read(context, id),
     create: (context: Context, draft: D) => create(context, draft),
     update: (context: Context, { id, version, ...patch }: Patch) =>
-      overtaking(version, async () => {
+      retryOnConflict(version, async () => {
         const before = await noun.get(context, id);
         checkVersion(kind, before, version);
         const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as Partial<D>;
@@ -160,15 +168,16 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
 /** `<name>_copy`, `_copy_2` …, cut so that it stays a name. */
 async function copyName({ app }: Context, kind: EntityKind, name: string): Promise<string> {
   const table = entityTable(app.store, kind);
-  const stem = name.slice(0, 50);
+  const { sign, longest } = kind === 'toolset' ? { sign: '-', longest: 32 } : { sign: '_', longest: 64 };
+  const stem = name.slice(0, longest - 14);
   const rows = await app.store.db
     .select({ name: table.name })
     .from(table)
     .where(like(table.name, `${stem}%`));
   const taken = new Set(rows.map((row) => row.name));
   for (let n = 1; ; n++) {
-    const suffix = n === 1 ? '_copy' : `_copy_${n}`;
-    const candidate = `${name.slice(0, 64 - suffix.length)}${suffix}`;
+    const suffix = n === 1 ? `${sign}copy` : `${sign}copy${sign}${n}`;
+    const candidate = `${name.slice(0, longest - suffix.length)}${suffix}`;
     if (!taken.has(candidate)) return candidate;
   }
 }

@@ -5,10 +5,13 @@ import type { Context } from '#core/run.ts';
 import { CONFIG_ID, configHandlers, prepareEarlierSettings, readSettings, restoreSettings } from './settings/config.ts';
 import type { Settings } from './settings/settings.ts';
 import { connection } from './connections.ts';
+import { providerUndo } from '#core/identity/providers/undo.ts';
 import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
+import type { NewRecord } from './records.ts';
 import { resource } from './resources.ts';
 import { tool } from './tools.ts';
+import { toolset } from './toolsets/toolsets.ts';
 
 /** A stored record of any noun. */
 export interface Stored extends Readonly<Record<string, unknown>> {
@@ -22,9 +25,9 @@ export type Values = Readonly<Record<string, unknown>>;
 
 /** What a rollback needs of something that history records. */
 export interface Undoable {
-  readonly entity_type: EntityKind | 'server_config';
+  readonly entity_type: EntityKind | 'server_config' | 'identity_provider';
   /** Its part of the names of operations. */
-  readonly plural: Plural | 'config';
+  readonly plural: Plural | 'config' | 'identity_providers';
   readonly noun: {
     get(context: Context, id: string, tx?: Db): Promise<Stored>;
     restore(context: Context, tx: Db, earlier: Stored, expected: number | null, values: Values): Promise<Stored>;
@@ -42,14 +45,20 @@ export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'del
   readonly entity_type: EntityKind;
   readonly plural: Plural;
   readonly noun: Undoable['noun'] & {
-    insert(context: Context, tx: Db, values: Values, id: string): Promise<Stored>;
+    insertAll(context: Context, tx: Db, records: readonly NewRecord<Values>[]): Promise<Stored[]>;
     update(context: Context, tx: Db, id: string, expected: number, values: Values): Promise<Stored>;
   };
   prepare(context: Context, id: string, draft: Values, stored: Stored | null): Promise<Prepared>;
 }
 
 /** What every noun does, by its kind. */
-export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_type: K } } = { connection, tool, resource, prompt };
+export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_type: K } } = {
+  connection,
+  tool,
+  resource,
+  prompt,
+  toolset,
+};
 
 /** The nouns in the order in which they are written: what others refer to comes first. */
 export const KINDS: readonly Kind[] = ENTITY_KINDS.map((kind) => KIND_OF[kind]);
@@ -77,4 +86,4 @@ const settings: Undoable = {
 };
 
 /** Everything that a rollback restores, in the order of writing. */
-export const UNDOABLE: readonly Undoable[] = [...KINDS, settings];
+export const UNDOABLE: readonly Undoable[] = [...KINDS, settings, providerUndo];

@@ -7,14 +7,22 @@ import { connectionNames } from './owners.ts';
 import { type RowOf, toDraft, touches, type ValuesOf } from './records.ts';
 import { type Described, readCompiled } from './statements.ts';
 
-export type Judge = typeof guardDraft;
+export type GuardCheck = typeof guardDraft;
 
 /** What a noun has of its own that a connection may own. */
 interface OwnedRules<K extends OwnedKind, D> {
   /** Fields on which the checks depend: while a change touches none of them nothing is checked or described again. */
   readonly checked: readonly string[];
   /** Everything that must hold before a draft is stored. @param earlier what is changed or copied. */
-  check(this: void, context: Context, draft: D, judge: Judge, earlier: Described | null): Promise<Prepared<ValuesOf<K>>>;
+  check(
+    this: void,
+    context: Context,
+    draft: D,
+    checkGuard: GuardCheck,
+    earlier: Described | null,
+  ): Promise<Prepared<ValuesOf<K>>>;
+  /** What must hold before a state that was stored before comes back; absent: the same. */
+  checkEarlier?(this: void, context: Context, draft: D, checkGuard: GuardCheck): Promise<Prepared<ValuesOf<K>>>;
   /** A draft whose checked fields are as they were. */
   unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
@@ -32,16 +40,18 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     draft: D,
     stored: RowOf<K> | null,
     original: RowOf<K> | null = null,
+    check = rules.check,
   ): Promise<Prepared<ValuesOf<K>>> => {
-    if (stored === null) return rules.check(context, draft, guardDraft, original as Described | null);
-    const judge: Judge = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
-    if (touches(draft, stored, rules.checked)) return rules.check(context, draft, judge, stored as Described);
-    await judge(context, kind, draft);
+    if (stored === null) return check(context, draft, guardDraft, original as Described | null);
+    const checkGuard: GuardCheck = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
+    if (touches(draft, stored, rules.checked)) return check(context, draft, checkGuard, stored as Described);
+    await checkGuard(context, kind, draft);
     return { values: rules.unchecked(draft, stored), compiled: null };
   };
   return createEntity<K, D>(kind, {
-    prepare,
-    prepareEarlier: (context, earlier, stored) => prepare(context, earlier.id, toDraft(earlier) as unknown as D, stored),
+    prepare: (context, id, draft, stored, original) => prepare(context, id, draft, stored, original),
+    prepareEarlier: (context, earlier, stored) =>
+      prepare(context, earlier.id, toDraft(earlier) as unknown as D, stored, null, rules.checkEarlier),
     ...(rules.implied === undefined ? {} : { implied: rules.implied }),
     async show(context, rows) {
       const { derived } = rules;

@@ -21,6 +21,8 @@ export async function ownerOf(context: Context, connection_id: string, tx: Db = 
   const planned = context.change?.connections.get(connection_id);
   if (planned !== undefined) return planned;
   const { store } = context.app;
+  const known = tx === store.db ? context.change?.memo.owners?.get(connection_id) : undefined;
+  if (known !== undefined) return known;
   if (tx !== store.db) await writeAlone(store, tx);
   const rows = await tx.select().from(store.tables.connections).where(eq(store.tables.connections.id, connection_id));
   if (rows[0] === undefined) throw invalidField('connection_id', 'connection_id does not match any connection.');

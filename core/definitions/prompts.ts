@@ -1,34 +1,82 @@
-import type { PromptDraft } from '#core/contract/prompts.ts';
+import type { PromptDraft } from '#core/contract/definitions/prompts.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { guardDraft } from './guard/guard.ts';
-import { createOwned, type Judge } from './owned.ts';
+import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField } from './statements.ts';
 
 export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
   checked: ['connection_id', 'arguments', 'template', 'messages'],
-  check: async (context, draft, judge) => ({ values: await preparePrompt(context, draft, judge), compiled: null }),
+  async check(context, draft, checkGuard) {
+    const values = await preparePrompt(context, draft, checkGuard);
+    refuseFaults(undeclaredFaults(values));
+    return { values, compiled: null };
+  },
+  // A prompt that is older than the check of its variables can come back.
+  checkEarlier: async (context, draft, checkGuard) => ({
+    values: await preparePrompt(context, draft, checkGuard),
+    compiled: null,
+  }),
   unchecked: (draft) => draft,
 });
 
-/** Everything that must hold before a prompt is stored. */
-export async function preparePrompt(context: Context, draft: PromptDraft, judge: Judge = guardDraft): Promise<PromptDraft> {
+/** Everything that must hold wherever a prompt comes from; new ones also declare every variable. */
+export async function preparePrompt(
+  context: Context,
+  draft: PromptDraft,
+  checkGuard: GuardCheck = guardDraft,
+): Promise<PromptDraft> {
   if (draft.connection_id !== null) await ownerOf(context, draft.connection_id);
-  const faults = argumentFaults(draft);
-  if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+  refuseFaults(repeatedArguments(draft));
   if ((draft.template === null) === (draft.messages === null)) {
     throw invalidField('template', 'A prompt has either a template or messages. Send one of them.');
   }
-  await judge(context, 'prompt', draft);
-  if (draft.template !== null) atField('template', () => parseTemplate(draft.template ?? ''));
-  for (const [n, { template }] of (draft.messages ?? []).entries())
-    atField(`messages.${n}.template`, () => parseTemplate(template));
+  await checkGuard(context, 'prompt', draft);
+  for (const { field, template } of textsOf(draft)) atField(field, () => parseTemplate(template));
   return draft;
 }
 
-const argumentFaults = ({ arguments: list }: PromptDraft): FieldError[] =>
+type Texts = Pick<PromptDraft, 'template' | 'messages'>;
+
+const textsOf = ({ template, messages }: Texts): { field: string; template: string }[] => [
+  ...(template === null ? [] : [{ field: 'template', template }]),
+  ...(messages ?? []).map((message, n) => ({ field: `messages.${n}.template`, template: message.template })),
+];
+
+/** What templates read without an argument of that name. */
+const ALWAYS_THERE: ReadonlySet<string> = new Set(['vars', 'caller']);
+
+/** The names that a text takes from its arguments. */
+const variablesOf = (template: string): string[] =>
+  parseTemplate(template).program.unset.filter((name) => !ALWAYS_THERE.has(name));
+
+/** The names that the texts of a prompt take from its arguments. Throws when one cannot be read. */
+export const promptVariables = (texts: Texts): string[] => [
+  ...new Set(textsOf(texts).flatMap(({ template }) => variablesOf(template))),
+];
+
+/** A variable that nobody fills would be empty text without a word. */
+export function undeclaredFaults({ arguments: list, ...texts }: Texts & Pick<PromptDraft, 'arguments'>): FieldError[] {
+  return textsOf(texts).flatMap(({ field, template }) => {
+    const names = variablesOf(template).filter((name) => !list.some((argument) => argument.name === name));
+    return names.length === 0 ? [] : [{ field, message: undeclared(names) }];
+  });
+}
+
+function undeclared(names: readonly string[]): string {
+  const [first] = names;
+  if (names.length === 1) return `The variable ${first} is not an argument. Add it to the arguments or remove it from the text.`;
+  const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return `The variables ${list} are not arguments. Add them to the arguments or remove them from the text.`;
+}
+
+export function refuseFaults(faults: FieldError[]): void {
+  if (faults.length > 0) throw new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: faults });
+}
+
+const repeatedArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
   list.flatMap(({ name }, n) =>
     list.findIndex((other) => other.name === name) === n
       ? []

@@ -8,7 +8,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { globContaining, regexContaining } from '#core/lib/letter-case.ts';
 import { canonical } from '#snapshots/canonical.ts';
-import { type EntityType, recordHistory } from '#core/observe/history.ts';
+import { type EntityType, recordCreated, recordHistory } from '#core/observe/history.ts';
 import { noteChange } from '#core/store/journal.ts';
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
@@ -33,6 +33,8 @@ export interface Noun<T extends EntityKind> {
   get(context: Context, id: string, tx?: Db): Promise<RowOf<T>>;
   /** @param past of a record that comes back: its version counts on. */
   insert(context: Context, tx: Db, values: ValuesOf<T>, id?: string, past?: Past): Promise<RowOf<T>>;
+  /** New records with one statement a table, whatever their number: a statement costs more than a row. */
+  insertAll(context: Context, tx: Db, records: readonly NewRecord<ValuesOf<T>>[]): Promise<RowOf<T>[]>;
   /** @param expected the version that the change was made on; another one stored is a conflict. */
   update(context: Context, tx: Db, id: string, expected: number | undefined, values: Partial<ValuesOf<T>>): Promise<RowOf<T>>;
   remove(context: Context, tx: Db, id: string, batch_id?: string): Promise<RowOf<T>>;
@@ -47,6 +49,12 @@ export interface Noun<T extends EntityKind> {
     expected: number | null,
     values: ValuesOf<T>,
   ): Promise<RowOf<T>>;
+}
+
+export interface NewRecord<V> {
+  readonly id: string;
+  readonly values: V;
+  readonly past?: Past | undefined;
 }
 
 interface Past {
@@ -77,37 +85,35 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
         enabled === undefined ? undefined : eq(table.enabled, enabled),
         search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
       );
-      const [items, totals] = await Promise.all([
-        context.app.store.db
-          .select()
-          .from(table)
-          .where(condition)
-          .orderBy(asc(table.name), asc(table.id))
-          .limit(limit)
-          .offset(skip),
-        context.app.store.db
-          .select({ total: sql<number | string>`count(*)` })
-          .from(table)
-          .where(condition),
+      const { db } = context.app.store;
+      const [items, total] = await Promise.all([
+        db.select().from(table).where(condition).orderBy(asc(table.name), asc(table.id)).limit(limit).offset(skip),
+        db.$count(table, condition),
       ]);
-      return { items: items.map(toRow), total: Number(totals[0]?.total ?? 0) };
+      return { items: items.map(toRow), total };
     },
     async insert(context, tx, values, id = context.app.ids(), past) {
-      const table = tableOf(context);
-      const now = context.app.clock().toISOString();
-      const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? now, updated_at: now };
-      const row = { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
-      await noteChange(context.app.store, tx, entity_type, id);
-      const stored = (await named(entity_type, () => tx.insert(table).values(row).returning()))[0];
-      await recordHistory(tx, context, {
-        entity_type,
-        entity_id: id,
-        entity_name: row.name,
-        action: 'create',
-        before: null,
-        after: { ...stored },
-      });
+      const [stored] = await noun.insertAll(context, tx, [{ id, values, past }]);
       return toRow(stored);
+    },
+    async insertAll(context, tx, records) {
+      const updated_at = context.app.clock().toISOString();
+      const rows = records.map(({ id, values, past }) => {
+        const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? updated_at, updated_at };
+        return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
+      });
+      await noteChange(context.app.store, tx, entity_type, ...rows.map(({ id }) => id));
+      const stored = await named(entity_type, () => tx.insert(tableOf(context)).values(rows).returning());
+      const entries = stored.map((row) => ({
+        entity_type,
+        entity_id: row.id,
+        entity_name: row.name,
+        action: 'create' as const,
+        before: null,
+        after: { ...row },
+      }));
+      await recordCreated(tx, context, entries);
+      return stored.map(toRow);
     },
     async update(context, tx, id, expected, values) {
       const table = tableOf(context);
@@ -173,7 +179,11 @@ const descriptionContains = (table: Schema['tools'], text: string): (SQL | undef
   (table.description as unknown) === undefined ? [] : [contains(table.description, text)];
 
 /** Refuses a change that was made on another version than the stored one. */
-export function checkVersion(noun: EntityType, stored: { readonly version: number }, expected: number | undefined): void {
+export function checkVersion(
+  noun: EntityType | 'person',
+  stored: { readonly version: number },
+  expected: number | undefined,
+): void {
   if (expected !== undefined && expected !== stored.version) throw stale(noun, stored.version);
 }
 
@@ -185,23 +195,20 @@ export function touches(draft: object, stored: object, fields: readonly string[]
 
 const ATTEMPTS = 20;
 
-/**
- * Makes a change on what is stored now. Without a version the last one wins, so a change that was overtaken is made again.
- */
-export async function overtaking<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
+/** Makes a change on what is stored now. Without a version the last one wins, so a change that met another one is made again. */
+export async function retryOnConflict<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await change();
     } catch (error) {
       // A conflict that names a field is about that field.
-      const overtaken =
-        version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
-      if (!overtaken || attempt === ATTEMPTS) throw error;
+      const retry = version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
+      if (!retry || attempt === ATTEMPTS) throw error;
     }
   }
 }
 
-const stale = (noun: EntityType, stored: number): AppError =>
+const stale = (noun: EntityType | 'person', stored: number): AppError =>
   new AppError(
     'conflict',
     `Someone else changed this ${noun}; it is now at version ${stored}. Read it again and repeat your change.`,

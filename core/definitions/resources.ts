@@ -1,17 +1,18 @@
-import type { Parameter } from '#core/contract/parameters.ts';
-import type { ResourceDraft } from '#core/contract/resources.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { isSent } from '#core/lib/call/arguments.ts';
 import { parseUriTemplate, uriTemplateFault } from '#core/lib/uri-template.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { refuse, resourceDefinition } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
-import { createOwned, type Judge } from './owned.ts';
+import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from './statements.ts';
 
 export const resource = createOwned<'resource', ResourceDraft>('resource', {
   // The address names the parameters.
-  checked: ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template'],
+  checked: ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template', 'masks'],
   check: prepareResource,
   unchecked: (draft) => draft,
   derived: (compiled) => ({ warnings: [...(compiled?.warnings ?? [])] }),
@@ -21,14 +22,14 @@ export const resource = createOwned<'resource', ResourceDraft>('resource', {
 export async function prepareResource(
   context: Context,
   draft: ResourceDraft,
-  judge: Judge = guardDraft,
+  checkGuard: GuardCheck = guardDraft,
   earlier: Described | null = null,
 ) {
   const connection = await ownerOf(context, draft.connection_id);
   const fault = uriTemplateFault(draft.uri_template);
   if (fault !== null) throw invalidField('uri_template', fault);
   const values = { ...draft, parameters: withVariables(draft) };
-  await judge(context, 'resource', values);
+  await checkGuard(context, 'resource', values);
   const compiled = await prepareDefinition(context.app, connection, resourceDefinition(values), earlier);
   const { classification } = compiled;
   atField('sql_query', () => refuse({ read_only: true }, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
@@ -41,18 +42,30 @@ export async function prepareResource(
   return { values, compiled };
 }
 
-/** The variables of the template are the parameters: missing ones are required strings, and there are no others. */
+/**
+ * The variables of the template are the parameters: missing ones are required strings, and there are no others but those that
+ * Sluice fills, which no address may name.
+ */
 function withVariables({ uri_template, parameters }: ResourceDraft): Parameter[] {
   const { variables } = parseUriTemplate(uri_template);
-  const foreign = parameters.findIndex(({ name }) => !variables.includes(name));
+  const named = parameters.findIndex((parameter) => !isSent(parameter) && variables.includes(parameter.name));
+  if (named >= 0) {
+    const { name, from } = parameters[named]!;
+    throw invalidField(
+      `parameters.${named}.from`,
+      `${name} is a variable of uri_template, so it cannot be filled with ${from}. Rename one of them.`,
+    );
+  }
+  const foreign = parameters.findIndex((parameter) => isSent(parameter) && !variables.includes(parameter.name));
   if (foreign >= 0) {
     throw invalidField(
       `parameters.${foreign}.name`,
       `The parameter ${parameters[foreign]?.name} is not a variable of uri_template.`,
     );
   }
-  return variables.map(
-    (name) =>
+  const sent = variables.map(
+    (name): Parameter =>
       parameters.find((parameter) => parameter.name === name) ?? { name, type: 'string', description: '', required: true },
   );
+  return [...sent, ...parameters.filter((parameter) => !isSent(parameter))];
 }

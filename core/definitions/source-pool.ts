@@ -1,6 +1,7 @@
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/places.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { ConnectionSettings, DialPolicy, Source } from '#core/engines/shared/source.ts';
@@ -12,6 +13,8 @@ export type ConnectionRow = Schema['connections']['$inferSelect'];
 export interface SourcePool {
   /** One source per connection and version; an edited connection gets a new one and the old one closes. */
   of(row: ConnectionRow): Promise<Source>;
+  /** Whether the database calls the account a superuser, asked once for each version; null: it did not answer. */
+  isSuperuser(row: ConnectionRow): Promise<boolean | null>;
   /** A source that nobody shares; the caller closes it. */
   open(settings: ConnectionSettings): Promise<Source>;
   /** Closes the source of a deleted connection. */
@@ -19,21 +22,43 @@ export interface SourcePool {
   close(): Promise<void>;
 }
 
+interface Kept {
+  readonly version: number;
+  readonly source: Promise<Source>;
+  superuser?: { readonly asked_at: number; readonly answer: Promise<boolean | null> };
+}
+
+/** The page of a deploy does not wait longer for a database, and asks one that did not answer again after a while. */
+const RIGHTS_TIMEOUT_MS = 1_500;
+const ASKED_AGAIN_MS = 60_000;
+
 export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
-  const open = new Map<string, { version: number; source: Promise<Source> }>();
+  const open = new Map<string, Kept>();
   const end = async (entry: { source: Promise<Source> } | undefined): Promise<void> => {
     await entry?.source.then((source) => source.close()).catch(() => undefined);
   };
+  const entryOf = (row: ConnectionRow): Kept => {
+    const kept = open.get(row.id);
+    if (kept?.version === row.version) return kept;
+    void end(kept);
+    // A secret that does not open is the answer of this connection, not of whoever asks for several.
+    const source = (async () => openSource(toSettings(row, keyring), policy))();
+    source.catch(() => open.delete(row.id));
+    const entry = { version: row.version, source };
+    open.set(row.id, entry);
+    return entry;
+  };
   return {
-    of(row) {
-      const kept = open.get(row.id);
-      if (kept?.version === row.version) return kept.source;
-      void end(kept);
-      // A secret that does not open is the answer of this connection, not of whoever asks for several.
-      const source = (async () => openSource(toSettings(row, keyring), policy))();
-      source.catch(() => open.delete(row.id));
-      open.set(row.id, { version: row.version, source });
-      return source;
+    of: (row) => entryOf(row).source,
+    async isSuperuser(row) {
+      const entry = entryOf(row);
+      const known = await entry.superuser?.answer;
+      if (typeof known === 'boolean') return known;
+      const now = performance.now();
+      if (entry.superuser !== undefined && now - entry.superuser.asked_at < ASKED_AGAIN_MS) return null;
+      const ask = async () => (await (await entry.source).test()).superuser;
+      entry.superuser = { asked_at: now, answer: withTimeout(ask(), RIGHTS_TIMEOUT_MS, () => null).catch(() => null) };
+      return entry.superuser.answer;
     },
     open: (settings) => openSource(settings, policy),
     drop(id) {
@@ -85,5 +110,7 @@ export function toSettings(row: ConnectionRow, keyring: Keyring): ConnectionSett
       ]),
     ),
     pool_size: row.pool_size,
+    session_values: row.session_values,
+    session_role: row.session_role,
   };
 }

@@ -1,11 +1,12 @@
 import { dialectNamed } from '#core/engines/index.ts';
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
 import { sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
-import { AppError, type ErrorCode } from '#core/errors.ts';
+import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
+import { unknownMasks } from '#core/lib/call/masks.ts';
 import type { BoundStatement, Description, Source } from '#core/engines/shared/source.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import { type Compiled, compileQuery, describeCompiled, type QueryDefinition } from '#snapshots/compile.ts';
@@ -36,11 +37,35 @@ export async function prepareDefinition(
   const compiled = await compileQuery(definition, connection.db_type).catch(namingField('sql_query'));
   if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
   const described = await describeOn(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
-  if (!(described instanceof AppError)) return describeCompiled(compiled, definition, described);
+  if (!(described instanceof AppError)) {
+    const traced = await traceColumns(app, connection, compiled, definition, described);
+    refuseFaults(unknownMasks(definition.masks ?? [], described.columns.length === 0 ? null : traced.columns));
+    return describeCompiled(compiled, definition, traced);
+  }
   const warned = { ...compiled, warnings: [...compiled.warnings, `${UNCHECKED}: ${described.detail}`] };
   const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
   if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
   return describeCompiled(warned, definition, { columns: known.columns, typed: known.statement.typed });
+}
+
+/** A masked column is masked under every name that the statement gives it, where the database can tell. */
+async function traceColumns(
+  app: App,
+  connection: ConnectionRow,
+  { statement }: Compiled,
+  { masks = [] }: QueryDefinition,
+  described: Description,
+): Promise<Description> {
+  if (masks.length === 0) return described;
+  const source = await app.sources.of(connection);
+  const { text, types } = wholeVariant(statement, dialectNamed(statement.dialect));
+  const origins = await answerWithin(source.origins?.(text, types) ?? Promise.resolve([]), DESCRIBE_TIMEOUT_MS);
+  const columns = described.columns.map((column, n) => ({ ...column, origin: origins[n] ?? null }));
+  return { ...described, columns };
+}
+
+function refuseFaults(errors: FieldError[]): void {
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
 }
 
 const isSameStatement = (one: Compiled, other: Compiled): boolean =>
@@ -162,14 +187,19 @@ export async function replaceCompiled(
     .where(and(eq(table.entity_id, entity_id), eq(table.digest, digest)));
 }
 
-/** Keeps an artifact beside its entity. */
-export async function storeCompiled(app: App, tx: Db, entity_id: string, compiled: Compiled): Promise<void> {
+/** Keeps artifacts beside their entities. */
+export async function storeCompiled(
+  app: App,
+  tx: Db,
+  artifacts: readonly { readonly id: string; readonly compiled: Compiled | null }[],
+): Promise<void> {
   const { compiled: table } = app.store.tables;
-  const values = { key: compiled.key, digest: checksum(canonical(compiled)), artifact: compiled };
-  await tx
-    .insert(table)
-    .values({ entity_id, ...values })
-    .onConflictDoUpdate({ target: table.entity_id, set: values });
+  const rows = artifacts.flatMap(({ id: entity_id, compiled }) =>
+    compiled === null ? [] : [{ entity_id, key: compiled.key, digest: checksum(canonical(compiled)), artifact: compiled }],
+  );
+  if (rows.length === 0) return;
+  const set = { key: sql`excluded.key`, digest: sql`excluded.digest`, artifact: sql`excluded.artifact` };
+  await tx.insert(table).values(rows).onConflictDoUpdate({ target: table.entity_id, set });
 }
 
 /** A fault that names no field belongs to this one. */

@@ -1,14 +1,14 @@
-import type { ToolDraft } from '#core/contract/tools.ts';
+import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { refuse } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
-import { createOwned, type Judge } from './owned.ts';
+import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from './statements.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
-  checked: ['connection_id', 'sql_query', 'parameters', 'return_type', 'transform_template', 'read_only'],
+  checked: ['connection_id', 'sql_query', 'parameters', 'return_type', 'transform_template', 'masks', 'read_only'],
   check: prepareTool,
   unchecked: (draft, { read_only }) => ({ ...draft, read_only }),
   // A changed statement is judged anew unless the caller says what it is.
@@ -26,11 +26,11 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
 export async function prepareTool(
   context: Context,
   draft: ToolDraft,
-  judge: Judge = guardDraft,
+  checkGuard: GuardCheck = guardDraft,
   earlier: Described | null = null,
 ) {
   const connection = await ownerOf(context, draft.connection_id);
-  await judge(context, 'tool', draft);
+  await checkGuard(context, 'tool', draft);
   const compiled = await prepareDefinition(context.app, connection, draft, earlier);
   const { classification } = compiled;
   const read_only = draft.read_only ?? classification.read_only;

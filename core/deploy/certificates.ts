@@ -11,8 +11,6 @@ const ROW = 1;
 const KEY_PLACE = `certificate/${ROW}/private_key`;
 const accountPlace = (directory: string): string => `acme_account/${directory}/private_key`;
 
-/** Who follows the certificate on this or another server looks again. */
-export const CERTIFICATE_CHANNEL = 'certificate';
 /** Where an answer to a challenge waits for the authority, whichever server it asks. */
 export const challengeKey = (token: string): string => `acme-challenge:${token}`;
 

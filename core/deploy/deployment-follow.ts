@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { repeat } from '#core/observe/chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { publishSnapshot } from './snapshot-event.ts';
@@ -22,5 +22,5 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
     else await publishSnapshot(app, snapshot);
     known = now;
   };
-  return repeat(app, every_ms, 'reading the deployment', look, false, 'deployment');
+  return runEvery(app, { every_ms, what: 'reading the deployment', work: look, wake: 'deployment' });
 }

@@ -1,8 +1,10 @@
 import type { App } from '#core/app.ts';
 import type { Change, Counts, Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
+import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
 import { AppError } from '#core/errors.ts';
+import { collectAfter } from '#core/lib/garbage.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges, noteChange } from '#core/store/journal.ts';
@@ -13,7 +15,7 @@ import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, runGates } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
 import { writeGenerated } from './generated.ts';
-import { changesBetween, pendingChanges } from './pending.ts';
+import { changesBetween, markSuperusers, pendingChanges, pendingTotals } from './pending.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
@@ -36,7 +38,9 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
   },
   'deploy.diff': async ({ app }) => ({
     from_version: (await readDeployment(app)).active_version,
-    changes: [...(await pendingChanges(app))],
+    changes: await markSuperusers(app, await pendingChanges(app)),
+    totals: await pendingTotals(app),
+    warnings: await comingWarnings(app),
   }),
   'deploy.stop': (context) =>
     inTurn(context.app, async () => {
@@ -51,6 +55,12 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
       return { status: 'stopped' as const };
     }),
 };
+
+/** Said before the deploy, while there is still time. */
+async function comingWarnings(app: App): Promise<string[]> {
+  const exposed = await exposureOf(app, toFrozen((await readSettings(app)).settings));
+  return exposed === null ? [] : [exposed];
+}
 
 async function standingWarnings(app: App, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
@@ -73,6 +83,7 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     const snapshot =
       active === null || changed ? await store(context, prepared, candidate, note) : await resume(context, active, prepared);
     const receipt = await publish(app, snapshot, { changed, warnings, started });
+    letGo(app);
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
   } catch (error) {
@@ -82,6 +93,14 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     throw error;
   }
 }
+
+/** Hosts that come later are sent texts from the database: those of a first deploy would fill the memory. */
+function letGo({ snapshot_cache }: App): void {
+  const { size } = snapshot_cache.texts;
+  if (size >= KEPT_TEXTS) snapshot_cache.texts = new Map();
+  collectAfter(size);
+}
+const KEPT_TEXTS = 500;
 
 /** What a deploy would answer; nothing is stored or sent. */
 async function rehearse(context: Context): Promise<Receipt> {
@@ -174,14 +193,21 @@ async function resume(context: Context, active: StoredSnapshot, prepared: Prepar
   return active;
 }
 
-async function storeArtifacts(app: App, tx: Db, { refreshed, kinds }: Prepared): Promise<void> {
-  for (const [id, { before, after }] of refreshed) {
-    await noteChange(app.store, tx, kinds.get(id) ?? 'tool', id);
+async function storeArtifacts(app: App, tx: Db, { refreshed }: Prepared): Promise<void> {
+  for (const [id, { kind, before, after }] of refreshed) {
+    await noteChange(app.store, tx, kind, id);
     await replaceCompiled(app, tx, id, before, after);
   }
 }
 
 export function countsOf({ leaves }: Tree): Counts {
-  const of = (kind: Leaf['kind']) => leaves.filter((leaf) => leaf.kind === kind).length;
-  return { connections: of('connection'), tools: of('tool'), resources: of('resource'), prompts: of('prompt') };
+  const of = { server: 0, connection: 0, tool: 0, resource: 0, prompt: 0, toolset: 0 } satisfies Record<Leaf['kind'], number>;
+  for (const { kind } of leaves) of[kind]++;
+  return {
+    connections: of.connection,
+    tools: of.tool,
+    resources: of.resource,
+    prompts: of.prompt,
+    toolsets: of.toolset,
+  };
 }

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { asksNothing, isLoopback } from '#core/contract/config.ts';
+import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment } from './deployment.ts';

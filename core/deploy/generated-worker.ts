@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parseTree, toContent } from '#snapshots/tree.ts';
 import { type GenerateJob, generatedFiles } from './generated.ts';
 
 declare const self: Worker;
@@ -12,7 +13,11 @@ self.addEventListener('message', ({ data }: MessageEvent<GenerateJob>) => {
 });
 
 /** All of the project or nothing. */
-async function write({ snapshot, target, oldest }: GenerateJob): Promise<void> {
+async function write({ head, tree, texts, target, oldest }: GenerateJob): Promise<void> {
+  const { leaves } = parseTree(tree);
+  const lines = texts.split('\n');
+  const text_of = new Map(leaves.map(({ hash }, n) => [hash, lines[n]]));
+  const snapshot = { ...head, content: toContent(leaves, (hash) => text_of.get(hash)) };
   const draft = `${target}.${process.pid}.draft`;
   try {
     for (const { path, content } of await generatedFiles(snapshot)) {

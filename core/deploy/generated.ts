@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { productFile } from '#core/product.ts';
 import type { Snapshot } from '#snapshots/format.ts';
 import { readDeployment } from './deployment.ts';
-import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot } from './stored-snapshots.ts';
+import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
 /** The project that a snapshot is, as source text. */
 export async function generatedFiles(snapshot: Snapshot): Promise<{ path: string; content: string }[]> {
@@ -18,7 +18,11 @@ export async function snapshotOf(app: App, { version, checksum, created_at, tree
 
 /** What the worker is told. */
 export interface GenerateJob {
-  readonly snapshot: Snapshot;
+  readonly head: Omit<Snapshot, 'content'>;
+  /** Text of the tree. */
+  readonly tree: string;
+  /** The canonical text of each leaf, a line each: a text is handed over without being read. */
+  readonly texts: string;
   /** Folder of this version, absolute. */
   readonly target: string;
   /** Projects of versions before this one go with their snapshots. */
@@ -36,7 +40,11 @@ export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<
   await app.sleep(QUIET_MS);
   if ((await readDeployment(app)).active_version !== stored.version) return;
   const target = join(app.env.SVC_GENERATED_DIR, String(stored.version));
-  const job: GenerateJob = { snapshot: await snapshotOf(app, stored), target, oldest: stored.version - KEPT_SNAPSHOTS + 1 };
+  const { version, checksum, created_at, tree } = stored;
+  const found = await textsOf(app, tree.leaves);
+  const texts = tree.leaves.map(({ hash }) => found.get(hash)).join('\n');
+  const head = { version, checksum, created_at };
+  const job: GenerateJob = { head, tree: tree.text, texts, target, oldest: version - KEPT_SNAPSHOTS + 1 };
   const worker = new Worker(productFile('core/deploy/generated-worker.ts'));
   const fault = await new Promise<string | null>((resolve) => {
     worker.addEventListener('message', ({ data }: MessageEvent<string | null>) => resolve(data));

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { HostEvent } from './hosts.ts';
 import { domainsOf } from './certificates.ts';
-import { repeat } from '#core/observe/chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 
 /** The domains of the configuration: names that hosts accept in the Host header, beside those of their environment. */
@@ -23,5 +23,5 @@ export function followNames(app: App, every_ms = FOLLOW_MS): () => void {
     app.hosts.publish(event);
     told = now;
   };
-  return repeat(app, every_ms, 'reading the domains', look, true, 'names');
+  return runEvery(app, { every_ms, what: 'reading the domains', work: look, at_once: true, wake: 'names' });
 }

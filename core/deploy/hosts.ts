@@ -1,5 +1,6 @@
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
+import type { IdentityList } from '#core/edge/identity.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import type { Kind } from '#snapshots/tree.ts';
 import type * as v from 'valibot';
@@ -22,6 +23,7 @@ export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };

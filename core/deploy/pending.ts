@@ -1,8 +1,13 @@
+import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { diff } from '#snapshots/diff.ts';
+import type { FrozenTool } from '#snapshots/format.ts';
 import type { FrozenState } from '#snapshots/freeze.ts';
-import { differing, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
+import { lostMembers } from '#snapshots/lost-members.ts';
+import { differing, keyOf, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 import { readWorkingCopy } from './working-copy.ts';
@@ -25,17 +30,48 @@ export async function pendingChanges(app: App): Promise<readonly Change[]> {
   const kept = app.pending;
   if (kept?.state === state && kept.revision === revision && kept.checksum === checksum) return kept.changes;
   const { tree } = view.frozen();
-  const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
+  const changes = await changesBetween(active?.tree ?? null, tree, textsIn(app, textOf));
+  if (active !== null) state.forget(active.tree.leaves);
+  app.pending = { state, revision, checksum, changes };
+  return changes;
+}
+
+/** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
+const textsIn =
+  (app: App, textOf: (hash: string) => string | undefined) =>
+  async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const stored = await textsOf(
       app,
       leaves.filter(({ hash }) => textOf(hash) === undefined),
     );
     return new Map(leaves.map(({ hash }) => [hash, textOf(hash) ?? stored.get(hash) ?? '']));
   };
-  const changes = await changesBetween(active?.tree ?? null, tree, texts);
-  if (active !== null) state.forget(active.tree.leaves);
-  app.pending = { state, revision, checksum, changes };
-  return changes;
+
+/** How much the next deploy will serve. The tokens of a tool are counted once for as long as it stays as it is. */
+export async function pendingTotals(app: App): Promise<Totals> {
+  const { view } = await readWorkingCopy(app);
+  const { leaves } = view.frozen().tree;
+  const of = (kind: Leaf['kind']) => leaves.filter((leaf) => leaf.kind === kind);
+  const tools = of('tool');
+  const known = app.tool_tokens;
+  const texts = await textsIn(app, view.textOf)(tools.filter(({ hash }) => !known.has(hash)));
+  const turn = createSlices();
+  const tokens = new Map<string, number>();
+  for (const { hash } of tools) {
+    tokens.set(
+      hash,
+      known.get(hash) ?? estimateTokens(JSON.stringify((JSON.parse(texts.get(hash) ?? '{}') as FrozenTool).listing)),
+    );
+    await turn();
+  }
+  app.tool_tokens = tokens;
+  return {
+    connections: of('connection').length,
+    tools: tools.length,
+    resources: of('resource').length,
+    prompts: of('prompt').length,
+    tool_tokens: tools.reduce((sum, { hash }) => sum + (tokens.get(hash) ?? 0), 0),
+  };
 }
 
 /** What changes from one tree to another, per entity and field: only entities with another hash are looked into. */
@@ -54,5 +90,33 @@ export async function changesBetween(
   const [was, is] = [before && whole(old, before), whole(now, after)];
   const read = await texts([...(was ?? []), ...is]);
   const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
-  return diff(was && contentOf(was), contentOf(is));
+  const changes = diff(was && contentOf(was), contentOf(is));
+  const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
+  if (lost === null || lost.size === 0) return changes;
+  return changes.map((change) => {
+    const { entity_type, name, breaking } = change;
+    const more = entity_type === 'server_config' ? undefined : lost.get(keyOf({ kind: entity_type, name }));
+    return more === undefined ? change : { ...change, breaking: [...breaking, ...more] };
+  });
+}
+
+/** Marks the connections whose account has every right; the database says so, and one that does not answer stays unmarked. */
+export async function markSuperusers(app: App, changes: readonly Change[]): Promise<Change[]> {
+  const names = changes.filter(({ entity_type, change }) => entity_type === 'connection' && change !== 'removed');
+  if (names.length === 0) return [...changes];
+  const { connections } = app.store.tables;
+  const rows = await app.store.db
+    .select()
+    .from(connections)
+    .where(
+      inArray(
+        connections.name,
+        names.map(({ name }) => name),
+      ),
+    );
+  const marked = new Set<string>();
+  await Promise.all(rows.map(async (row) => (await app.sources.isSuperuser(row)) === true && marked.add(row.name)));
+  return changes.map((change) =>
+    change.entity_type === 'connection' && marked.has(change.name) ? { ...change, risks: ['superuser'] } : change,
+  );
 }

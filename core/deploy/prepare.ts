@@ -2,31 +2,39 @@ import type { App } from '#core/app.ts';
 import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-pool.ts';
 import { describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
+import type { DefinitionKind } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, describeCompiled } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { type DefinitionKind, freezeOne, type Frozen, type Outcome, type Problem } from '#snapshots/freeze.ts';
+import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
+import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;
   /** Artifacts that are other than the stored ones, with what they replace. */
-  readonly refreshed: ReadonlyMap<string, { readonly before: Compiled | undefined; readonly after: Compiled }>;
-  /** Of each refreshed artifact's definition. */
-  readonly kinds: ReadonlyMap<string, DefinitionKind>;
+  readonly refreshed: ReadonlyMap<string, Refreshed>;
   /** The canonical text of what was frozen since the last deploy. */
   readonly textOf: (hash: string) => string | undefined;
 }
 
+interface Refreshed {
+  readonly kind: DefinitionKind;
+  readonly before: Compiled | undefined;
+  readonly after: Compiled;
+}
+
 /** From so many statements on it pays to ask first whether the schema changed. */
 const MANY = 50;
+/** Statements that are read and described together: all of them would fill the memory. */
+const AT_ONCE = 500;
 
 /** What the databases said while a deploy was prepared. */
 interface Said {
   readonly instead: Map<string, Outcome>;
   readonly texts: Map<string, string>;
-  readonly refreshed: Map<string, { before: Compiled | undefined; after: Compiled }>;
+  readonly refreshed: Map<string, Refreshed>;
   readonly problems: Problem[];
   readonly unchecked: string[];
 }
@@ -38,9 +46,11 @@ interface Said {
 export async function prepare(app: App): Promise<Prepared> {
   const { copy, view } = await readWorkingCopy(app);
   const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [] };
-  for (const { id, renewed } of view.outcomes.values()) if (renewed !== null) said.refreshed.set(id, renewed);
+  for (const { id, entity_type: kind, renewed } of view.outcomes) {
+    if (renewed !== null) said.refreshed.set(id, { kind, ...renewed });
+  }
   const owned = Map.groupBy(
-    [...view.outcomes.values()].filter(({ entity_type, leaf }) => leaf !== null && entity_type !== 'prompt'),
+    view.outcomes.filter(({ entity_type, leaf }) => leaf !== null && (entity_type === 'tool' || entity_type === 'resource')),
     ({ connection_id }) => connection_id,
   );
   const connections = [...view.connections.values()].filter(({ enabled, id }) => enabled && owned.has(id));
@@ -54,7 +64,6 @@ export async function prepare(app: App): Promise<Prepared> {
     problems: [...said.problems, ...frozen.problems],
     warnings: [...frozen.warnings, ...said.unchecked],
     refreshed: said.refreshed,
-    kinds: new Map([...said.refreshed.keys()].map((id) => [id, view.outcomes.get(id)?.entity_type ?? 'tool'])),
     textOf: (hash) => said.texts.get(hash) ?? view.textOf(hash),
   };
 }
@@ -62,7 +71,7 @@ export async function prepare(app: App): Promise<Prepared> {
 async function prepareConnection(
   app: App,
   copy: WorkingCopy,
-  view: ReturnType<WorkingCopy['state']['view']>,
+  view: FrozenView,
   connection: ConnectionRow,
   owned: readonly Outcome[],
   said: Said,
@@ -78,16 +87,31 @@ async function prepareConnection(
   // Under another schema nothing counts that was prepared before, until it is prepared again.
   if (!same) for (const { id } of owned) copy.unprepared.add(id);
   const asked = owned.filter(({ id }) => copy.unprepared.has(id));
-  const queries = await readQueries(app, view, asked);
+  for (let start = 0; start < asked.length; start += AT_ONCE) {
+    const fault = await prepareSome(app, copy, view, connection, asked.slice(start, start + AT_ONCE), said);
+    if (fault === null) continue;
+    said.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
+    return;
+  }
+  if (mark !== null) copy.schemas.set(connection.id, mark);
+}
+
+/** @returns why the database could not be asked, if it could not. */
+async function prepareSome(
+  app: App,
+  copy: WorkingCopy,
+  view: FrozenView,
+  connection: ConnectionRow,
+  asked: readonly Outcome[],
+  said: Said,
+): Promise<AppError | null> {
+  const queries = await readQueries(app, asked);
   const described = await describeWhole(
     app,
     connection,
     queries.map(({ artifact }) => artifact),
   );
-  if (described instanceof AppError) {
-    said.unchecked.push(`The statements of ${connection.name} were not checked: ${described.detail}`);
-    return;
-  }
+  if (described instanceof AppError) return described;
   for (const [n, query] of queries.entries()) {
     const answer = described[n];
     if (answer === undefined) continue;
@@ -99,18 +123,18 @@ async function prepareConnection(
       if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
     } else await takeDescription(app, view, query, answer, said);
   }
-  if (mark !== null) copy.schemas.set(connection.id, mark);
+  return null;
 }
 
 async function takeDescription(
   app: App,
-  view: ReturnType<WorkingCopy['state']['view']>,
+  view: FrozenView,
   { outcome, row, stored, artifact, definition }: Query,
   now: Description,
   { instead, texts, refreshed }: Said,
 ): Promise<void> {
   const fresh = describeCompiled(withoutUnchecked(artifact), definition, now);
-  refreshed.set(outcome.id, { before: stored, after: fresh });
+  refreshed.set(outcome.id, { kind: outcome.entity_type, before: stored, after: fresh });
   const again = await freezeOne(outcome.entity_type, row as never, view.connections, fresh, app.env.SVC_ALLOW_PASSTHROUGH_SQL);
   instead.set(outcome.id, { ...again.outcome, leaf: again.blob });
   if (again.blob !== null) texts.set(again.blob.hash, again.blob.text);
@@ -120,21 +144,22 @@ type Query = Awaited<ReturnType<typeof readQueries>>[number];
 
 const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
 
-/** The statements of some outcomes. What is one parameter has none that could be prepared; what was written since comes next time. */
-async function readQueries(app: App, { outcomes }: ReturnType<WorkingCopy['state']['view']>, asked: readonly Outcome[]) {
-  const kinds = (['tool', 'resource'] as const).map(
-    (kind) => [kind, asked.filter(({ entity_type }) => entity_type === kind)] as const,
-  );
+/**
+ * The statements of some outcomes. What is one parameter has none that could be prepared; what was written since the working copy
+ * was read comes next time.
+ */
+async function readQueries(app: App, asked: readonly Outcome[]) {
   const queries = [];
-  for (const [kind, list] of kinds) {
-    for (let start = 0; start < list.length; start += 500) {
-      const ids = list.slice(start, start + 500).map(({ id }) => id);
-      for (const { row, compiled } of await readDefinitions(app, app.store.db, kind satisfies DefinitionKind, ids)) {
-        const outcome = outcomes.get(row.id);
-        const artifact = outcome?.renewed?.after ?? compiled;
-        if (outcome === undefined || artifact === undefined || artifact.classification.passthrough) continue;
-        queries.push({ outcome, row, stored: compiled, artifact, definition: FREEZERS[kind].query(row as never) });
-      }
+  for (const kind of ['tool', 'resource'] as const) {
+    const list = new Map(asked.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));
+    if (list.size === 0) continue;
+    // A definition and its artifact belong together.
+    const found = await app.store.read((tx) => readDefinitions(app, tx, kind, [...list.keys()]));
+    for (const { row, compiled } of found) {
+      const outcome = list.get(row.id);
+      const artifact = outcome?.renewed?.after ?? compiled;
+      if (outcome?.version !== row.version || artifact === undefined || artifact.classification.passthrough) continue;
+      queries.push({ outcome, row, stored: compiled, artifact, definition: FREEZERS[kind].query(row as never) });
     }
   }
   return queries;

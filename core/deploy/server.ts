@@ -67,6 +67,15 @@ export async function mcpUrl(app: App, port: number): Promise<string> {
   return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
 }
 
+/** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
+export async function uiUrl(app: App): Promise<string> {
+  const { SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT, SVC_PORT } = app.env;
+  const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;
+  const https_port = SVC_EXTERNAL_HTTPS_PORT === 443 ? '' : `:${SVC_EXTERNAL_HTTPS_PORT}`;
+  const own = ssl_enabled && ui_domain !== null ? `https://${ui_domain}${https_port}` : `http://127.0.0.1:${SVC_PORT}`;
+  return (SVC_PUBLIC_URL ?? own).replace(/\/$/, '');
+}
+
 /** Asks every deployed database whether it answers. */
 async function probeConnections(app: App, ids: string[]): Promise<{ id: string; name: string; healthy: boolean }[]> {
   if (ids.length === 0) return [];

@@ -1,7 +1,7 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Acknowledgement, OwnHost } from './hosts.ts';
-import { repeat } from '#core/observe/chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import { databaseSeconds } from '#core/cluster/leases.ts';
 import { signal } from '#core/cluster/signals.ts';
 
@@ -128,9 +128,10 @@ export function shareHosts(app: App): () => void {
     await passOn();
     await read();
   };
+  const what = 'reading the hosts of other servers';
   const ends = [
-    repeat(app, LOOK_MS, 'reading the hosts of other servers', turn, true),
-    repeat(app, SAY_MS, 'reading the hosts of other servers', woken, false, 'hosts'),
+    runEvery(app, { every_ms: LOOK_MS, what, work: turn, at_once: true }),
+    runEvery(app, { every_ms: SAY_MS, what, work: woken, wake: 'hosts' }),
   ];
   return () => {
     for (const end of ends) end();

@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm';
+import { desc, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -10,11 +10,12 @@ import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
 import { recordHistory } from '#core/observe/history.ts';
-import { blobSecrets, HOLDS_SECRETS } from '#core/identity/keys.ts';
-import { type Leaf, parseTree } from '#snapshots/tree.ts';
+import { blobSecrets } from '#core/identity/sealed-records.ts';
+import { readTree } from '#core/store/trees.ts';
+import { HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
 import { type Candidate, runGates } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
-import { changesBetween } from './pending.ts';
+import { changesBetween, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
 import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
@@ -23,12 +24,12 @@ type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots.${string}`>> = {
   'snapshots.list': async ({ app }, { skip, limit }) => {
     const { content: _, ...columns } = columnsOf(app.store.tables.snapshots);
-    const [{ active_version }, rows, totals] = await Promise.all([
+    const [{ active_version }, rows, total] = await Promise.all([
       readDeployment(app),
       app.store.db.select(columns).from(app.store.tables.snapshots).orderBy(desc(columns.version)).limit(limit).offset(skip),
-      app.store.db.select({ total: sql<number | string>`count(*)` }).from(app.store.tables.snapshots),
+      app.store.db.$count(app.store.tables.snapshots),
     ]);
-    return { items: rows.map((row) => toSummary(row, active_version)), total: Number(totals[0]?.total ?? 0) };
+    return { items: rows.map((row) => toSummary(row, active_version)), total };
   },
   'snapshots.get': async ({ app }, { version }) => {
     const { snapshots } = app.store.tables;
@@ -36,7 +37,7 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
     const row = rows[0];
     if (row === undefined) throw missing(version);
     const { active_version } = await readDeployment(app);
-    const { leaves } = parseTree(row.content);
+    const { leaves } = await readTree(app.store, app.store.db, row.content);
     return {
       ...toSummary(row, active_version),
       ...(await unavailable(app, leaves)),
@@ -46,7 +47,7 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
   'snapshots.diff': async (context, { from, to }) => {
     const [before, after] = [await find(context, from), await find(context, to)];
     const changes = await changesBetween(before.tree, after.tree, (leaves) => textsOf(context.app, leaves));
-    return { from_version: from, to_version: to, changes };
+    return { from_version: from, to_version: to, changes: await markSuperusers(context.app, changes) };
   },
   'snapshots.activate': (context, { version, note }) => inTurn(context.app, () => activate(context, version, note)),
 };
@@ -74,13 +75,13 @@ async function activate(context: Context, version: number, note: string | null) 
   return publish(app, snapshot, { changed: active?.version !== version, warnings, started });
 }
 
-/** The parts of a version that decide who gets in and where secrets go. */
+/** The parts of a version that decide who gets in, who sees what and where secrets go. */
 async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
-  const { connections } = await contentOf(
+  const { connections, toolsets } = await contentOf(
     app,
-    tree.leaves.filter(({ kind }) => kind === 'connection'),
+    tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset'),
   );
-  return { server, connections };
+  return { server, connections, toolsets };
 }
 
 function toCandidate(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {

@@ -1,9 +1,9 @@
 import type { App } from '#core/app.ts';
 import type { SslStatus } from '#core/contract/deploy/ssl.ts';
+import { signal } from '#core/cluster/signals.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/run.ts';
 import {
-  CERTIFICATE_CHANNEL,
   type CertificateRow,
   domainsOf,
   isCurrent,
@@ -24,24 +24,24 @@ const LOOK_MS = 200;
 
 export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
   'ssl.status': async ({ app }) => readStatus(app),
-  'ssl.issue': async ({ app, signal }, { force = false, wait = false }) => {
+  'ssl.issue': async ({ app, signal: stop }, { force = false, wait = false }) => {
     const { settings } = await readSettings(app);
     const errors = missingForOrder(settings);
     if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
     const before = await readCertificate(app);
     await writeCertificate(app, { requested_at: app.clock().toISOString(), forced: force });
-    await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
+    await signal(app, 'certificate');
     if (!wait) return { status: 'pending' as const };
-    return finished(app, before, signal);
+    return finished(app, before, stop);
   },
 };
 
 /** The status once nothing is under way any more; a failed order is thrown with its reason. */
-async function finished(app: App, before: CertificateRow, signal: AbortSignal | undefined): Promise<SslStatus> {
+async function finished(app: App, before: CertificateRow, stop: AbortSignal | undefined): Promise<SslStatus> {
   const ends = performance.now() + WAIT_MS;
   while (performance.now() < ends) {
     await app.sleep(LOOK_MS);
-    if (signal?.aborted) throw new AppError('cancelled', 'The caller disconnected.');
+    if (stop?.aborted) throw new AppError('cancelled', 'The caller disconnected.');
     const row = await readCertificate(app);
     if (isUnderWay(app, row)) continue;
     const failed = row.last_error !== null && row.next_try_at !== before.next_try_at;

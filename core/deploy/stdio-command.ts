@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
-import { type Env, SETTINGS } from '#core/env.ts';
+import type { Env } from '#core/env.ts';
+import { SETTINGS } from '#core/env/settings.ts';
 import type { Output } from '#core/contract/index.ts';
 import { productFile, programCommand } from '#core/product.ts';
 

@@ -1,16 +1,15 @@
-import { and, desc, eq, inArray, lt, lte } from 'drizzle-orm';
+import { and, desc, eq, inArray, lt, lte, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import { AppError } from '#core/errors.ts';
-import { HOLDS_SECRETS } from '#core/identity/keys.ts';
 import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
-import { deltaOf, type Delta, type Leaf, parseTree, toContent, type Tree } from '#snapshots/tree.ts';
+import { deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
 
 /** Contract section 13. */
 export const KEPT_SNAPSHOTS = 100;
-/** Hashes that one statement asks for or writes. */
-const PAGE = 200;
 
 /** A stored version: its list of entities, whose texts are read when they are needed. */
 export interface StoredSnapshot {
@@ -20,9 +19,11 @@ export interface StoredSnapshot {
   readonly counts: Counts;
   readonly tree: Tree;
   readonly server: FrozenServer;
+  /** Its branches are stored, not its list in one text. */
+  readonly branched: boolean;
 }
 
-export interface NewSnapshot extends Omit<StoredSnapshot, 'version'> {
+export interface NewSnapshot extends Omit<StoredSnapshot, 'version' | 'branched'> {
   readonly note: string | null;
   readonly actor: { readonly type: string; readonly id: string | null; readonly name: string };
 }
@@ -44,13 +45,14 @@ export async function readSnapshot(app: App, version: number): Promise<StoredSna
   const { snapshots } = app.store.tables;
   const [row] = await app.store.db.select().from(snapshots).where(eq(snapshots.version, version));
   if (row === undefined) return null;
-  const tree = parseTree(row.content);
+  const tree = await readTree(app.store, app.store.db, row.content);
   const { server } = await contentOf(
     app,
     tree.leaves.filter(({ kind }) => kind === 'server'),
   );
   const { checksum, created_at, counts } = row;
-  return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server });
+  const branched = branchesIn(row.content) !== null;
+  return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server, branched });
 }
 
 export function cacheSnapshot(app: App, stored: StoredSnapshot): StoredSnapshot {
@@ -63,21 +65,12 @@ export function cacheSnapshot(app: App, stored: StoredSnapshot): StoredSnapshot 
 
 /** The canonical texts of some leaves, by hash. Rejects when one is not stored. */
 export async function textsOf(app: App, leaves: readonly Leaf[]): Promise<Map<string, string>> {
-  const { blobs } = app.store.tables;
-  const found = new Map<string, string>();
-  const missing = new Set<string>();
+  const fresh = app.snapshot_cache.texts;
+  const missing = new Set(leaves.flatMap(({ hash }) => (fresh.has(hash) ? [] : [hash])));
+  const found = await readTexts(app.store, app.store.db, [...missing]);
   for (const { hash } of leaves) {
-    const fresh = app.snapshot_cache.texts.get(hash);
-    if (fresh === undefined) missing.add(hash);
-    else found.set(hash, fresh);
-  }
-  const hashes = [...missing];
-  for (let start = 0; start < hashes.length; start += PAGE) {
-    const rows = await app.store.db
-      .select({ hash: blobs.hash, text: blobs.text })
-      .from(blobs)
-      .where(inArray(blobs.hash, hashes.slice(start, start + PAGE)));
-    for (const { hash, text } of rows) found.set(hash, text);
+    const text = fresh.get(hash);
+    if (text !== undefined) found.set(hash, text);
   }
   const lost = leaves.find(({ hash }) => !found.has(hash));
   if (lost !== undefined) throw notStored(lost);
@@ -97,7 +90,7 @@ export async function newestVersion(app: App, tx: Db = app.store.db): Promise<nu
   return newest?.version ?? 0;
 }
 
-/** Stores a snapshot as the next version, and of its entities those that the version before lacks. */
+/** Stores a snapshot as the next version, and of its entities and branches those that the version before lacks. */
 export async function storeSnapshot(
   app: App,
   tx: Db,
@@ -107,50 +100,62 @@ export async function storeSnapshot(
   const { snapshots } = app.store.tables;
   const newest = await newestVersion(app, tx);
   const version = newest + 1;
-  const before = await treeOf(app, tx, newest);
+  const before = await listedOf(app, tx, newest);
+  const added = deltaOf(before?.tree.leaves ?? null, tree.leaves).added;
+  const stored = await readTexts(
+    app.store,
+    tx,
+    added.flatMap(({ hash }) => (textOf(hash) === undefined ? [hash] : [])),
+  );
   const texts = new Map<string, string>();
-  for (const leaf of deltaOf(before?.leaves ?? null, tree.leaves).added) {
-    const text = textOf(leaf.hash) ?? (await storedText(app, tx, leaf));
-    if (text === null) throw notStored(leaf);
+  const rows = new Map<string, NewBlob>();
+  for (const leaf of added) {
+    const text = textOf(leaf.hash) ?? stored.get(leaf.hash);
+    if (text === undefined) throw notStored(leaf);
     if (!HOLDS_SECRETS.includes(leaf.kind)) texts.set(leaf.hash, text);
-    await storeBlob(app, tx, leaf, text, version);
+    rows.set(leaf.hash, { hash: leaf.hash, kind: leaf.kind, text, since: version });
   }
+  const known = new Set(before?.branched === true ? before.tree.branches.map(({ hash }) => hash) : []);
+  for (const { hash, text } of tree.branches)
+    if (!known.has(hash)) rows.set(hash, { hash, kind: 'branch', text, since: version });
+  await storeBlobs(app, tx, [...rows.values()]);
   const { checksum, created_at, counts } = head;
-  await tx.insert(snapshots).values({ version, checksum, content: tree.text, counts, note, actor, created_at });
+  await tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at });
   await forgetOldest(app, tx, version - app.snapshot_cache.kept);
   app.snapshot_cache.texts = texts;
-  return { version, ...head, tree, server };
+  return { version, ...head, tree, server, branched: true };
 }
 
-async function storeBlob(app: App, tx: Db, { kind, hash }: Leaf, text: string, since: number): Promise<void> {
+type NewBlob = Schema['blobs']['$inferInsert'];
+
+async function storeBlobs(app: App, tx: Db, rows: readonly NewBlob[]): Promise<void> {
   const { blobs } = app.store.tables;
-  await tx.insert(blobs).values({ hash, kind, text, since }).onConflictDoUpdate({ target: blobs.hash, set: { since, text } });
+  const set = { since: sql`excluded.since`, text: sql`excluded.text` };
+  for (let start = 0; start < rows.length; start += PAGE) {
+    const page = rows.slice(start, start + PAGE);
+    await tx.insert(blobs).values(page).onConflictDoUpdate({ target: blobs.hash, set });
+  }
 }
 
-async function storedText(app: App, tx: Db, { hash }: Leaf): Promise<string | null> {
-  const { blobs } = app.store.tables;
-  const [row] = await tx.select({ text: blobs.text }).from(blobs).where(eq(blobs.hash, hash));
-  return row?.text ?? null;
-}
+/** A stored version's tree, and whether its branches are stored. */
+type Listed = Pick<StoredSnapshot, 'tree' | 'branched'>;
 
-async function treeOf(app: App, tx: Db, version: number): Promise<Tree | null> {
+async function listedOf(app: App, tx: Db, version: number): Promise<Listed | null> {
   const cached = app.snapshot_cache.versions.get(version);
-  if (cached !== undefined) return cached.tree;
-  const { snapshots } = app.store.tables;
-  const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
-  return row === undefined ? null : parseTree(row.content);
+  if (cached !== undefined) return cached;
+  const content = await contentText(app, tx, version);
+  return content === null ? null : { tree: await readTree(app.store, tx, content), branched: branchesIn(content) !== null };
 }
 
 /**
- * Drops versions up to `last`, and each entity with the last version that has it: one that the next version lacks and that did
- * not come back since.
+ * Drops versions up to `last`, and each entity and branch with the last version that has it: one that the next version lacks and
+ * that did not come back since.
  */
 async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
   const { snapshots, blobs } = app.store.tables;
   const old = await tx.select({ version: snapshots.version }).from(snapshots).where(lte(snapshots.version, last));
   for (const { version } of old.toSorted((a, b) => a.version - b.version)) {
-    const [tree, next] = [await treeOf(app, tx, version), await treeOf(app, tx, version + 1)];
-    const gone = next === null || tree === null ? [] : lostWith(deltaOf(next.leaves, tree.leaves));
+    const gone = await lostAfter(app, tx, version);
     for (let start = 0; start < gone.length; start += PAGE) {
       const hashes = gone.slice(start, start + PAGE);
       await tx.delete(blobs).where(and(inArray(blobs.hash, hashes), lte(blobs.since, version)));
@@ -158,6 +163,26 @@ async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
     app.snapshot_cache.versions.delete(version);
   }
   if (old.length > 0) await tx.delete(snapshots).where(lt(snapshots.version, last + 1));
+}
+
+/** Hashes that a version has and the next one lacks. Only branches that are not in both are read. */
+async function lostAfter(app: App, tx: Db, version: number): Promise<string[]> {
+  const [old, next] = [await contentText(app, tx, version), await contentText(app, tx, version + 1)];
+  if (old === null || next === null) return [];
+  const [was, is] = [branchesIn(old), branchesIn(next)];
+  const all = async (content: string) => (await readTree(app.store, tx, content)).leaves;
+  if (was === null || is === null) return lostWith(deltaOf(await all(next), await all(old)));
+  const [had, has] = [new Set(was), new Set(is)];
+  const lost = was.filter((hash) => !has.has(hash));
+  const came = is.filter((hash) => !had.has(hash));
+  const leavesOf = async (hashes: readonly string[]) => (await readBranches(app.store, tx, hashes)).flat();
+  return [...lost, ...lostWith(deltaOf(await leavesOf(came), await leavesOf(lost)))];
+}
+
+async function contentText(app: App, tx: Db, version: number): Promise<string | null> {
+  const { snapshots } = app.store.tables;
+  const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
+  return row?.content ?? null;
 }
 
 const notStored = ({ kind, name }: Leaf): AppError => new AppError('internal', `The text of the ${kind} ${name} is not stored.`);

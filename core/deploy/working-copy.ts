@@ -1,12 +1,12 @@
 import { asc, eq, gt, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readServerConfig } from '#core/definitions/settings/config.ts';
-import { OWNED_KINDS } from '#core/contract/entities.ts';
+import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
-import { createFrozenState, type DefinitionKind, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
+import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
 
 /**
  * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
@@ -49,7 +49,7 @@ async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<Wo
   const changes = copy && (await changesSince(app.store, tx, copy.seq));
   if (copy === null || changes === null) return readAll(app, tx);
   copy.state.putServer(await readServerConfig(app, tx));
-  const ids = new Map<DefinitionKind, Set<string>>(OWNED_KINDS.map((kind) => [kind, new Set()]));
+  const ids = new Map<DefinitionKind, Set<string>>(DEFINITION_KINDS.map((kind) => [kind, new Set()]));
   for (const { kind, entity_id } of changes.changed) {
     if (kind === 'connection') await takeConnection(app, tx, copy, entity_id, ids);
     else if (kind !== 'server') ids.get(kind)?.add(entity_id);
@@ -64,7 +64,7 @@ async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
   const copy: WorkingCopy = { state, seq: await lastChange(app.store, tx), unprepared: new Set(), schemas: new Map() };
   state.putServer(await readServerConfig(app, tx));
   for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
-  for (const kind of OWNED_KINDS) {
+  for (const kind of DEFINITION_KINDS) {
     const table = entityTable(app.store, kind);
     for (let last = ''; ;) {
       const page = await tx.select({ id: table.id }).from(table).where(gt(table.id, last)).orderBy(asc(table.id)).limit(PAGE);
@@ -122,6 +122,8 @@ async function takeDefinitions(
   }
 }
 
+const HAS_STATEMENT: Readonly<Record<DefinitionKind, boolean>> = { tool: true, resource: true, prompt: false, toolset: false };
+
 /** Rows of one kind with their stored artifacts. */
 export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = entityTable(app.store, kind);
@@ -130,7 +132,7 @@ export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, id
     .select()
     .from(table)
     .where(inArray(table.id, [...ids]));
-  if (kind === 'prompt') return rows.map((row) => ({ row, compiled: undefined }));
+  if (!HAS_STATEMENT[kind]) return rows.map((row) => ({ row, compiled: undefined }));
   const artifacts = await tx
     .select({ id: compiled.entity_id, artifact: compiled.artifact })
     .from(compiled)

@@ -1,4 +1,4 @@
-import type { Network } from '#core/env.ts';
+import type { Network } from '#core/env/settings.ts';
 import { isTrusted } from './client-address.ts';
 import { hostName, isLoopbackName } from './origins.ts';
 
@@ -9,8 +9,10 @@ export const ASKED_ORIGIN = 'x-asked-origin';
 export interface Addresses {
   /** The URL of the endpoint at an origin that a client asked for; at a name that is not ours, its public URL. */
   at(origin: string | null): string;
-  /** Whether a text is one of them, but for slashes at its end. */
+  /** Whether a text is one of them, or of what is below, but for slashes at its end. */
   include(url: string): boolean;
+  /** What stands after the endpoint in such a text, empty for the endpoint itself; null: it is none of them. */
+  restOf(url: string): string | null;
 }
 
 export interface AddressOptions {
@@ -22,9 +24,11 @@ export interface AddressOptions {
   readonly names: () => ReadonlySet<string>;
   /** The public URL, or for want of one the address on this machine. */
   readonly otherwise: () => string;
+  /** Whether there may be an endpoint below: what stands after the path, such as `/sales`. Absent: there is none. */
+  readonly below?: (rest: string) => boolean;
 }
 
-export function createAddresses({ path, public_urls, names, otherwise }: AddressOptions): Addresses {
+export function createAddresses({ path, public_urls, names, otherwise, below = () => false }: AddressOptions): Addresses {
   const known = (origin: string): string | null => {
     if (!URL.canParse(origin)) return null;
     const { protocol, host } = new URL(origin);
@@ -35,14 +39,20 @@ export function createAddresses({ path, public_urls, names, otherwise }: Address
     const is_ours = isLoopbackName(name) || names().has(name) || names().has(name.replace(/^\[|\]$/g, ''));
     return is_ours ? `${protocol}//${host}` : null;
   };
+  const restOf = (url: string): string | null => {
+    const text = url.replace(/\/+$/, '');
+    const after = (base: string): string | null => {
+      const whole = `${base}${path}`;
+      if (text === whole) return '';
+      return text.startsWith(`${whole}/`) && below(text.slice(whole.length)) ? text.slice(whole.length) : null;
+    };
+    const base = URL.canParse(text) ? known(new URL(text).origin) : null;
+    return after(otherwise()) ?? (base === null ? null : after(base));
+  };
   return {
     at: (origin) => `${(origin === null ? null : known(origin)) ?? otherwise()}${path}`,
-    include(url) {
-      const text = url.replace(/\/+$/, '');
-      if (text === `${otherwise()}${path}`) return true;
-      const base = URL.canParse(text) ? known(new URL(text).origin) : null;
-      return base !== null && text === `${base}${path}`;
-    },
+    include: (url) => restOf(url) !== null,
+    restOf,
   };
 }
 

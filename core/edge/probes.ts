@@ -1,4 +1,4 @@
-import { EXPOSITION_TYPE } from '#core/lib/metrics-text.ts';
+import { METRICS_TYPE } from '#core/lib/metrics-text.ts';
 import { isOurs, isSameSecret } from './service-token.ts';
 
 /** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */
@@ -13,7 +13,7 @@ export interface ProbeSecrets {
   readonly metrics_token: string | null;
 }
 
-/** Whether figures and reasons may be read: with the token for them, or with that of our own programs. */
+/** Whether metrics and reasons may be read: with the token for them, or with that of our own programs. */
 export function mayReadFigures({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (isOurs(headers, service_token)) return true;
@@ -25,7 +25,7 @@ const NO_STORE = { 'cache-control': 'no-store' };
 /** The process answers; nothing else is looked at. */
 export const answerLive = (): Response => Response.json({ status: 'live' }, { headers: NO_STORE });
 
-/** 503 says that no request should be sent here; only who may read figures learns why. */
+/** 503 says that no request should be sent here; only who may read metrics learns why. */
 export function answerReady({ blocking, degraded }: Readiness, with_reasons: boolean): Response {
   const ready = blocking.length === 0;
   const status = ready ? (with_reasons && degraded.length > 0 ? 'degraded' : 'ready') : 'not_ready';
@@ -36,7 +36,7 @@ export function answerReady({ blocking, degraded }: Readiness, with_reasons: boo
 }
 
 export const answerFigures = (text: string): Response =>
-  new Response(text, { headers: { ...NO_STORE, 'content-type': EXPOSITION_TYPE } });
+  new Response(text, { headers: { ...NO_STORE, 'content-type': METRICS_TYPE } });
 
 /** Answers `/livez`, `/readyz` and `/metrics`; null: the path is another. They need no snapshot and no credential of a caller. */
 export type Probes = (path: string, request: Request) => Response | Promise<Response> | null;

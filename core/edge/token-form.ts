@@ -19,7 +19,17 @@ type OauthError =
 export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="sluice"' };
 /** Repeated parameters are a fault (section 3.2), but for `resource`. */
-const ONCE = ['grant_type', 'refresh_token', 'client_id', 'client_secret', 'scope'];
+const ONCE = [
+  'grant_type',
+  'refresh_token',
+  'client_id',
+  'client_secret',
+  'scope',
+  'code',
+  'code_verifier',
+  'redirect_uri',
+  'token',
+];
 
 export const refuseToken = (
   status: number,

@@ -1,4 +1,4 @@
-import type { ConnectionType, DbType } from '#core/contract/connections.ts';
+import type { ConnectionType, DbType } from '#core/contract/definitions/connections.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
@@ -44,6 +44,8 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].m
   default_port: label.default_port,
   required_fields: [...engine.required_fields],
   extra_fields: engine.extras.map(({ field }) => field),
+  session_values: engine.session?.kinds.includes(label.db_type) === true,
+  session_roles: engine.session?.kinds.includes(label.db_type) === true && engine.session.roles,
   supported: true,
   note: label.note,
 }));

@@ -3,40 +3,68 @@ import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import type { Role } from '#core/contract/identity/roles.ts';
 import { verifyPassword } from '#core/lib/passwords.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { writeAlone } from '#core/store/journal.ts';
 import { openSession, revokeSessions } from './sessions.ts';
 
-export type AdminRow = Schema['admins']['$inferSelect'];
+export type PersonRow = Schema['people']['$inferSelect'];
 
-/** Where the TOTP secret of an account belongs: the associated data of its ciphertext. */
-export const totpPlace = (admin_id: string): string => `admin/${admin_id}/totp_secret`;
+/** Where the TOTP secret of an account belongs: the associated data of its ciphertext, as the first edition wrote it. */
+export const totpPlace = (person_id: string): string => `admin/${person_id}/totp_secret`;
 
-export async function currentAdmin({ app, actor }: Context): Promise<AdminRow> {
-  const { admins } = app.store.tables;
+/** A row of somebody who has no password yet. @param now ISO 8601. */
+export const newPerson = (id: string, username: string, role: Role, now: string): PersonRow => ({
+  id,
+  slot: null,
+  username,
+  display_name: null,
+  email: null,
+  role,
+  groups: [],
+  enabled: true,
+  sign_in: 'password',
+  password_hash: null,
+  totp_secret: null,
+  totp_enabled: false,
+  totp_last_step: null,
+  invite_digest: null,
+  invite_expires_at: null,
+  last_seen_at: null,
+  version: 1,
+  created_at: now,
+  updated_at: now,
+});
+
+/** Whether a person has a password or signs in elsewhere; an invitation makes it so. */
+export const canSignIn = ({ password_hash, sign_in }: PersonRow): boolean => password_hash !== null || sign_in === 'oidc';
+
+export async function currentPerson({ app, actor }: Context): Promise<PersonRow> {
+  const { people } = app.store.tables;
   const rows = await app.store.db
     .select()
-    .from(admins)
-    .where(eq(admins.id, actor?.id ?? ''));
+    .from(people)
+    .where(eq(people.id, actor?.id ?? ''));
   if (rows[0] === undefined) throw new AppError('unauthenticated', 'This account no longer exists. Sign in again.');
   return rows[0];
 }
 
-export async function adminByName({ app }: Context, username: string): Promise<AdminRow | null> {
-  const { admins } = app.store.tables;
-  const rows = await app.store.db.select().from(admins).where(eq(admins.username, username));
+export async function personByName({ app }: Context, username: string): Promise<PersonRow | null> {
+  const { people } = app.store.tables;
+  const rows = await app.store.db.select().from(people).where(eq(people.username, username));
   return rows[0] ?? null;
 }
 
 /** Refuses at `field` when the password is not that of the account. */
-export async function requirePassword(admin: AdminRow, password: string, field: string): Promise<void> {
-  if (await verifyPassword(password, admin.password_hash)) return;
+export async function requirePassword(person: PersonRow, password: string, field: string): Promise<void> {
+  if (await verifyPassword(password, person.password_hash)) return;
   const message = `${field} is wrong.`;
   throw new AppError('forbidden', message, { errors: [{ field, message }] });
 }
 
 export interface AccountChange {
-  readonly set: Partial<Omit<AdminRow, 'id' | 'slot'>>;
+  readonly set: Partial<Omit<PersonRow, 'id' | 'slot'>>;
   /** What history keeps: no secret, no hash. */
   readonly before: Record<string, unknown>;
   readonly after: Record<string, unknown>;
@@ -48,37 +76,38 @@ export interface AccountChange {
  */
 export async function changeAccount(
   context: Context,
-  { id }: AdminRow,
+  { id }: PersonRow,
   work: (tx: Db) => Promise<AccountChange>,
-): Promise<{ admin: AdminRow; sessions_ended: number }> {
+): Promise<{ person: PersonRow; sessions_ended: number }> {
   const { app, actor } = context;
-  const { admins, sessions, pending_logins } = app.store.tables;
+  const { people, sessions, pending_logins } = app.store.tables;
   const { token, ...result } = await app.store.write(async (tx) => {
+    await writeAlone(app.store, tx);
     const { set, before, after } = await work(tx);
-    const [stored] = await tx.select().from(admins).where(eq(admins.id, id));
+    const [stored] = await tx.select().from(people).where(eq(people.id, id));
     if (stored === undefined) throw new AppError('unauthenticated', 'This account no longer exists. Sign in again.');
-    const change = { ...renewed(context, stored), ...set, updated_at: app.clock().toISOString() };
-    await tx.update(admins).set(change).where(eq(admins.id, id));
-    const admin = { ...stored, ...change };
+    const change = { ...renewed(context, stored), ...set, version: stored.version + 1, updated_at: app.clock().toISOString() };
+    await tx.update(people).set(change).where(eq(people.id, id));
+    const person = { ...stored, ...change };
     await recordHistory(tx, context, {
       entity_type: 'admin',
       entity_id: id,
-      entity_name: admin.username,
+      entity_name: person.username,
       action: 'update',
       before,
       after,
     });
-    await tx.delete(pending_logins).where(eq(pending_logins.admin_id, id));
-    const sessions_ended = await revokeSessions(app, tx, eq(sessions.admin_id, id));
+    await tx.delete(pending_logins).where(eq(pending_logins.person_id, id));
+    const sessions_ended = await revokeSessions(app, tx, eq(sessions.person_id, id));
     const mine = actor?.id === id && actor.session_id !== undefined;
-    return { admin, sessions_ended, token: mine ? await openSession(context, tx, id) : null };
+    return { person, sessions_ended, token: mine ? await openSession(context, tx, id) : null };
   });
   if (token !== null) context.setSession?.(token);
   return result;
 }
 
 /** The TOTP secret sealed again, when an older key sealed it. */
-function renewed({ app: { keyring } }: Context, { id, totp_secret }: AdminRow): Pick<AccountChange['set'], 'totp_secret'> {
+function renewed({ app: { keyring } }: Context, { id, totp_secret }: PersonRow): Pick<AccountChange['set'], 'totp_secret'> {
   if (totp_secret === null || !keyring.stale(totp_secret.$sealed)) return {};
   const place = totpPlace(id);
   return { totp_secret: { $sealed: keyring.seal(keyring.open(totp_secret.$sealed, place), place) } };

@@ -2,7 +2,8 @@ import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
-import { digestOf } from './agent-random.ts';
+import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
+import { digestOf } from './random-token.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { noteUse } from './sessions.ts';
 
@@ -20,10 +21,12 @@ const refused = () =>
   new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has expired or was never issued.');
 
 /**
- * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token. Being asked is a use: it keeps what idles out alive.
+ * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token, or behind the access token of a signed-in person. Being asked is a use: it keeps what idles out alive.
  * Throws `unauthenticated` for every token that does not count, without saying why.
  */
 export async function authenticateBearer(app: App, token: string, ip: string | null): Promise<Bearer> {
+  const person = looksLikeAccessToken(token) ? await agentPerson(app, token) : null;
+  if (person !== null) return person;
   if (!/^svc_(?:at_)?[A-Za-z0-9]{40}$/.test(token)) throw refused();
   return token.startsWith('svc_at_') ? ofClient(app, token, ip) : ofToken(app, token, ip);
 }

@@ -17,6 +17,7 @@ export async function resolveNames(app: App, operation: OperationName, input: In
   for (const [field, value] of Object.entries(input)) {
     const kind = field === 'id' ? kindOf(noun) : namedIn(field);
     if (kind !== undefined) resolved[field] = await idOf(app, kind, value);
+    if ((field === 'include' || field === 'exclude') && isRecord(value)) resolved[field] = await resolveSelection(app, value);
     if (field === 'tools' && Array.isArray(value)) {
       resolved[field] = await Promise.all(value.map((item) => (isRecord(item) ? resolveNames(app, operation, item) : item)));
     }
@@ -29,6 +30,18 @@ export async function resolveNames(app: App, operation: OperationName, input: In
 }
 
 const isRecord = (value: unknown): value is Input => typeof value === 'object' && value !== null;
+
+/** Lists of ids, such as `tool_ids`, in the rules of a toolset. */
+async function resolveSelection(app: App, selection: Input): Promise<Input> {
+  const resolved: Record<string, unknown> = { ...selection };
+  for (const [list, values] of Object.entries(selection)) {
+    const kind = ENTITY_KINDS.find((known) => list === `${known}_ids`);
+    if (kind !== undefined && Array.isArray(values)) {
+      resolved[list] = await Promise.all(values.map((value: unknown) => idOf(app, kind, value)));
+    }
+  }
+  return resolved;
+}
 
 async function idOf(app: App, kind: EntityKind, value: unknown): Promise<unknown> {
   if (typeof value !== 'string') return value;

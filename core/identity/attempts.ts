@@ -57,12 +57,12 @@ export async function countAttempt(context: Context, username: string): Promise<
 
 /** Whether somebody signed in to this account from this network before. */
 async function signedInFrom({ app }: Context, username: string, network: string): Promise<boolean> {
-  const { admins, sessions } = app.store.tables;
+  const { people, sessions } = app.store.tables;
   const rows = await app.store.db
     .select({ ip: sessions.ip })
     .from(sessions)
-    .innerJoin(admins, eq(admins.id, sessions.admin_id))
-    .where(eq(admins.username, username))
+    .innerJoin(people, eq(people.id, sessions.person_id))
+    .where(eq(people.username, username))
     .orderBy(desc(sessions.created_at))
     .limit(LOOKED_AT);
   return rows.some(({ ip }) => ip !== null && networkOf(ip) === network);

@@ -3,31 +3,43 @@ import type { Context, Handlers } from '#core/run.ts';
 import { AppError } from '#core/errors.ts';
 import { hashPassword, verifyPassword } from '#core/lib/passwords.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
-import { adminByName, type AdminRow, changeAccount, currentAdmin, requirePassword } from './account.ts';
+import { changeAccount, currentPerson, newPerson, personByName, type PersonRow, requirePassword } from './account.ts';
 import { countAttempt } from './attempts.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { refuseTakenName } from './people-rules.ts';
+import { offeredProviders } from './providers/providers.ts';
 import { isLive, openSession, revokeSessions } from './sessions.ts';
 import { askSecondFactor } from './two-factor.ts';
 
-export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string}`>> = {
+export const authHandlers: Pick<Handlers, Exclude<Extract<keyof Handlers, `auth.${string}`>, 'auth.accept_invite'>> = {
   'auth.status': async ({ app, actor }) => {
-    const admins = await app.store.db.select({ id: app.store.tables.admins.id }).from(app.store.tables.admins).limit(1);
-    return { setup_required: admins.length === 0, authenticated: actor?.type === 'admin', version: PRODUCT_VERSION };
+    const people = await app.store.db.select({ id: app.store.tables.people.id }).from(app.store.tables.people).limit(1);
+    const [providers, { settings }] = await Promise.all([offeredProviders(app), readSettings(app)]);
+    return {
+      setup_required: people.length === 0,
+      authenticated: actor?.type === 'admin',
+      version: PRODUCT_VERSION,
+      providers,
+      password_sign_in: settings.password_sign_in,
+    };
   },
   'auth.setup': async (context, { username, password }) => {
-    await createAdmin(context, username, password);
-    await signIn(context, await adminByName(context, username));
+    await createOwner(context, username, password);
+    await signIn(context, await personByName(context, username));
     return { username, totp_enabled: false };
   },
   'auth.login': async (context, { username, password }) => {
+    await requirePasswords(context);
     const attempt = await countAttempt(context, username);
-    const admin = await adminByName(context, username);
-    const fits = await verifyPassword(password, admin?.password_hash ?? null);
-    if (!fits || admin === null) throw new AppError('unauthenticated', 'The user name or the password is wrong.');
+    const person = await personByName(context, username);
+    const fits = await verifyPassword(password, person?.password_hash ?? null);
+    if (!fits || person === null) throw new AppError('unauthenticated', 'The user name or the password is wrong.');
     await attempt.forgive();
-    if (admin.totp_enabled) return askSecondFactor(context, admin);
-    await signIn(context, admin);
-    return { totp_required: false as const, username: admin.username };
+    if (!person.enabled) throw new AppError('forbidden', 'This account is disabled. Ask an administrator to enable it.');
+    if (person.totp_enabled) return askSecondFactor(context, person);
+    await signIn(context, person);
+    return { totp_required: false as const, username: person.username };
   },
   'auth.logout': async (context) => {
     const { app, actor } = context;
@@ -38,24 +50,27 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
     context.setSession?.(null);
     return {};
   },
-  'auth.me': async (context) => toAccount(await currentAdmin(context)),
+  'auth.me': async (context) => toAccount(await currentPerson(context)),
   'auth.update_me': async (context, { current_password, username, password }) => {
-    const admin = await currentAdmin(context);
-    const attempt = await countAttempt(context, admin.username);
-    await requirePassword(admin, current_password, 'current_password');
+    const person = await currentPerson(context);
+    const attempt = await countAttempt(context, person.username);
+    await requirePassword(person, current_password, 'current_password');
     await attempt.forgive();
     // Nothing new ends no session.
-    if ((username === undefined || username === admin.username) && password === undefined) return toAccount(admin);
+    if ((username === undefined || username === person.username) && password === undefined) return toAccount(person);
     const set = {
       ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password_hash: await hashPassword(password) }),
+      ...(password === undefined ? {} : { password_hash: await hashPassword(password, context.app.password_work) }),
     };
-    const changed = await changeAccount(context, admin, async () => ({
-      set,
-      before: { username: admin.username },
-      after: { username: username ?? admin.username, ...(password === undefined ? {} : { password_changed: true }) },
-    }));
-    return toAccount(changed.admin);
+    const changed = await changeAccount(context, person, async (tx) => {
+      if (username !== undefined) await refuseTakenName(context.app, tx, person.id, username);
+      return {
+        set,
+        before: { username: person.username },
+        after: { username: username ?? person.username, ...(password === undefined ? {} : { password_changed: true }) },
+      };
+    });
+    return toAccount(changed.person);
   },
   'auth.sessions': async (context) => {
     const { app, actor } = context;
@@ -65,7 +80,7 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
       .from(sessions)
       .where(
         and(
-          eq(sessions.admin_id, actor?.id ?? ''),
+          eq(sessions.person_id, actor?.id ?? ''),
           isNull(sessions.revoked_at),
           gt(sessions.expires_at, app.clock().toISOString()),
         ),
@@ -79,7 +94,7 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
   'auth.revoke_session': async ({ app, actor, setSession }, { id }) => {
     const { sessions } = app.store.tables;
     const ended = await app.store.write((tx) =>
-      revokeSessions(app, tx, and(eq(sessions.id, id), eq(sessions.admin_id, actor?.id ?? ''))),
+      revokeSessions(app, tx, and(eq(sessions.id, id), eq(sessions.person_id, actor?.id ?? ''))),
     );
     if (ended === 0) throw new AppError('not_found', 'There is no active session with this id.');
     if (id === actor?.session_id) setSession?.(null);
@@ -87,19 +102,25 @@ export const authHandlers: Pick<Handlers, Extract<keyof Handlers, `auth.${string
   },
 };
 
-/** Creates the one administrator; a unique row decides, so two calls at once cannot both win. */
-export async function createAdmin(context: Context, username: string, password: string): Promise<void> {
+/** Refuses a sign-in with a password where everybody signs in through an identity provider. */
+export async function requirePasswords({ app }: Context): Promise<void> {
+  if ((await readSettings(app)).settings.password_sign_in) return;
+  throw new AppError('forbidden', 'Signing in with a password is turned off here. Sign in through an identity provider.');
+}
+
+/** Creates the first account; a unique row decides, so two calls at once cannot both win. */
+export async function createOwner(context: Context, username: string, password: string): Promise<void> {
   const { app } = context;
-  const { admins } = app.store.tables;
-  const taken = new AppError('conflict', 'The administrator already exists. Sign in instead.');
-  if ((await app.store.db.select({ id: admins.id }).from(admins).limit(1)).length > 0) throw taken;
-  const password_hash = await hashPassword(password);
+  const { people } = app.store.tables;
+  const taken = new AppError('conflict', 'This server is already set up. Sign in instead.');
+  if ((await app.store.db.select({ id: people.id }).from(people).limit(1)).length > 0) throw taken;
+  const password_hash = await hashPassword(password, app.password_work);
   const id = app.ids();
   const now = app.clock().toISOString();
   await app.store.write(async (tx) => {
     const rows = await tx
-      .insert(admins)
-      .values({ id, slot: 1, username, password_hash, totp_enabled: false, created_at: now, updated_at: now })
+      .insert(people)
+      .values({ ...newPerson(id, username, 'owner', now), slot: 1, password_hash })
       .onConflictDoNothing()
       .returning();
     if (rows.length === 0) throw taken;
@@ -109,18 +130,23 @@ export async function createAdmin(context: Context, username: string, password: 
       entity_name: username,
       action: 'create',
       before: null,
-      after: { username },
+      after: { username, role: 'owner' },
     });
   });
 }
 
-async function signIn(context: Context, admin: AdminRow | null): Promise<void> {
-  if (admin === null) return;
-  context.setSession?.(await context.app.store.write((tx) => openSession(context, tx, admin.id)));
+async function signIn(context: Context, person: PersonRow | null): Promise<void> {
+  if (person === null) return;
+  context.setSession?.(await context.app.store.write((tx) => openSession(context, tx, person.id)));
 }
 
-const toAccount = (admin: AdminRow) => ({
-  username: admin.username,
-  totp_enabled: admin.totp_enabled,
-  created_at: admin.created_at,
+const toAccount = ({ id, username, display_name, email, role, groups, totp_enabled, created_at }: PersonRow) => ({
+  id,
+  username,
+  display_name,
+  email,
+  role,
+  groups,
+  totp_enabled,
+  created_at,
 });

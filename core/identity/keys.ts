@@ -1,19 +1,9 @@
 import { and, asc, eq, gt, inArray, like, or, sql } from 'drizzle-orm';
-import type { App } from '#core/app.ts';
-import { noteChange } from '#core/store/journal.ts';
 import type { Store } from '#core/store/open.ts';
-import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import { keyOf, type PlacedSecret, secretsIn } from '#core/lib/places.ts';
-import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
-import { hashOf } from '#snapshots/canonical.ts';
-import { type Kind, parseTree } from '#snapshots/tree.ts';
-
-/** A whole app, or the store and the ring alone, when a lost key keeps the app from starting. */
-export interface Vault {
-  readonly store: Store;
-  readonly keyring: Keyring;
-}
+import { keyOf } from '#core/lib/places.ts';
+import { HOLDS_SECRETS } from '#snapshots/tree.ts';
+import { allHolders, liveHolders, opens, sealedHashes, type Vault } from './sealed-records.ts';
 
 /** How much one key still protects. */
 export interface KeyUse {
@@ -33,22 +23,7 @@ export interface KeyUse {
   readonly removable: boolean;
 }
 
-/** A record that holds secrets. */
-interface Holder {
-  /** Such as `connection shop`. */
-  readonly name: string;
-  readonly secrets: readonly PlacedSecret[];
-  readonly table: keyof Schema;
-  /** The column that finds the record, and its value there. */
-  readonly key: string;
-  readonly id: string | number;
-  /** JSON columns that may hold secrets. */
-  readonly columns: readonly string[];
-}
-
 const SEALED = /"\$sealed":"v1\.([0-9a-f]{8})\./g;
-/** Kinds of frozen entities that may hold secrets. */
-export const HOLDS_SECRETS: readonly Kind[] = ['server', 'connection'];
 const PAGE = 500;
 const NAMED = 5;
 
@@ -109,165 +84,9 @@ export async function keysReport(vault: Vault): Promise<KeyUse[]> {
   });
 }
 
-/**
- * Seals every stale secret of live records and of the active snapshot with the first key: one transaction a record, no new
- * version, no history entry. What no key opens is left as it is.
- */
-export async function rewrapSecrets(app: App): Promise<{ entities: number; active_snapshot: boolean }> {
-  let entities = 0;
-  for (const holder of await liveHolders(app)) entities += await rewrapHolder(app, holder);
-  return { entities, active_snapshot: await rewrapActiveSnapshot(app) };
-}
-
-/**
- * A snapshot holds copies of the ciphertexts of its day. The active one is sealed anew as it stands: its checksum counts
- * fingerprints, which stay. Says whether there was something to do.
- */
-export async function rewrapActiveSnapshot(app: App): Promise<boolean> {
-  const { blobs } = app.store.tables;
-  return app.store.write(async (tx) => {
-    let sealed_anew = false;
-    for (const blob of await activeBlobs({ ...app.store, db: tx })) {
-      const text = rewrapText(app.keyring, blob.text, blobSecrets(blob));
-      if (text === blob.text) continue;
-      if (hashOf(text) !== blob.hash) {
-        throw new AppError('internal', 'Re-encrypting the secrets of the active snapshot would have changed it.');
-      }
-      await tx.update(blobs).set({ text }).where(eq(blobs.hash, blob.hash));
-      sealed_anew = true;
-    }
-    app.snapshot_cache.versions.clear();
-    app.snapshot_cache.texts = new Map();
-    return sealed_anew;
-  });
-}
-
-async function rewrapHolder({ store, keyring }: App, { table: name, key, id, columns, secrets }: Holder): Promise<number> {
-  if (!secrets.some((secret) => keyring.stale(secret.sealed) && opens(keyring, secret))) return 0;
-  // The columns named are JSON in every table; which one it is does not matter here.
-  const table = store.tables[name] as unknown as Schema['connections'];
-  const equals = (of: string, value: unknown) => eq(table[of as 'extra_params'], value as Record<string, unknown>);
-  return store.write(async (tx) => {
-    if (name === 'connections') await noteChange(store, tx, 'connection', String(id));
-    const [row] = (await tx.select().from(table).where(equals(key, id))) as unknown as Record<string, unknown>[];
-    const change: Record<string, Record<string, unknown>> = {};
-    for (const of of row === undefined ? [] : columns) {
-      const text = JSON.stringify(row?.[of] ?? null);
-      const fresh = rewrapText(keyring, text, secrets);
-      if (fresh !== text) change[of] = JSON.parse(fresh) as Record<string, unknown>;
-    }
-    const changed = Object.keys(change);
-    if (changed.length === 0) return 0;
-    // Whoever writes meanwhile seals with the first key as well, and wins.
-    const unchanged = changed.map((of) => equals(of, row?.[of]));
-    const stored = await tx
-      .update(table)
-      .set(change)
-      .where(and(equals(key, id), ...unchanged))
-      .returning();
-    return stored.length;
-  });
-}
-
-/** A JSON text with its stale ciphertexts replaced. Each has a nonce of its own, so none can be mistaken for another. */
-function rewrapText(keyring: Keyring, text: string, secrets: readonly PlacedSecret[]): string {
-  let fresh = text;
-  for (const secret of secrets) {
-    if (!keyring.stale(secret.sealed) || !opens(keyring, secret)) continue;
-    fresh = fresh.replaceAll(secret.sealed, keyring.seal(keyring.open(secret.sealed, secret.place), secret.place));
-  }
-  return fresh;
-}
-
-const opens = (keyring: Keyring, { sealed, place }: PlacedSecret): boolean => openOrNull(keyring, sealed, place) !== null;
-
-/** The records that the server works with; a table with a sealed column belongs here. */
-async function liveHolders({ store: { db, tables } }: Vault): Promise<Holder[]> {
-  const { meta, connections, admins, server_config, mcp_tokens, certificates, acme_accounts } = tables;
-  const [fingerprint, databases, accounts, settings, tokens, chains, acme] = await Promise.all([
-    db.select().from(meta).where(eq(meta.key, 'fingerprint_key')),
-    db.select().from(connections).orderBy(asc(connections.name)),
-    db.select().from(admins),
-    db.select().from(server_config),
-    db.select().from(mcp_tokens).where(eq(mcp_tokens.revoked, false)),
-    db.select().from(certificates),
-    db.select().from(acme_accounts),
-  ]);
-  const row = (table: keyof Schema, columns: string[], id: string | number, key = 'id') => ({ table, columns, id, key });
-  const holders: Holder[] = [
-    // A start seals it again by itself.
-    ...fingerprint.map(({ key, value }) => ({
-      name: 'the fingerprint key',
-      secrets: [{ place: `meta/${key}`, sealed: value }],
-      ...row('meta', [], key, 'key'),
-    })),
-    ...databases.map((connection) => ({
-      name: `connection ${connection.name}`,
-      secrets: secretsIn(connection, `connection/${connection.id}`),
-      ...row('connections', ['password', 'ssl_key', 'extra_params'], connection.id),
-    })),
-    ...accounts.map((admin) => ({
-      name: `administrator ${admin.username}`,
-      secrets: secretsIn(admin, `admin/${admin.id}`),
-      ...row('admins', ['totp_secret'], admin.id),
-    })),
-    ...settings.map(({ id, settings: values }) => ({
-      name: 'the server configuration',
-      secrets: secretsIn(values, 'server_config'),
-      ...row('server_config', ['settings'], id),
-    })),
-    ...tokens.map((token) => ({
-      name: `access token ${token.name}`,
-      secrets: secretsIn(token, `mcp_token/${token.id}`),
-      ...row('mcp_tokens', ['secret_hash'], token.id),
-    })),
-    ...chains.map((certificate) => ({
-      name: 'the certificate of this server',
-      secrets: secretsIn(certificate, `certificate/${certificate.id}`),
-      ...row('certificates', ['private_key'], certificate.id),
-    })),
-    ...acme.map((account) => ({
-      name: `the account at ${new URL(account.directory).host}`,
-      secrets: secretsIn(account, `acme_account/${account.directory}`),
-      ...row('acme_accounts', ['private_key'], account.directory, 'directory'),
-    })),
-  ];
-  return holders.filter(({ secrets }) => secrets.length > 0);
-}
-
-/** With the active snapshot. */
-async function allHolders(vault: Vault): Promise<Pick<Holder, 'name' | 'secrets'>[]> {
-  const blobs = await activeBlobs(vault.store);
-  return [...(await liveHolders(vault)), { name: 'the active snapshot', secrets: blobs.flatMap(blobSecrets) }];
-}
-
-/** Every secret that a frozen entity holds, with its place. */
-export function blobSecrets({ kind, text }: { readonly kind: Kind; readonly text: string }): PlacedSecret[] {
-  if (!text.includes('"$sealed"')) return [];
-  const frozen = JSON.parse(text) as { readonly id?: string };
-  return secretsIn(frozen, kind === 'connection' ? `connection/${frozen.id}` : 'server_config');
-}
-
-/** What of the active snapshot may hold secrets. */
-async function activeBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) {
-  const { snapshots, deployment, blobs } = tables;
-  const [active] = await db
-    .select({ content: snapshots.content })
-    .from(snapshots)
-    .innerJoin(deployment, eq(deployment.active_version, snapshots.version));
-  if (active === undefined) return [];
-  const hashes = sealedHashes(active.content);
-  const rows = await db
-    .select()
-    .from(blobs)
-    .where(inArray(blobs.kind, [...HOLDS_SECRETS]));
-  return rows.filter(({ hash }) => hashes.has(hash));
-}
-
-const sealedHashes = (tree: string): Set<string> =>
-  new Set(parseTree(tree).leaves.flatMap(({ kind, hash }) => (HOLDS_SECRETS.includes(kind) ? [hash] : [])));
-
-async function snapshotKeys({ db, tables: { snapshots, blobs } }: Store): Promise<{ version: number; keys: string[] }[]> {
+async function snapshotKeys(store: Store): Promise<{ version: number; keys: string[] }[]> {
+  const { db, tables } = store;
+  const { snapshots, blobs } = tables;
   const rows = await db
     .select()
     .from(blobs)
@@ -277,7 +96,7 @@ async function snapshotKeys({ db, tables: { snapshots, blobs } }: Store): Promis
   const found: { version: number; keys: string[] }[] = [];
   for (const { version } of versions) {
     const [row] = await db.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
-    const hashes = row === undefined ? [] : [...sealedHashes(row.content)];
+    const hashes = row === undefined ? [] : [...(await sealedHashes(store, db, row.content))];
     found.push({ version, keys: hashes.flatMap((hash) => keys_of.get(hash) ?? []) });
   }
   return found;

@@ -1,100 +1,71 @@
-import { createHash, randomInt } from 'node:crypto';
-import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
+import { refuseUnknownToolsets } from '#core/definitions/toolsets/names.ts';
+import type { Claims } from '#core/lib/call/identity.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import type { Handlers } from '#core/run.ts';
-import { recordHistory } from '#core/observe/history.ts';
-import { repeat } from '#core/observe/chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
+import { createCredentials } from './credentials.ts';
+import { digestOf, randomToken, shownPrefix } from './random-token.ts';
 
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 
-const PREFIX = 'svc_mcp_';
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const RANDOM = 40;
-/** Of the random part, what a person may see to tell tokens apart. */
-const SHOWN = 4;
 const BCRYPT_COST = 10;
 const REVISION = 'mcp_tokens_revision';
 
+const toToken = ({ digest: _, secret_hash: _hash, revoked_at: _at, claims, ...row }: TokenRow): McpToken => ({
+  ...row,
+  claims: { ...claims },
+});
+const tokens = createCredentials({ table: 'mcp_tokens', entity_type: 'mcp_token', label: 'access token', show: toToken });
+
 export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_tokens.${string}`>> = {
-  'mcp_tokens.list': async ({ app }, { skip, limit }) => {
-    const { mcp_tokens } = app.store.tables;
-    const [rows, totals] = await Promise.all([
-      // Ids grow with time.
-      app.store.db.select().from(mcp_tokens).orderBy(desc(mcp_tokens.id)).limit(limit).offset(skip),
-      app.store.db.select({ total: sql<number | string>`count(*)` }).from(mcp_tokens),
-    ]);
-    return { items: rows.map(toToken), total: Number(totals[0]?.total ?? 0) };
-  },
-  'mcp_tokens.create': async (context, { name, idle_timeout_minutes }) => {
+  'mcp_tokens.list': tokens.list,
+  'mcp_tokens.create': async (context, { name, idle_timeout_minutes, toolsets, claims }) => {
     const { app } = context;
+    await refuseUnknownToolsets(context, toolsets, null);
     const id = app.ids();
-    const token = PREFIX + Array.from({ length: RANDOM }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+    const token = randomToken('svc_mcp_');
     const hash = await Bun.password.hash(token, { algorithm: 'bcrypt', cost: BCRYPT_COST });
     const row: TokenRow = {
       id,
       name,
-      token_prefix: token.slice(0, PREFIX.length + SHOWN),
-      digest: createHash('sha256').update(token).digest('hex'),
+      token_prefix: shownPrefix(token),
+      digest: digestOf(token),
       secret_hash: { $sealed: app.keyring.seal(hash, `mcp_token/${id}/secret_hash`) },
       idle_timeout_minutes,
+      toolsets,
+      claims: claims as Claims,
       last_used_at: null,
       revoked: false,
       revoked_at: null,
       created_at: app.clock().toISOString(),
     };
-    await app.store.write(async (tx) => {
-      await tx.insert(app.store.tables.mcp_tokens).values(row);
+    const shown = await tokens.add(context, row, (tx) => touch(app, tx));
+    await tellTokens(app);
+    return { ...shown, token };
+  },
+  'mcp_tokens.update': async (context, { id, claims, ...sent }) => {
+    const { app } = context;
+    const change = { ...sent, ...(claims === undefined ? {} : { claims: claims as Claims }) };
+    const shown = await tokens.change(context, id, change, async (before, tx) => {
+      await refuseUnknownToolsets(context, change.toolsets ?? null, before.toolsets, tx);
       await touch(app, tx);
-      await recordHistory(tx, context, {
-        entity_type: 'mcp_token',
-        entity_id: id,
-        entity_name: name,
-        action: 'create',
-        before: null,
-        after: { ...toToken(row) },
-      });
     });
     await tellTokens(app);
-    return { ...toToken(row), token };
+    return shown;
   },
   'mcp_tokens.delete': async (context, { id }) => {
     const { app } = context;
-    const { mcp_tokens } = app.store.tables;
-    await app.store.write(async (tx) => {
-      const [row] = await tx.select().from(mcp_tokens).where(eq(mcp_tokens.id, id));
-      if (row === undefined) throw new AppError('not_found', 'There is no access token with this id.');
-      if (row.revoked) return;
-      await tx.update(mcp_tokens).set({ revoked: true, revoked_at: app.clock().toISOString() }).where(eq(mcp_tokens.id, id));
-      await touch(app, tx);
-      await recordHistory(tx, context, {
-        entity_type: 'mcp_token',
-        entity_id: id,
-        entity_name: row.name,
-        action: 'delete',
-        before: { ...toToken(row) },
-        after: null,
-      });
-    });
+    await tokens.revoke(context, id, (tx) => touch(app, tx), { revoked_at: app.clock().toISOString() });
     await tellTokens(app);
     return {};
   },
 };
-
-const toToken = ({ id, name, token_prefix, idle_timeout_minutes, last_used_at, revoked, created_at }: TokenRow): McpToken => ({
-  id,
-  name,
-  token_prefix,
-  idle_timeout_minutes,
-  last_used_at,
-  revoked,
-  created_at,
-});
 
 /** The list that hosts check bearers against (contract section 8): digests and sealed hashes. */
 export async function tokensEvent(app: App): Promise<HostEvent> {
@@ -140,7 +111,7 @@ export function followTokens(app: App): () => void {
     await publishTokens(app);
     known = current;
   };
-  return repeat(app, FOLLOW_MS, 'reading the access tokens', look, false, 'tokens');
+  return runEvery(app, { every_ms: FOLLOW_MS, what: 'reading the access tokens', work: look, wake: 'tokens' });
 }
 
 /** Well within the shortest idle time, a minute. */
@@ -149,7 +120,7 @@ const TELL_MS = 15_000;
 /** Idle time counts over all hosts: each hears of the uses that others reported. @returns a function that ends it. */
 export function tellTokenUses(app: App, every_ms = TELL_MS): () => void {
   let told = '[]';
-  return repeat(app, every_ms, 'sending the use of access tokens', async () => {
+  const tell = async (): Promise<void> => {
     const { mcp_tokens } = app.store.tables;
     const { id, last_used_at } = mcp_tokens;
     const uses = await app.store.db
@@ -161,5 +132,6 @@ export function tellTokenUses(app: App, every_ms = TELL_MS): () => void {
     if (now === told) return;
     await publishTokens(app);
     told = now;
-  });
+  };
+  return runEvery(app, { every_ms, what: 'sending the use of access tokens', work: tell });
 }

@@ -13,14 +13,14 @@ const SEEN_EVERY_MS = 60_000;
 
 type SessionRow = Schema['sessions']['$inferSelect'];
 
-/** @returns the token of a new session of this administrator. */
-export async function openSession({ app, ip, user_agent }: Context, tx: Db, admin_id: string): Promise<string> {
+/** @returns the token of a new session of this person. */
+export async function openSession({ app, ip, user_agent }: Context, tx: Db, person_id: string): Promise<string> {
   const id = app.ids();
   const now = app.clock();
   const expires = new Date(now.getTime() + SESSION_MS);
   await tx.insert(app.store.tables.sessions).values({
     id,
-    admin_id,
+    person_id,
     ip,
     user_agent: user_agent?.slice(0, 500) ?? null,
     created_at: now.toISOString(),
@@ -28,28 +28,35 @@ export async function openSession({ app, ip, user_agent }: Context, tx: Db, admi
     expires_at: expires.toISOString(),
     revoked_at: null,
   });
-  return signSession(app.env.SVC_JWT_SECRET, { sub: admin_id, sid: id }, now, expires);
+  await tx
+    .update(app.store.tables.people)
+    .set({ last_seen_at: now.toISOString() })
+    .where(eq(app.store.tables.people.id, person_id));
+  return signSession(app.env.SVC_JWT_SECRET, { sub: person_id, sid: id }, now, expires);
 }
 
-/** The administrator behind a session token, or null when the token or its session is not valid any more. */
+/** The person behind a session token as they are now; null when the token, its session or the account is not valid any more. */
 export async function authenticate(app: App, token: string): Promise<Actor | null> {
   const now = app.clock();
   const claims = await verifySession(app.env.SVC_JWT_SECRET, token, now);
   if (claims === null) return null;
-  const { sessions, admins } = app.store.tables;
+  const { sessions, people } = app.store.tables;
   const rows = await app.store.db
-    .select({ session: sessions, username: admins.username })
+    .select({ session: sessions, username: people.username, role: people.role, enabled: people.enabled })
     .from(sessions)
-    .innerJoin(admins, eq(admins.id, sessions.admin_id))
-    .where(and(eq(sessions.id, claims.sid), eq(sessions.admin_id, claims.sub)));
+    .innerJoin(people, eq(people.id, sessions.person_id))
+    .where(and(eq(sessions.id, claims.sid), eq(sessions.person_id, claims.sub)));
   const found = rows[0];
-  if (found === undefined || !isLive(found.session, now)) return null;
+  if (found === undefined || !found.enabled || !isLive(found.session, now)) return null;
   if (now.getTime() - Date.parse(found.session.last_seen_at) > SEEN_EVERY_MS) {
     await noteUse(app, async (tx) => {
-      await tx.update(sessions).set({ last_seen_at: now.toISOString() }).where(eq(sessions.id, claims.sid));
+      const seen = { last_seen_at: now.toISOString() };
+      await tx.update(sessions).set(seen).where(eq(sessions.id, claims.sid));
+      await tx.update(people).set(seen).where(eq(people.id, claims.sub));
     });
   }
-  return { type: 'admin', id: claims.sub, name: found.username, scopes: ['read', 'write', 'deploy'], session_id: claims.sid };
+  const { username, role } = found;
+  return { type: 'admin', id: claims.sub, name: username, scopes: ['read', 'write', 'deploy'], role, session_id: claims.sid };
 }
 
 /** Stores that a credential was used. A disk that is full keeps nobody out who is let in. */
@@ -59,14 +66,15 @@ export async function noteUse(app: App, work: (tx: Db) => Promise<void>): Promis
   });
 }
 
-/** Whether the session that somebody came with still holds; asking is no use of it. */
-export async function isSessionLive(app: App, { session_id }: Actor): Promise<boolean> {
-  const { sessions } = app.store.tables;
-  const rows = await app.store.db
-    .select()
+/** Whether the session that somebody came with still holds, and their role is the same; asking is no use of it. */
+export async function isSessionLive(app: App, { session_id, role }: Actor): Promise<boolean> {
+  const { sessions, people } = app.store.tables;
+  const [found] = await app.store.db
+    .select({ session: sessions, role: people.role, enabled: people.enabled })
     .from(sessions)
+    .innerJoin(people, eq(people.id, sessions.person_id))
     .where(eq(sessions.id, session_id ?? ''));
-  return rows[0] !== undefined && isLive(rows[0], app.clock());
+  return found !== undefined && found.enabled && found.role === role && isLive(found.session, app.clock());
 }
 
 export const isLive = (row: SessionRow, now: Date): boolean =>

@@ -1,18 +1,19 @@
 import { and, desc, eq, ne } from 'drizzle-orm';
+import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { TOKEN_SETTINGS } from '#core/contract/config.ts';
-import { MASK, type SslMode } from '#core/contract/connections.ts';
+import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
+import { ConnectionDraft, MASK, type SslMode } from '#core/contract/definitions/connections.ts';
+import { marked, openNames } from '#core/contract/marks.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { FrozenConnection, FrozenServer, SnapshotContent } from '#snapshots/format.ts';
+import { isAdministrator } from './roles.ts';
 import { differs } from '#core/definitions/settings/rules.ts';
 import type { Settings } from '#core/definitions/settings/settings.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
 
-/** What a token may never do, by whichever way a change comes (contract section 2). */
-
-export const isAdministrator = (actor: Actor | null): boolean => actor?.type === 'admin' || actor?.type === 'system';
+/** What a token and an editor may never do, by whichever way a change comes (contract sections 2 and 14). */
 
 /** Refuses a token's change of any setting but those that are open to tokens; the sentence names the fields. */
 export function refuseSettings(actor: Actor | null, before: Settings, after: Settings): void {
@@ -29,20 +30,37 @@ function refuseServer(before: FrozenServer, after: FrozenServer): void {
   refuseClosed(fields.filter((field) => comparable(before[field]) !== comparable(after[field])));
 }
 
+/** Refuses a token's change of any field of a noun but those that are open to tokens. What it does not give has its default. */
+export function refuseFields(actor: Actor | null, entries: v.ObjectEntries, before: object | null, after: object): void {
+  if (isAdministrator(actor)) return;
+  const open = openNames(entries);
+  const [old, now] = [before ?? v.getDefaults(v.object(entries)), after] as Readonly<Record<string, unknown>>[];
+  const closed = Object.keys(entries).filter((field) => !open.has(field));
+  refuseNamed(closed.filter((field) => canonical(old?.[field] ?? null) !== canonical(now?.[field] ?? null)));
+}
+
 function refuseClosed(changed: readonly string[]): void {
-  const errors = changed
-    .filter((field) => !TOKEN_SETTINGS.has(field))
-    .map((field) => ({ field, message: `${field} can be changed only by a signed-in administrator, not by a token.` }));
+  refuseNamed(changed.filter((field) => !TOKEN_SETTINGS.has(field)));
+}
+
+function refuseNamed(fields: readonly string[]): void {
+  const errors = fields.map((field) => ({
+    field,
+    message: `${field} can be changed only by a signed-in administrator.`,
+  }));
   if (errors.length === 0) return;
   throw new AppError('admin_only', errors.map(({ message }) => message).join(' '), { errors });
 }
 
-const ADDRESS = ['db_type', 'host', 'port', 'database', 'username', 'ssl_ca'] as const;
+const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
 /** How sure the client is of whom it talks to; null takes TLS where it can. */
 const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
 
 /** What decides whether rows can be written, and who gets the secrets of a connection. */
-type Target = Pick<ConnectionRow, (typeof ADDRESS)[number] | 'ssl_mode' | 'read_only' | 'extra_params'> & {
+type Target = Pick<
+  ConnectionRow,
+  'db_type' | 'host' | 'port' | 'database' | 'username' | 'ssl_ca' | 'ssl_mode' | 'read_only' | 'extra_params'
+> & {
   readonly password: unknown;
   readonly ssl_key: unknown;
 };
@@ -60,9 +78,20 @@ export function refuseConnection(actor: Actor | null, before: Target | null, aft
 
 function refuseWritable(before: Target, after: Target): void {
   if (!before.read_only || after.read_only) return;
-  const message = 'read_only can be turned off only by a signed-in administrator, not by a token.';
+  const message = 'read_only can be turned off only by a signed-in administrator.';
   throw new AppError('admin_only', message, { errors: [{ field: 'read_only', message }] });
 }
+
+/** What the database is told of callers decides who reads which rows. A snapshot leaves out what is not set. */
+function refuseOtherCallers(before: Told, { session_values = [], session_role = null }: Told): void {
+  const fields = [
+    ...(canonical(before.session_values ?? []) === canonical(session_values) ? [] : ['session_values']),
+    ...(canonical(before.session_role ?? null) === canonical(session_role) ? [] : ['session_role']),
+  ];
+  refuseNamed(fields);
+}
+
+type Told = Pick<FrozenConnection, 'session_values' | 'session_role'>;
 
 function movedFields(before: Target, after: Target): string[] {
   const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
@@ -77,18 +106,23 @@ const keptSecrets = (before: Target, after: Target): string[] => [
     .map(([key]) => `extra_params.${key}`),
 ];
 
-type Targets = Pick<SnapshotContent, 'server' | 'connections'>;
+type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets'>;
 
 /** Refuses a token that activates a snapshot with other settings than those served now, or with a weaker or moved connection. */
 export async function refuseActivation({ app, actor }: Context, before: Targets, after: Targets): Promise<void> {
   if (isAdministrator(actor)) return;
   refuseServer(before.server, after.server);
+  if (canonical(before.toolsets) !== canonical(after.toolsets)) {
+    const detail = 'This snapshot has other toolsets, which say who sees what: only a signed-in administrator can activate it.';
+    throw new AppError('admin_only', detail);
+  }
   for (const connection of after.connections) {
     const served: FrozenConnection | undefined = before.connections.find(({ id }) => id === connection.id);
     // One that is not served now counts as it is stored, or as it was when it went.
     const known = served ?? (await storedConnection(app, connection.id)) ?? (await lastState(app, connection.id));
     if (known === null) continue;
     refuseWritable(known, connection);
+    refuseOtherCallers(known, connection);
     const moved = movedFields(known, connection);
     if (moved.length === 0 || keptSecrets(known, connection).length === 0) continue;
     const message = `The connection ${connection.name} of this snapshot has another ${moved.join(', ')} and a stored secret: only a signed-in administrator can activate it.`;

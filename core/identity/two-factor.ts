@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
 import { PRODUCT_NAME } from '#core/version.ts';
-import { type AdminRow, changeAccount, currentAdmin, requirePassword, totpPlace } from './account.ts';
+import { changeAccount, currentPerson, type PersonRow, requirePassword, totpPlace } from './account.ts';
 import { countAttempt } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
@@ -20,73 +20,74 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     const { app } = context;
     const { pending_logins } = app.store.tables;
     const id = pendingId(pending_token);
-    const admin = await pendingAdmin(context, id);
-    const attempt = await countAttempt(context, admin.username);
+    const person = await pendingPerson(context, id);
+    const attempt = await countAttempt(context, person.username);
     await countPending(context, id);
     const session = await app.store.write(async (tx) => {
-      if (!(await spendCode(context, tx, admin, code, is_recovery))) return null;
+      if (!(await spendCode(context, tx, person, code, is_recovery))) return null;
       const ended = await tx.delete(pending_logins).where(eq(pending_logins.id, id)).returning({ id: pending_logins.id });
       if (ended.length === 0) throw pendingOver();
-      return openSession(context, tx, admin.id);
+      return openSession(context, tx, person.id);
     });
     if (session === null) throw new AppError('unauthenticated', 'The code is wrong or was already used.');
     await attempt.forgive();
     context.setSession?.(session);
-    if (is_recovery) app.log.warning('signed in with a recovery code', { remaining: await remaining(context, admin) });
-    return { totp_required: false as const, username: admin.username };
+    if (is_recovery) app.log.warning('signed in with a recovery code', { remaining: await remaining(context, person) });
+    return { totp_required: false as const, username: person.username };
   },
   'two_factor.status': async (context) => {
-    const admin = await currentAdmin(context);
+    const person = await currentPerson(context);
     return {
-      totp_enabled: admin.totp_enabled,
-      recovery_codes_remaining: admin.totp_enabled ? await remaining(context, admin) : 0,
+      totp_enabled: person.totp_enabled,
+      recovery_codes_remaining: person.totp_enabled ? await remaining(context, person) : 0,
     };
   },
   'two_factor.setup': async (context, { password }) => {
     const { app } = context;
-    const { admins } = app.store.tables;
-    const admin = password === undefined ? await justSignedIn(context) : await confirmedOnce(context, password);
+    const { people } = app.store.tables;
+    const person = password === undefined ? await justSignedIn(context) : await confirmedOnce(context, password);
     const secret = newTotpSecret();
-    const totp_secret = { $sealed: app.keyring.seal(secret, totpPlace(admin.id)) };
+    const totp_secret = { $sealed: app.keyring.seal(secret, totpPlace(person.id)) };
     const recovery_codes = await app.store.write(async (tx) => {
       const stored = await tx
-        .update(admins)
+        .update(people)
         .set({ totp_secret, totp_last_step: null })
-        .where(and(eq(admins.id, admin.id), eq(admins.totp_enabled, false)))
-        .returning({ id: admins.id });
+        .where(and(eq(people.id, person.id), eq(people.totp_enabled, false)))
+        .returning({ id: people.id });
       if (stored.length === 0) {
         throw new AppError('conflict', 'Two-factor authentication is already on. Turn it off before you set it up again.');
       }
-      return replaceRecoveryCodes(context, tx, admin);
+      return replaceRecoveryCodes(context, tx, person);
     });
-    const otpauth_uri = otpauthUri(secret, admin.username, PRODUCT_NAME);
+    const otpauth_uri = otpauthUri(secret, person.username, PRODUCT_NAME);
     return { secret, otpauth_uri, qr_svg: qrSvg(otpauth_uri), recovery_codes };
   },
   'two_factor.verify_setup': async (context, { code }) => {
-    const admin = await currentAdmin(context);
-    if (admin.totp_enabled) throw new AppError('conflict', 'Two-factor authentication is already on.');
-    if (admin.totp_secret === null) throw new AppError('conflict', 'There is nothing to confirm yet. Start with auth/2fa/setup.');
-    await changeAccount(context, admin, async (tx) => {
-      if (!(await spendStep(context, tx, admin, code))) throw wrongCode();
+    const person = await currentPerson(context);
+    if (person.totp_enabled) throw new AppError('conflict', 'Two-factor authentication is already on.');
+    if (person.totp_secret === null)
+      throw new AppError('conflict', 'There is nothing to confirm yet. Start with auth/2fa/setup.');
+    await changeAccount(context, person, async (tx) => {
+      if (!(await spendStep(context, tx, person, code))) throw wrongCode();
       return { set: { totp_enabled: true }, before: { totp_enabled: false }, after: { totp_enabled: true } };
     });
     return { totp_enabled: true };
   },
   'two_factor.disable': async (context, { password, code, is_recovery }) => {
-    const { admin, attempt } = await confirmedFactor(context, password);
-    await changeAccount(context, admin, async (tx) => {
-      if (!(await spendCode(context, tx, admin, code, is_recovery))) throw wrongCode();
-      return removeFactor(context, tx, admin);
+    const { person, attempt } = await confirmedFactor(context, password);
+    await changeAccount(context, person, async (tx) => {
+      if (!(await spendCode(context, tx, person, code, is_recovery))) throw wrongCode();
+      return removeFactor(context, tx, person);
     });
     await attempt.forgive();
     return { totp_enabled: false };
   },
   'two_factor.regenerate_recovery': async (context, { password, code }) => {
-    const { admin, attempt } = await confirmedFactor(context, password);
+    const { person, attempt } = await confirmedFactor(context, password);
     let recovery_codes: string[] = [];
-    await changeAccount(context, admin, async (tx) => {
-      if (!(await spendStep(context, tx, admin, code))) throw wrongCode();
-      recovery_codes = await replaceRecoveryCodes(context, tx, admin);
+    await changeAccount(context, person, async (tx) => {
+      if (!(await spendStep(context, tx, person, code))) throw wrongCode();
+      recovery_codes = await replaceRecoveryCodes(context, tx, person);
       return { set: {}, before: {}, after: { recovery_codes_changed: true } };
     });
     await attempt.forgive();
@@ -95,7 +96,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
 };
 
 /** The answer to a right password when the account has a second factor: a token that only `two_factor.login` takes. */
-export async function askSecondFactor(context: Context, admin: AdminRow) {
+export async function askSecondFactor(context: Context, person: PersonRow) {
   const { store, clock } = context.app;
   const { pending_logins } = store.tables;
   const pending_token = randomBytes(32).toString('base64url');
@@ -104,7 +105,7 @@ export async function askSecondFactor(context: Context, admin: AdminRow) {
     await tx.delete(pending_logins).where(lte(pending_logins.expires_at, now.toISOString()));
     await tx.insert(pending_logins).values({
       id: pendingId(pending_token),
-      admin_id: admin.id,
+      person_id: person.id,
       attempts: 0,
       expires_at: new Date(now.getTime() + PENDING_MS).toISOString(),
     });
@@ -113,12 +114,12 @@ export async function askSecondFactor(context: Context, admin: AdminRow) {
 }
 
 /** Takes the second factor away with all that belongs to it; part of `changeAccount`. */
-export async function removeFactor({ app }: Context, tx: Db, admin: AdminRow) {
+export async function removeFactor({ app }: Context, tx: Db, person: PersonRow) {
   const { recovery_codes } = app.store.tables;
-  await tx.delete(recovery_codes).where(eq(recovery_codes.admin_id, admin.id));
+  await tx.delete(recovery_codes).where(eq(recovery_codes.person_id, person.id));
   return {
     set: { totp_enabled: false, totp_secret: null, totp_last_step: null },
-    before: { totp_enabled: admin.totp_enabled },
+    before: { totp_enabled: person.totp_enabled },
     after: { totp_enabled: false },
   };
 }
@@ -130,15 +131,15 @@ const wrongCode = () =>
     errors: [{ field: 'code', message: 'code is wrong or was already used.' }],
   });
 
-async function pendingAdmin({ app }: Context, id: string): Promise<AdminRow> {
-  const { admins, pending_logins } = app.store.tables;
+async function pendingPerson({ app }: Context, id: string): Promise<PersonRow> {
+  const { people, pending_logins } = app.store.tables;
   const rows = await app.store.db
-    .select({ admin: admins })
+    .select({ person: people })
     .from(pending_logins)
-    .innerJoin(admins, eq(admins.id, pending_logins.admin_id))
+    .innerJoin(people, eq(people.id, pending_logins.person_id))
     .where(eq(pending_logins.id, id));
-  if (rows[0] === undefined) throw pendingOver();
-  return rows[0].admin;
+  if (rows[0] === undefined || !rows[0].person.enabled) throw pendingOver();
+  return rows[0].person;
 }
 
 /** Counted before the code is looked at: of many guesses at once five are looked at. */
@@ -162,20 +163,23 @@ async function countPending({ app }: Context, id: string): Promise<void> {
 
 /** The account, after its password: a session alone changes nothing about signing in. */
 async function confirmed(context: Context, password: string) {
-  const admin = await currentAdmin(context);
-  const attempt = await countAttempt(context, admin.username);
-  await requirePassword(admin, password, 'password');
-  return { admin, attempt };
+  const person = await currentPerson(context);
+  const attempt = await countAttempt(context, person.username);
+  await requirePassword(person, password, 'password');
+  return { person, attempt };
 }
 
-async function confirmedOnce(context: Context, password: string): Promise<AdminRow> {
-  const { admin, attempt } = await confirmed(context, password);
+async function confirmedOnce(context: Context, password: string): Promise<PersonRow> {
+  const { person, attempt } = await confirmed(context, password);
   await attempt.forgive();
-  return admin;
+  return person;
 }
 
 /** The account without its password: only while its session is so young that the sign-in itself is the proof. */
-async function justSignedIn(context: Context): Promise<AdminRow> {
+export async function justSignedIn(
+  context: Context,
+  message = 'You signed in more than ten minutes ago. Send your password again.',
+): Promise<PersonRow> {
   const { app, actor } = context;
   const { sessions } = app.store.tables;
   const [session] = await app.store.db
@@ -183,69 +187,65 @@ async function justSignedIn(context: Context): Promise<AdminRow> {
     .from(sessions)
     .where(eq(sessions.id, actor?.session_id ?? ''));
   const age_ms = app.clock().getTime() - Date.parse(session?.created_at ?? '');
-  if (age_ms <= RECENT_MS) return currentAdmin(context);
-  const message = 'You signed in more than ten minutes ago. Send your password again.';
+  // A session from the future is one from before the clock was set back.
+  if (Math.abs(age_ms) <= RECENT_MS) return currentPerson(context);
   throw new AppError('forbidden', message, { errors: [{ field: 'password', message }] });
 }
 
 /** The same with the second factor on; a wrong code that follows counts as a failure. */
 async function confirmedFactor(context: Context, password: string) {
-  const { admin, attempt } = await confirmed(context, password);
-  if (admin.totp_enabled) return { admin, attempt };
+  const { person, attempt } = await confirmed(context, password);
+  if (person.totp_enabled) return { person, attempt };
   await attempt.forgive();
   throw new AppError('conflict', 'Two-factor authentication is off. Set it up first.');
 }
 
 /** Whether the code is right; it is used up by that. */
-function spendCode(context: Context, tx: Db, admin: AdminRow, code: string, is_recovery: boolean): Promise<boolean> {
-  return is_recovery ? spendRecoveryCode(context, tx, admin, code) : spendStep(context, tx, admin, code);
+function spendCode(context: Context, tx: Db, person: PersonRow, code: string, is_recovery: boolean): Promise<boolean> {
+  return is_recovery ? spendRecoveryCode(context, tx, person, code) : spendStep(context, tx, person, code);
 }
 
 /** A step is taken once, and none before it any more: the row decides, whichever server asks (RFC 6238, section 5.2). */
-async function spendStep({ app }: Context, tx: Db, admin: AdminRow, code: string): Promise<boolean> {
-  const { admins } = app.store.tables;
-  if (admin.totp_secret === null) return false;
-  const step = stepOf(app.keyring.open(admin.totp_secret.$sealed, totpPlace(admin.id)), code, app.clock());
+async function spendStep({ app }: Context, tx: Db, person: PersonRow, code: string): Promise<boolean> {
+  const { people } = app.store.tables;
+  if (person.totp_secret === null) return false;
+  const step = stepOf(app.keyring.open(person.totp_secret.$sealed, totpPlace(person.id)), code, app.clock());
   if (step === null) return false;
   const taken = await tx
-    .update(admins)
+    .update(people)
     .set({ totp_last_step: step })
     .where(
       and(
-        eq(admins.id, admin.id),
-        eq(admins.totp_secret, admin.totp_secret),
-        or(isNull(admins.totp_last_step), lt(admins.totp_last_step, step)),
+        eq(people.id, person.id),
+        eq(people.totp_secret, person.totp_secret),
+        or(isNull(people.totp_last_step), lt(people.totp_last_step, step)),
       ),
     )
-    .returning({ id: admins.id });
+    .returning({ id: people.id });
   return taken.length === 1;
 }
 
-async function spendRecoveryCode({ app }: Context, tx: Db, admin: AdminRow, code: string): Promise<boolean> {
+async function spendRecoveryCode({ app }: Context, tx: Db, person: PersonRow, code: string): Promise<boolean> {
   const { recovery_codes } = app.store.tables;
   const spent = await tx
     .delete(recovery_codes)
-    .where(and(eq(recovery_codes.code_hash, recoveryHash(admin.id, code)), eq(recovery_codes.admin_id, admin.id)))
+    .where(and(eq(recovery_codes.code_hash, recoveryHash(person.id, code)), eq(recovery_codes.person_id, person.id)))
     .returning({ code_hash: recovery_codes.code_hash });
   return spent.length === 1;
 }
 
-async function replaceRecoveryCodes({ app }: Context, tx: Db, admin: AdminRow): Promise<string[]> {
+async function replaceRecoveryCodes({ app }: Context, tx: Db, person: PersonRow): Promise<string[]> {
   const { recovery_codes } = app.store.tables;
   const created_at = app.clock().toISOString();
   const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
-  await tx.delete(recovery_codes).where(eq(recovery_codes.admin_id, admin.id));
+  await tx.delete(recovery_codes).where(eq(recovery_codes.person_id, person.id));
   await tx
     .insert(recovery_codes)
-    .values(codes.map((code) => ({ code_hash: recoveryHash(admin.id, code), admin_id: admin.id, created_at })));
+    .values(codes.map((code) => ({ code_hash: recoveryHash(person.id, code), person_id: person.id, created_at })));
   return codes;
 }
 
-async function remaining({ app }: Context, admin: AdminRow): Promise<number> {
+async function remaining({ app }: Context, person: PersonRow): Promise<number> {
   const { recovery_codes } = app.store.tables;
-  const rows = await app.store.db
-    .select({ count: sql<number | string>`count(*)` })
-    .from(recovery_codes)
-    .where(eq(recovery_codes.admin_id, admin.id));
-  return Number(rows[0]?.count ?? 0);
+  return app.store.db.$count(recovery_codes, eq(recovery_codes.person_id, person.id));
 }

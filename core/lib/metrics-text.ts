@@ -1,4 +1,4 @@
-/** Figures in the text format of Prometheus. */
+/** Metrics in the text format of Prometheus. */
 export type Labels = Readonly<Record<string, string | number>>;
 export type Sample = readonly [labels: Labels, value: number];
 
@@ -13,6 +13,13 @@ export const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
 
 export const createBuckets = (): Buckets => ({ counts: new Float64Array(BOUNDS.length + 1), sum: 0 });
 
+/** Buckets by a label value, made when it is first met. */
+export function bucketsOf(by_label: Map<string, Buckets>, label: string): Buckets {
+  let buckets = by_label.get(label);
+  if (buckets === undefined) by_label.set(label, (buckets = createBuckets()));
+  return buckets;
+}
+
 export function observe(buckets: Buckets, seconds: number): void {
   let index = 0;
   while (index < BOUNDS.length && seconds > (BOUNDS[index] ?? 0)) index++;
@@ -25,8 +32,9 @@ export function addBuckets(to: Buckets, from: Buckets): void {
   to.sum += from.sum;
 }
 
-/** One figure with all its samples; none is written when there are none. */
-export function figure(type: 'counter' | 'gauge', name: string, help: string, samples: Iterable<Sample>): string {
+/** One metric: its samples, or its value when it has no labels. Nothing is written when there is none. */
+export function metric(type: 'counter' | 'gauge', name: string, help: string, value: number | null | Iterable<Sample>): string {
+  const samples: Iterable<Sample> = typeof value === 'number' ? [[{}, value]] : (value ?? []);
   const lines = [...samples].map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
   return lines.length === 0 ? '' : heading(type, name, help) + lines.join('');
 }
@@ -44,6 +52,43 @@ export function histogram(name: string, help: string, samples: Iterable<readonly
   return text === '' ? '' : heading('histogram', name, help) + text;
 }
 
+/** How long the requests of one listener take, by method and status. */
+export interface RequestDurations {
+  readonly add: (method: string, status: number, ms: number) => void;
+  /** Requests that were answered with a status. */
+  count(status: number): number;
+  text(): string;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
+
+export function createRequestDurations(help: string): RequestDurations {
+  const requests = new Map<string, { readonly method: string; readonly status: number; readonly buckets: Buckets }>();
+  return {
+    add(given, status, ms) {
+      // Strangers may send any word, and each would be a label for good.
+      const method = METHODS.has(given) ? given : '_other';
+      const key = `${method} ${status}`;
+      let request = requests.get(key);
+      if (request === undefined) requests.set(key, (request = { method, status, buckets: createBuckets() }));
+      observe(request.buckets, ms / 1_000);
+    },
+    count: (status) =>
+      [...requests.values()]
+        .filter((request) => request.status === status)
+        .reduce((sum, { buckets }) => sum + buckets.counts.reduce((a, b) => a + b, 0), 0),
+    text: () =>
+      histogram(
+        'http_server_request_duration_seconds',
+        help,
+        [...requests.values()].map(({ method, status, buckets }) => [
+          { http_request_method: method, http_response_status_code: status },
+          buckets,
+        ]),
+      ),
+  };
+}
+
 const heading = (type: string, name: string, help: string): string => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
 
 function labelText(labels: Labels): string {
@@ -54,10 +99,10 @@ function labelText(labels: Labels): string {
 const escape = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 
 /** Content type of the text format. */
-export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Figures of this process and of its event loop, from the first time on that they are asked for. */
-export function createProcessFigures(): () => Promise<string> {
+/** Metrics of this process and of its event loop, from the first time on that they are asked for. */
+export function createProcessMetrics(): () => Promise<string> {
   let opened: Promise<{ metrics: () => Promise<string> }> | undefined;
   const open = async () => {
     const { collectDefaultMetrics, Registry } = await import('prom-client');

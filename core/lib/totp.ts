@@ -35,7 +35,7 @@ export function newRecoveryCode(): string {
 }
 
 /** What is stored of a recovery code: 80 random bits need no slow hash. Case, hyphens and spaces do not count. */
-export function recoveryHash(admin_id: string, code: string): string {
+export function recoveryHash(person_id: string, code: string): string {
   const typed = code.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
-  return createHash('sha256').update(`${admin_id}\0${typed}`).digest('hex');
+  return createHash('sha256').update(`${person_id}\0${typed}`).digest('hex');
 }

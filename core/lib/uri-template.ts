@@ -1,4 +1,4 @@
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 
 /** A level 1 template of RFC 6570, taken apart: literals and variables by turns. */
 export interface UriTemplate {

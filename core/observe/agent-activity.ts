@@ -1,4 +1,4 @@
-import { desc, lt, sql } from 'drizzle-orm';
+import { desc, lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/run.ts';
@@ -101,16 +101,12 @@ export async function recordActivity(app: App, entry: AgentActivity): Promise<vo
 /** Newest first, no more than are kept. */
 async function readPage(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
   const { agent_activity: table } = app.store.tables;
-  const [rows, totals] = await Promise.all([
-    app.store.db
-      .select()
-      .from(table)
-      .orderBy(desc(table.id))
-      .limit(Math.max(0, Math.min(limit, KEPT - skip)))
-      .offset(skip),
-    app.store.db.select({ total: sql<number | string>`count(*)` }).from(table),
+  const most = Math.max(0, Math.min(limit, KEPT - skip));
+  const [rows, total] = await Promise.all([
+    app.store.db.select().from(table).orderBy(desc(table.id)).limit(most).offset(skip),
+    app.store.db.$count(table),
   ]);
-  return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, Number(totals[0]?.total ?? 0)) };
+  return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, total) };
 }
 
 async function readAll(app: App): Promise<AgentActivity[]> {

@@ -1,4 +1,7 @@
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { CONFIGURED } from '#core/contract/entities.ts';
+import { holds } from '#core/contract/identity/roles.ts';
+import { roleOf } from '#core/identity/roles.ts';
 import { EntityType } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -7,10 +10,12 @@ import { toEntry } from './history-entry.ts';
 import { rollback } from './rollback.ts';
 
 export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${string}`>> = {
-  'history.list': (context, { skip, limit, entity_type, entity_id, action, actor, search }) => {
+  'history.list': (context, { skip, limit, history_id, entity_type, entity_id, action, actor, search }) => {
     const { history } = context.app.store.tables;
     const where = and(
+      visibleTo(context),
       entity_type === undefined ? undefined : eq(history.entity_type, entity_type),
+      history_id === undefined ? undefined : eq(history.id, history_id),
       entity_id === undefined ? undefined : eq(history.entity_id, entity_id),
       action === undefined ? undefined : eq(history.action, action),
       actor === undefined ? undefined : madeBy(context, actor),
@@ -24,7 +29,12 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
     const found =
       known === undefined
         ? { items: [], total: 0 }
-        : await page(context, and(eq(history.entity_type, known), eq(history.entity_id, entity_id)), skip, limit);
+        : await page(
+            context,
+            and(visibleTo(context), eq(history.entity_type, known), eq(history.entity_id, entity_id)),
+            skip,
+            limit,
+          );
     // The server configuration exists without ever having been changed.
     if (found.total === 0 && known !== 'server_config') throw new AppError('not_found', 'There is no history of this record.');
     return found;
@@ -32,18 +42,25 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
   'history.rollback': rollback,
 };
 
+/** What people without the role of an administrator read: changes of what is configured and of deploys, not of people and credentials. */
+const OF_DEFINITIONS: readonly string[] = [...CONFIGURED, 'snapshot'];
+
+/** Undefined: everything. */
+function visibleTo({ app, actor }: Context): SQL | undefined {
+  const role = actor === null ? null : roleOf(actor);
+  if (role === null || holds(role, 'admin')) return undefined;
+  return inArray(app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
+}
+
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;
   const { history } = tables;
-  const [rows, totals] = await Promise.all([
+  const [rows, total] = await Promise.all([
     // Ids grow with time.
     db.select().from(history).where(where).orderBy(desc(history.id)).limit(limit).offset(skip),
-    db
-      .select({ total: sql<unknown>`count(*)` })
-      .from(history)
-      .where(where),
+    db.$count(history, where),
   ]);
-  return { items: rows.map((row) => toEntry(app, row)), total: Number(totals[0]?.total ?? 0) };
+  return { items: rows.map((row) => toEntry(app, row)), total };
 }
 
 /** JSON is stored as text in both dialects. */

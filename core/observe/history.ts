@@ -23,19 +23,10 @@ const KEPT_OF_AN_ENTITY = 200;
 const KEPT_BLOCKED = 1_000;
 
 /** Writes one history entry in the transaction of the change itself, and forgets the oldest beyond what is kept. */
-export async function recordHistory(tx: Db, { app, actor, ip, change }: Context, entry: Recorded): Promise<void> {
+export async function recordHistory(tx: Db, context: Context, entry: Recorded): Promise<void> {
+  const { app } = context;
   const { history } = app.store.tables;
-  await tx.insert(history).values({
-    id: app.ids(),
-    ...entry,
-    action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
-    actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
-    ip,
-    version_before: versionOf(entry.before),
-    version_after: versionOf(entry.after),
-    batch_id: change?.batch_id ?? entry.batch_id ?? null,
-    created_at: app.clock().toISOString(),
-  });
+  await tx.insert(history).values(toRow(context, entry));
   if (entry.action === 'blocked') await forget(tx, app, eq(history.action, 'blocked'), KEPT_BLOCKED);
   // A new record has no past.
   else if (entry.before !== null) {
@@ -47,6 +38,27 @@ export async function recordHistory(tx: Db, { app, actor, ip, change }: Context,
     await forget(tx, app, same, KEPT_OF_AN_ENTITY);
   }
 }
+
+/** The same of new records, which have no past that could be too long. */
+export async function recordCreated(
+  tx: Db,
+  context: Context,
+  entries: readonly (Recorded & { readonly before: null })[],
+): Promise<void> {
+  await tx.insert(context.app.store.tables.history).values(entries.map((entry) => toRow(context, entry)));
+}
+
+const toRow = ({ app, actor, ip, change }: Context, entry: Recorded) => ({
+  id: app.ids(),
+  ...entry,
+  action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
+  actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+  ip,
+  version_before: versionOf(entry.before),
+  version_after: versionOf(entry.after),
+  batch_id: change?.batch_id ?? entry.batch_id ?? null,
+  created_at: app.clock().toISOString(),
+});
 
 async function forget(tx: Db, { store }: App, which: SQL | undefined, kept: number): Promise<void> {
   const { history } = store.tables;

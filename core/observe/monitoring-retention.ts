@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { repeat } from './chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
 import { withLease } from '#core/cluster/leases.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -98,5 +98,5 @@ export function keepForgetting(app: App, look_ms = LOOK_MS): () => void {
     const forgotten = await forgetUsage(app);
     if (forgotten) app.log.info('request log pruned', { count: forgotten });
   };
-  return repeat(app, look_ms, 'pruning the request log', work, true);
+  return runEvery(app, { every_ms: look_ms, what: 'pruning the request log', work, at_once: true });
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lt, ne, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
@@ -62,6 +62,7 @@ export const monitoringHandlers: Pick<
       const queue = merged.get(gauge.id) ?? { ...EMPTY_QUEUE, histogram: {} };
       queue.name = gauge.name;
       for (const field of ADDED) queue[field] += gauge[field];
+      queue.longest_wait_ms = Math.max(queue.longest_wait_ms, gauge.longest_wait_ms || 0);
       queue.waits += gauge.waits.count;
       queue.waited_ms += gauge.waits.total_ms;
       mergeInto(queue.histogram, gauge.waits.histogram);
@@ -79,20 +80,18 @@ export const monitoringHandlers: Pick<
       since === undefined ? undefined : gte(request_logs.timestamp, since),
       until === undefined ? undefined : lt(request_logs.timestamp, until),
     );
-    const [items, totals] = await Promise.all([
+    const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
+    const [items, total] = await Promise.all([
       app.store.db
         .select()
         .from(request_logs)
         .where(where)
-        .orderBy(desc(request_logs.timestamp), desc(request_logs.id))
+        .orderBy(...newest)
         .limit(limit)
         .offset(skip),
-      app.store.db
-        .select({ total: sql<number | string>`count(*)` })
-        .from(request_logs)
-        .where(where),
+      app.store.db.$count(request_logs, where),
     ]);
-    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total: Number(totals[0]?.total ?? 0) };
+    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total };
   },
 };
 
@@ -130,7 +129,7 @@ function toStats(names: ReadonlyMap<string, SeriesRow>): Record<string, UsageSta
         calls,
         errors,
         error_rate: round(errors / calls),
-        avg_ms: round(duration_ms / calls),
+        avg_ms: average(duration_ms, histogram),
         p50_ms: quantile(histogram, 0.5),
         p95_ms: quantile(histogram, 0.95),
         p99_ms: quantile(histogram, 0.99),
@@ -146,7 +145,7 @@ function toPoint(row: SeriesRow | undefined) {
   if (row === undefined) return { calls: 0, errors: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0 };
   const { calls, errors, duration_ms, histogram } = row;
   const [p50_ms, p95_ms, p99_ms] = [quantile(histogram, 0.5), quantile(histogram, 0.95), quantile(histogram, 0.99)];
-  return { calls, errors, avg_ms: round(duration_ms / calls), p50_ms, p95_ms, p99_ms };
+  return { calls, errors, avg_ms: average(duration_ms, histogram), p50_ms, p95_ms, p99_ms };
 }
 
 /** An id may stand for a name; a name that nothing has gives a series of zeros. */
@@ -166,6 +165,7 @@ const EMPTY_QUEUE = {
   completed: 0,
   rejected: 0,
   timed_out: 0,
+  longest_wait_ms: 0,
   waits: 0,
   waited_ms: 0,
 };
@@ -176,5 +176,11 @@ const toQueue = ({ waits, waited_ms, histogram, ...queue }: Merged): QueueMetric
   avg_wait_ms: waits === 0 ? 0 : round(waited_ms / waits),
   p95_wait_ms: quantile(histogram, 0.95),
 });
+
+/** Of the calls that ran: those without a slot are not in the histogram. */
+function average(duration_ms: number, histogram: Histogram): number {
+  const measured = Object.values(histogram).reduce((sum, counted) => sum + counted, 0);
+  return measured === 0 ? 0 : round(duration_ms / measured);
+}
 
 const round = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,8 +1,10 @@
 import { and, eq, isNull } from 'drizzle-orm';
-import type { Output } from '#core/contract/index.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
+import { operations, type Output } from '#core/contract/index.ts';
+import { leastRole } from '#core/contract/operation.ts';
 import type { Context } from '#core/run.ts';
+import { requireRole } from '#core/identity/roles.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
@@ -41,6 +43,10 @@ export async function rollback(
   const target = await readEntry(context, history_id);
   refuseOthers(target);
   const steps = await fewAtATime(await undoneWith(context, target), AT_ONCE, (entry) => toStep(context, entry));
+  // Whoever may not change the settings may not change them back either.
+  if (context.actor !== null && steps.some(({ kind }) => kind.entity_type === 'server_config')) {
+    requireRole(context.actor, leastRole(operations['config.update']));
+  }
   const main = steps.find(({ id }) => id === target.entity_id);
   if (main !== undefined && main.now !== null) checkVersion(main.kind.entity_type, main.now, version);
   if (steps.every(({ earlier, now }) => earlier === null && now === null)) {
@@ -75,6 +81,9 @@ function refuseOthers({ action, entity_type }: HistoryRow): void {
     throw new AppError('invalid', 'A deploy cannot be rolled back through the history. Activate an earlier snapshot instead.');
   }
   if (action === 'blocked') throw new AppError('invalid', 'This entry records a rejected change. There is nothing to undo.');
+  if (entity_type === 'admin') {
+    throw new AppError('invalid', 'A change of a person cannot be rolled back. Edit the person instead.');
+  }
   if (!UNDOABLE.some((kind) => kind.entity_type === entity_type)) {
     throw new AppError('invalid', `A change of this kind (${entity_type}) cannot be rolled back.`);
   }
@@ -176,7 +185,7 @@ async function applySteps(
     const owner = checked.values['connection_id'];
     if (typeof owner === 'string') await checkOwner(inside, owner);
     await kind.noun.restore(inside, tx, earlier, now?.version ?? null, checked.values);
-    if (checked.compiled !== null) await storeCompiled(inside.app, tx, id, checked.compiled);
+    await storeCompiled(inside.app, tx, [{ id, compiled: checked.compiled }]);
     await turn();
   }
   for (const step of leaving.filter(owns)) await remove(inside, tx, step);

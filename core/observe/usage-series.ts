@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Calls, CallGroup, UsageKind } from '#core/contract/monitoring.ts';
+import type { ErrorCode } from '#core/errors.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -88,6 +89,9 @@ function toRows(groups: readonly CallGroup[], calls: Calls): Sum[] {
 
 const ALL = { kind: 'all', name: '', entity_id: null } as const;
 
+/** What these calls took is the wait in a full queue, which says nothing about the speed of their tool. */
+const NEVER_RAN: ReadonlySet<string> = new Set(['queue_full', 'no_free_slot'] satisfies ErrorCode[]);
+
 function toMinutes(groups: readonly CallGroup[], calls: Calls): Sum[] {
   const { names, name_of } = namesOf(groups);
   const { group, timestamp, duration_ms, rows, bytes, error } = calls;
@@ -108,10 +112,11 @@ function toMinutes(groups: readonly CallGroup[], calls: Calls): Sum[] {
     }
     sum.calls += 1;
     if (error[n] !== null) sum.errors += 1;
-    sum.duration_ms += duration;
     sum.rows += rows[n] ?? 0;
     sum.bytes += bytes[n] ?? 0;
     if (at > sum.last_ms) sum.last_ms = at;
+    if (NEVER_RAN.has(error[n] ?? '')) continue;
+    sum.duration_ms += duration;
     addDuration(sum.histogram, duration);
   }
   return [...sums.values()];

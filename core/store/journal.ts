@@ -17,10 +17,10 @@ export async function writeAlone({ dialect }: Pick<Store, 'dialect'>, tx: Db): P
     await tx.select({ n: sql`pg_advisory_xact_lock(${sql.raw(ENTITY_LOCK)})` }).from(sql`(values (1)) as one`);
 }
 
-/** Notes that an entity is about to be written in this transaction, alone, so that the numbers are in the order of the commits. */
-export async function noteChange(store: Store, tx: Db, kind: EntityKind, entity_id: string): Promise<void> {
+/** Notes that entities are about to be written in this transaction, alone, so that the numbers are in the order of the commits. */
+export async function noteChange(store: Store, tx: Db, kind: EntityKind, ...ids: readonly string[]): Promise<void> {
   await writeAlone(store, tx);
-  await tx.insert(store.tables.changes).values({ kind, entity_id });
+  await tx.insert(store.tables.changes).values(ids.map((entity_id) => ({ kind, entity_id })));
 }
 
 export interface EntityChanges {

@@ -6,6 +6,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
 import { productFile } from '#core/product.ts';
 import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { keepPrivate } from './private-file.ts';
@@ -39,10 +40,10 @@ const DEPLOY_LOCK = '7318349394477057';
 export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
   env.SVC_DATABASE_URL ?? `file:${env.SVC_DATA_DIR}/sluice.sqlite`;
 
-/** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. */
-export async function openStore(url: string): Promise<Store> {
+/** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. @param log is told of long ones. */
+export async function openStore(url: string, log: Pick<Log, 'info'> | null = null): Promise<Store> {
   const store = await (/^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url));
-  await upgradeSnapshots(store);
+  await upgradeSnapshots(store, log);
   return store;
 }
 

@@ -6,6 +6,8 @@ import { openPostgresSocket, type SocketTls } from './postgres-socket.ts';
 
 /** The database ends a statement that takes longer; the client gives up a little later. */
 const STATEMENT_MS = 9_000;
+/** A writer that waits for another one is told so before the database ends its statement. */
+const LOCK_MS = 8_000;
 const SILENCE_MS = 10_000;
 /** Whoever asks is told so after this time, connections that had to be made included. */
 const ANSWER_MS = 10_000;
@@ -40,7 +42,7 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
     connection: {
       application_name: 'sluice-server',
       TimeZone: 'UTC',
-      ...(patient ? {} : { statement_timeout: STATEMENT_MS, idle_in_transaction_session_timeout: 60_000 }),
+      ...(patient ? {} : { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: 60_000 }),
     },
     socket: (target: Parameters<typeof openPostgresSocket>[0]) =>
       openPostgresSocket(target, tls, patient ? 24 * 3_600_000 : SILENCE_MS),
@@ -122,8 +124,20 @@ export function answering(sql: postgres.Sql): postgres.Sql {
   return Object.assign(Object.create(sql) as postgres.Sql, { unsafe: unsafe(sql), begin });
 }
 
-/** What a caller is told of a fault: of one of the connection, that the database is away. */
-export const toAnswer = (error: unknown): unknown => (isLost(error) ? unavailable(error) : error);
+const stillWriting = (cause: unknown): AppError =>
+  new AppError('unavailable', 'Another change, such as a large import, is still being written. Try again in a moment.', {
+    cause,
+    retry_after: 5,
+  });
+
+/** What a caller is told of a fault: that another one is writing, or of one of the connection, that the database is away. */
+export function toAnswer(error: unknown): unknown {
+  if (error instanceof Error && (error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return stillWriting(error);
+  return isLost(error) ? unavailable(error) : error;
+}
+
+/** PostgreSQL's code for a lock that was not free in time. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** What the driver and PostgreSQL say of a connection that cannot be had, was lost, or of a statement that took too long. */
 const LOST =

@@ -3,20 +3,22 @@ import type { Kit } from './kit.ts';
 
 /** What was deployed, and what a deploy reads to learn of changes. */
 export const deployTables = (k: Kit) => ({
-  /** `content` lists the entities of a version by their hashes (`snapshots/tree.ts`). */
+  /** `content` lists the branches of a version's tree by their hashes (`store/trees.ts`). */
   snapshots: k.table('snapshots', {
     version: k.int().primaryKey(),
     checksum: k.text().notNull(),
     content: k.long().notNull(),
-    counts: k.json<{ connections: number; tools: number; resources: number; prompts: number }>().notNull(),
+    counts: k
+      .json<{ connections: number; tools: number; resources: number; prompts: number; toolsets?: number | undefined }>()
+      .notNull(),
     note: k.text(),
     actor: k.json<unknown>().notNull(),
     created_at: k.text().notNull(),
   }),
-  /** Each frozen entity once. `since`: the version with which it came, or came back. */
+  /** Each frozen entity, and each branch of a tree, once. `since`: the version with which it came, or came back. */
   blobs: k.table('blobs', {
     hash: k.text().primaryKey(),
-    kind: k.text().$type<Kind>().notNull(),
+    kind: k.text().$type<Kind | 'branch'>().notNull(),
     text: k.long().notNull(),
     since: k.int().notNull(),
   }),

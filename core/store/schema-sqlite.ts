@@ -3,7 +3,7 @@ import { sqliteSchema } from './schema.ts';
 /** What the migration generator reads for the embedded dialect. */
 export const {
   meta,
-  admins,
+  people,
   sessions,
   pending_logins,
   recovery_codes,
@@ -11,6 +11,7 @@ export const {
   tools,
   resources,
   prompts,
+  toolsets,
   compiled,
   server_config,
   snapshots,
@@ -31,4 +32,16 @@ export const {
   acme_accounts,
   hosts,
   leases,
+  signing_keys,
+  ended_grants,
+  identity_providers,
+  identities,
+  provider_sign_ins,
+  oauth_apps,
+  oauth_registrations,
+  oauth_requests,
+  oauth_codes,
+  oauth_grants,
+  oauth_refresh,
+  oauth_attempts,
 } = sqliteSchema;

@@ -1,13 +1,21 @@
+import { sql } from 'drizzle-orm';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
-import type { ConnectionDraft } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import type { Mask } from '#core/contract/definitions/masks.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { Claims } from '#core/lib/call/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { PromptArgument, PromptMessage } from '#core/contract/prompts.ts';
-import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/tools.ts';
+import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
+import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
+import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { type Kit, pgKit, sqliteKit } from './kit.ts';
 import { clusterTables } from './schema-cluster.ts';
+import { oauthKeyTables } from './schema-oauth-keys.ts';
 import { deployTables } from './schema-deploy.ts';
+import { peopleTables } from './schema-people.ts';
+import { providerTables } from './schema-providers.ts';
+import { oauthTables } from './tables/oauth.ts';
 import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
 
@@ -21,54 +29,6 @@ function define(k: Kit) {
     updated_at: k.text().notNull(),
   });
   const meta = k.table('meta', { key: k.text().primaryKey(), value: k.text().notNull() });
-  /** `slot` is always 1: a second first administrator cannot be inserted. */
-  const admins = k.table(
-    'admins',
-    {
-      id: k.text().primaryKey(),
-      slot: k.int().notNull(),
-      username: k.text().notNull(),
-      password_hash: k.text().notNull(),
-      totp_secret: k.json<Sealed>(),
-      totp_enabled: k.bool().notNull(),
-      totp_last_step: k.int(),
-      created_at: k.text().notNull(),
-      updated_at: k.text().notNull(),
-    },
-    (t) => [k.unique('admins_slot').on(t.slot), k.unique('admins_username').on(t.username)],
-  );
-  const sessions = k.table(
-    'sessions',
-    {
-      id: k.text().primaryKey(),
-      admin_id: k.text().notNull(),
-      ip: k.text(),
-      user_agent: k.text(),
-      created_at: k.text().notNull(),
-      last_seen_at: k.text().notNull(),
-      expires_at: k.text().notNull(),
-      revoked_at: k.text(),
-    },
-    (t) => [k.index('sessions_admin').on(t.admin_id)],
-  );
-  /** Sign-ins that wait for the second factor; `id` is the SHA-256 of the pending token. */
-  const pending_logins = k.table(
-    'pending_logins',
-    {
-      id: k.text().primaryKey(),
-      admin_id: k.text().notNull(),
-      /** Codes that were tried. */
-      attempts: k.int().notNull(),
-      expires_at: k.text().notNull(),
-    },
-    (t) => [k.index('pending_logins_admin').on(t.admin_id)],
-  );
-  /** Recovery codes that were not used yet, hashed. */
-  const recovery_codes = k.table(
-    'recovery_codes',
-    { code_hash: k.text().primaryKey(), admin_id: k.text().notNull(), created_at: k.text().notNull() },
-    (t) => [k.index('recovery_codes_admin').on(t.admin_id)],
-  );
   const connections = k.table(
     'connections',
     {
@@ -93,6 +53,11 @@ function define(k: Kit) {
       query_timeout_ms: k.int().notNull(),
       max_rows: k.int().notNull(),
       max_bytes: k.int().notNull(),
+      session_values: k
+        .json<ConnectionDraft['session_values']>()
+        .notNull()
+        .default(sql`'[]'`),
+      session_role: k.json<NonNullable<ConnectionDraft['session_role']>>(),
     },
     (t) => [k.unique('connections_name').on(t.name)],
   );
@@ -108,6 +73,10 @@ function define(k: Kit) {
       tags: k.json<string[]>().notNull(),
       return_type: k.text().$type<ToolReturnType>().notNull(),
       transform_template: k.text(),
+      masks: k
+        .json<Mask[]>()
+        .notNull()
+        .default(sql`'[]'`),
       enabled: k.bool().notNull(),
       read_only: k.bool().notNull(),
       annotations: k.json<Annotations>().notNull(),
@@ -131,6 +100,10 @@ function define(k: Kit) {
       tags: k.json<string[]>().notNull(),
       mime_type: k.text().notNull(),
       transform_template: k.text(),
+      masks: k
+        .json<Mask[]>()
+        .notNull()
+        .default(sql`'[]'`),
       enabled: k.bool().notNull(),
     },
     (t) => [
@@ -153,6 +126,21 @@ function define(k: Kit) {
       enabled: k.bool().notNull(),
     },
     (t) => [k.unique('prompts_name').on(t.name), k.index('prompts_connection').on(t.connection_id)],
+  );
+  const toolsets = k.table(
+    'toolsets',
+    {
+      ...common(),
+      title: k.text(),
+      description: k.text().notNull(),
+      instructions: k.text(),
+      include: k.json<Selection>().notNull(),
+      exclude: k.json<Selection>().notNull(),
+      read_only: k.bool().notNull(),
+      groups: k.json<string[]>().notNull(),
+      enabled: k.bool().notNull(),
+    },
+    (t) => [k.unique('toolsets_name').on(t.name)],
   );
   /** What was derived from one entity alone when it was saved; `key` is the hash of what it was derived from. */
   const compiled = k.table('compiled', {
@@ -203,6 +191,10 @@ function define(k: Kit) {
       secret_hash: k.json<Sealed>().notNull(),
       idle_timeout_minutes: k.int(),
       last_used_at: k.text(),
+      /** Null: every toolset. */
+      toolsets: k.json<string[]>(),
+      /** Null: none. */
+      claims: k.json<Claims>(),
       revoked: k.bool().notNull(),
       revoked_at: k.text(),
       created_at: k.text().notNull(),
@@ -272,14 +264,12 @@ function define(k: Kit) {
   const agent_activity = k.table('agent_activity', { id: k.text().primaryKey(), entry: k.json<AgentActivity>().notNull() });
   return {
     meta,
-    admins,
-    sessions,
-    pending_logins,
-    recovery_codes,
+    ...peopleTables(k),
     connections,
     tools,
     resources,
     prompts,
+    toolsets,
     compiled,
     server_config,
     history,
@@ -287,6 +277,9 @@ function define(k: Kit) {
     ...usageTables(k),
     ...tlsTables(k),
     ...clusterTables(k),
+    ...oauthKeyTables(k),
+    ...providerTables(k),
+    ...oauthTables(k),
     mcp_tokens,
     agent_tokens,
     agent_clients,

@@ -1,28 +1,43 @@
 import { asc, eq, inArray } from 'drizzle-orm';
+import type { Log } from '#core/log.ts';
 import { type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format.ts';
-import { parseTree, toBlobs, toTree } from '#snapshots/tree.ts';
+import { toBlobs, toTree } from '#snapshots/tree.ts';
 import { writeAlone } from './journal.ts';
 import type { Db, Store } from './open.ts';
+import { readTree } from './trees.ts';
 
 const WHOLE = `{"connections":`;
 /** Hashes that one statement asks for. */
 const PAGE = 500;
+/** A start that takes longer says how far it is. */
+const PROGRESS_MS = 5_000;
 
 /**
  * Snapshots of the first edition hold their whole content in one text: each becomes the list of its entities, which are stored
  * once. Each is a transaction of its own that is done by one server alone, so that several may start at once, and whoever is
  * ended goes on where it was.
  */
-export async function upgradeSnapshots(store: Store): Promise<void> {
+export async function upgradeSnapshots(store: Store, log: Pick<Log, 'info'> | null = null): Promise<void> {
   const { snapshots } = store.tables;
   const versions = await store.db.select({ version: snapshots.version }).from(snapshots).orderBy(asc(snapshots.version));
-  for (const { version } of versions) {
+  let converted = 0;
+  let said = 0;
+  for (const [n, { version }] of versions.entries()) {
     if (!isWhole(await contentOf(store, store.db, version))) continue;
+    if (converted === 0) {
+      said = performance.now();
+      log?.info('converting deployed versions of the first edition', { versions: versions.length - n });
+    }
     await store.write(async (tx) => {
       await writeAlone(store, tx);
       await upgradeOne(store, tx, version);
     });
+    converted++;
+    if (performance.now() - said < PROGRESS_MS) continue;
+    log?.info('still converting deployed versions', { converted, left: versions.length - n - 1 });
+    said = performance.now();
   }
+  if (converted > 0) log?.info('deployed versions converted', { versions: converted });
 }
 
 async function upgradeOne(store: Store, tx: Db, version: number): Promise<void> {
@@ -35,7 +50,7 @@ async function upgradeOne(store: Store, tx: Db, version: number): Promise<void> 
   const parts = toBlobs(content);
   const tree = toTree(parts.map(({ text: _, ...leaf }) => leaf));
   const earlier = await contentOf(store, tx, version - 1);
-  const before = new Set(earlier === '' ? [] : parseTree(earlier).leaves.map(({ hash }) => hash));
+  const before = new Set(earlier === '' ? [] : (await readTree(store, tx, earlier)).leaves.map(({ hash }) => hash));
   const fresh = parts.filter(({ hash }) => !before.has(hash));
   for (let start = 0; start < fresh.length; start += PAGE) {
     const page = fresh.slice(start, start + PAGE);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ServerConfigPatch } from '#core/contract/config.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import type { Context } from '#core/run.ts';
@@ -7,10 +7,19 @@ import { canonical } from '#snapshots/canonical.ts';
 import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
 import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';
 import type { Values } from '#core/definitions/kinds.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import { exportProviders, importProviders, type ProviderItem, ProviderItems } from '#core/identity/providers/transfer.ts';
 
 const { version: _version, ...entries } = ServerConfigPatch.entries;
-const Settings = v.strictObject(entries);
-type Settings = v.InferOutput<typeof Settings>;
+const Settings = v.strictObject({ ...entries, identity_providers: v.optional(ProviderItems) });
+
+/** Settings of an import, checked. */
+export interface SentConfig {
+  readonly settings: Omit<v.InferOutput<typeof Settings>, 'identity_providers'>;
+  readonly providers: readonly ProviderItem[];
+  /** The providers as they stand in the import. */
+  readonly sent_providers: readonly unknown[];
+}
 
 /** The configuration as `config.update` takes it, without secrets. */
 export async function exportServerConfig(context: Context): Promise<Values> {
@@ -22,15 +31,22 @@ export async function exportServerConfig(context: Context): Promise<Values> {
   return {
     ...Object.fromEntries(kept),
     prompt_guard_enabled,
-    oauth_clients: oauth_clients.map(({ client_id }) => ({ client_id })),
+    oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
+      client_id,
+      ...(toolsets === null ? {} : { toolsets }),
+      ...(Object.keys(claims).length === 0 ? {} : { claims }),
+    })),
+    // Who comes in is an administrator's business alone.
+    ...(isAdministrator(context.actor) ? { identity_providers: await exportProviders(context) } : {}),
   };
 }
 
 /** Throws `invalid` with every fault of the settings that were sent. */
-export function readServerConfig(sent: Values): Settings {
+export function readServerConfig(sent: Values): SentConfig {
   const result = v.safeParse(Settings, sent, { abortPipeEarly: true });
-  if (!result.success) throw toInvalid(result.issues, Object.keys(entries));
-  return result.output;
+  if (!result.success) throw toInvalid(result.issues, Object.keys(Settings.entries));
+  const { identity_providers: providers = [], ...settings } = result.output;
+  return { settings, providers, sent_providers: (sent['identity_providers'] as readonly unknown[] | undefined) ?? [] };
 }
 
 export interface ImportedConfig {
@@ -45,7 +61,12 @@ export interface ImportedConfig {
  * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, and the guard
  * where the environment turned it off.
  */
-export async function importServerConfig(inside: Context, sent: Settings): Promise<ImportedConfig> {
+export async function importServerConfig(
+  inside: Context,
+  { settings: sent, providers, sent_providers }: SentConfig,
+  overwrite: boolean,
+): Promise<ImportedConfig> {
+  const imported = await importProviders(inside, providers, sent_providers, overwrite);
   const stored = new Set((await readSettings(inside.app)).settings.oauth_clients.map(({ client_id }) => client_id));
   const complete = sent.oauth_clients?.filter(
     ({ client_id, client_secret }) => client_secret !== undefined || stored.has(client_id),
@@ -61,7 +82,7 @@ export async function importServerConfig(inside: Context, sent: Settings): Promi
   const same = Object.entries(patch).every(([name, value]) => value === undefined || canonical(value) === canonical(now[name]));
   const { warnings } = same ? { warnings: [] } : await configHandlers['config.update'](inside, patch);
   return {
-    changed: !same,
+    changed: !same || imported.changed,
     warnings: [
       ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out. Add it with its secret.`),
       ...warnings,
@@ -70,6 +91,7 @@ export async function importServerConfig(inside: Context, sent: Settings): Promi
     needs_secrets: [
       ...missingSecrets((await readSettings(inside.app)).settings),
       ...left_out.map(({ client_id }) => `oauth_clients.${client_id}`),
+      ...imported.needs_secrets,
     ],
   };
 }

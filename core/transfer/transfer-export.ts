@@ -1,4 +1,5 @@
 import { type Export, FORMAT } from '#core/contract/transfer.ts';
+import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -7,6 +8,7 @@ import { toDraft } from '#core/definitions/records.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { exportServerConfig } from './transfer-config.ts';
+import { SELECTIONS, toNames } from './transfer-toolsets.ts';
 
 /** Every record of every noun as it is stored, in one view. */
 export type StoredRecords = ReadonlyMap<Kind, readonly Stored[]>;
@@ -37,11 +39,13 @@ export async function exportAll(context: Context): Promise<Export> {
   return JSON.parse(canonical(content)) as Export;
 }
 
-/** A record as an export holds it: no id, no secret, its connection by name. */
+/** A record as an export holds it: no id, no secret, its connection and whatever else it refers to by name. */
 export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values {
   const { connection_id, password: _, ssl_key: _ssl_key, extra_params, ...rest } = toDraft(row);
+  const selections = SELECTIONS.filter((part) => rest[part] !== undefined);
   return {
     ...rest,
+    ...Object.fromEntries(selections.map((part) => [part, toNames(rest[part] as Selection, names)])),
     ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),
     ...(extra_params === undefined ? {} : { extra_params: withoutSecrets(extra_params as Values) }),
   };

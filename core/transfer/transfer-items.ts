@@ -9,6 +9,7 @@ import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { type StoredRecords, toItem } from './transfer-export.ts';
+import { NamedSelection, SELECTIONS } from './transfer-toolsets.ts';
 
 /** One record of an import that is to be written. */
 export interface Item {
@@ -16,7 +17,7 @@ export interface Item {
   readonly index: number;
   readonly name: string;
   readonly id: string;
-  /** As a draft, but for `connection_id`. */
+  /** As a draft, but for `connection_id`, and the selections of a toolset, which hold names. */
   readonly draft: Values;
   /** The name of its connection; undefined for a connection. */
   readonly connection: string | null | undefined;
@@ -67,9 +68,11 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
   return { writes, skipped, faults, connections };
 }
 
-/** A draft of the noun with the name of its connection in the place of the id. */
-function schemaOf({ schema }: Kind) {
-  const { connection_id, ...entries } = schema.entries;
+/** A draft of the noun with names in the place of ids. */
+function schemaOf({ entity_type, schema }: Kind) {
+  const { connection_id, ...own } = schema.entries;
+  const selections = Object.fromEntries(SELECTIONS.map((part) => [part, NamedSelection]));
+  const entries = entity_type === 'toolset' ? { ...own, ...selections } : own;
   if (connection_id === undefined) return v.strictObject(entries);
   const Connection = textBetween(1, 255);
   const connection = connection_id.type === 'optional' ? v.optional(v.nullable(Connection), null) : Connection;

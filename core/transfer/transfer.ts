@@ -4,7 +4,9 @@ import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { collectAfter } from '#core/lib/garbage.ts';
 import { createSlices } from '#core/lib/slices.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
@@ -15,6 +17,7 @@ import { storeCompiled } from '#core/definitions/statements.ts';
 import { configFaults, type ImportedConfig, importServerConfig, readServerConfig } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
+import { type IdsByName, toIds } from './transfer-toolsets.ts';
 
 /** Records that are checked at once; the statements among them are described together. */
 const AT_ONCE = 64;
@@ -42,32 +45,24 @@ interface Progress {
 
 async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
   const settings = input.include_server_config ? (input.server_config ?? null) : null;
-  if (settings !== null && context.actor?.type !== 'admin' && context.actor?.type !== 'system') {
-    throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration, not a token.');
+  if (settings !== null && !isAdministrator(context.actor)) {
+    throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration.');
   }
   const records = await readRecords(context);
   const sorted = await sortItems(input, records, context.app.ids);
   const progress: Progress = { config: null, faults: [...sorted.faults], codes: new Set(), refusals: [] };
   if (progress.faults.length > 0) progress.codes.add('invalid');
-  const patch = settings === null ? null : await attempt(progress, null, async () => readServerConfig(settings));
+  const patch = settings === null ? null : await noteRefusal(progress, null, async () => readServerConfig(settings));
 
   const checked = await checkItems(context, sorted.writes, records, sorted.connections, progress);
   if (progress.faults.length === 0) {
-    await writeAll(context, input.dry_run, async (inside) => {
-      await checkOwners(inside, checked);
-      // In PostgreSQL nothing more can be said after the first refusal.
-      const turn = createSlices();
-      for (const item of checked) {
-        if ((await attempt(progress, item, () => write(inside, item))) === null) throw STOPPED;
-        await turn();
-      }
-      if (patch === null) return;
-      progress.config = await attempt(progress, null, () => importServerConfig(inside, patch));
-      if (progress.config === null) throw STOPPED;
-    }).catch((error: unknown) => {
-      if (error !== STOPPED) throw error;
+    // Where many are refused at once, the one that is at fault is found by writing them one by one.
+    await writeItems(context, input, checked, patch, progress, AT_ONCE).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.errors.length === 0) throw error;
+      return writeItems(context, input, checked, patch, progress, 1);
     });
   }
+  collectAfter(checked.length);
   const report = toReport(input, sorted.skipped, checked, progress);
   if (report.errors.length === 0 || input.dry_run) return report;
   for (const { item, error } of progress.refusals) {
@@ -89,10 +84,12 @@ async function checkItems(
   sent_connections: ReadonlySet<string>,
   progress: Progress,
 ): Promise<Checked[]> {
-  const ids = new Map((records.get(KIND_OF.connection) ?? []).map(({ id, name }) => [name, id]));
+  const stored = records.get(KIND_OF.connection) ?? [];
+  const ids = new Map(stored.map(({ id, name }) => [name, id]));
+  context.change.memo.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
   const check = async (item: Item, draft: Values): Promise<Checked[]> => {
     if (progress.faults.length >= MOST_FAULTS) return [];
-    const prepared = await attempt(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
+    const prepared = await noteRefusal(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];
   };
   const connections = await fewAtATime(writes.filter(isConnection), AT_ONCE, async (item) => {
@@ -104,8 +101,16 @@ async function checkItems(
     }
     return checked;
   });
+  const by_name = idsByName(records, writes);
+  context.change.memo.planned = new Set(writes.map(({ id }) => id));
   const others = writes.filter((item) => !isConnection(item));
   const owned = await fewAtATime(others, AT_ONCE, async (item) => {
+    if (item.kind.entity_type === 'toolset') {
+      const { draft, faults } = toIds(item.draft, by_name);
+      if (faults.length === 0) return check(item, draft);
+      fail(progress, new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: [...faults] }), item);
+      return [];
+    }
     if (item.connection === null || item.connection === undefined) return check(item, { ...item.draft, connection_id: null });
     const connection_id = ids.get(item.connection);
     if (connection_id !== undefined) return check(item, { ...item.draft, connection_id });
@@ -119,6 +124,16 @@ async function checkItems(
   return [...connections.flat(), ...owned.flat()];
 }
 
+/** Ids of what is stored and of what is about to be. */
+const idsByName = (records: StoredRecords, writes: readonly Item[]): IdsByName =>
+  new Map(
+    KINDS.map((kind) => {
+      const stored = (records.get(kind) ?? []).map(({ name, id }) => [name, id] as const);
+      const planned = writes.flatMap((item) => (item.kind === kind ? [[item.name, item.id] as const] : []));
+      return [kind.entity_type, new Map([...stored, ...planned])];
+    }),
+  );
+
 const isConnection = ({ kind }: Item): boolean => kind.entity_type === 'connection';
 
 function fail(progress: Progress, error: unknown, item: Item | null): void {
@@ -130,7 +145,7 @@ function fail(progress: Progress, error: unknown, item: Item | null): void {
 }
 
 /** Notes a refusal of an item, or of the settings, and answers null. */
-async function attempt<T>(progress: Progress, item: Item | null, work: () => Promise<T>): Promise<T | null> {
+async function noteRefusal<T>(progress: Progress, item: Item | null, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
@@ -139,11 +154,62 @@ async function attempt<T>(progress: Progress, item: Item | null, work: () => Pro
   }
 }
 
-async function write(inside: Context, { kind, id, stored, prepared }: Checked): Promise<true> {
-  const { db } = inside.app.store;
-  if (stored === null) await kind.noun.insert(inside, db, prepared.values, id);
-  else await kind.noun.update(inside, db, id, stored.version, prepared.values);
-  if (prepared.compiled !== null) await storeCompiled(inside.app, db, id, prepared.compiled);
+/** One transaction. @param at_once how many new records are written together; rejects when several are refused together. */
+async function writeItems(
+  context: Context,
+  { dry_run, mode }: Import,
+  checked: readonly Checked[],
+  patch: Patch | null,
+  progress: Progress,
+  at_once: number,
+): Promise<void> {
+  await writeAll(context, dry_run, async (inside) => {
+    await checkOwners(inside, checked);
+    const turn = createSlices();
+    for (const items of pagesOf(checked, at_once)) {
+      const [only] = items.length === 1 ? items : [];
+      // In PostgreSQL nothing more can be said after the first refusal.
+      if (only === undefined) await write(inside, items);
+      else if ((await noteRefusal(progress, only, () => write(inside, items))) === null) throw STOPPED;
+      await turn();
+    }
+    if (patch === null) return;
+    progress.config = await noteRefusal(progress, null, () => importServerConfig(inside, patch, mode === 'overwrite'));
+    if (progress.config === null) throw STOPPED;
+  }).catch((error: unknown) => {
+    if (error !== STOPPED) throw error;
+  });
+}
+
+type Patch = Awaited<ReturnType<typeof readServerConfig>>;
+
+/** New records of one kind that follow each other, together; whatever else is by itself. The order stays. */
+function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
+  const pages: Checked[][] = [];
+  for (const item of checked) {
+    const last = pages.at(-1);
+    const [first] = last ?? [];
+    const joins = first !== undefined && first.stored === null && item.stored === null && first.kind === item.kind;
+    if (joins && last !== undefined && last.length < at_once) last.push(item);
+    else pages.push([item]);
+  }
+  return pages;
+}
+
+/** @param items several only where all of them are new. */
+async function write(inside: Context, items: readonly Checked[]): Promise<true> {
+  const { app } = inside;
+  const { db } = app.store;
+  for (const { kind, id, stored, prepared } of items) {
+    if (stored !== null) await kind.noun.update(inside, db, id, stored.version, prepared.values);
+  }
+  const created = items.flatMap(({ id, stored, prepared: { values } }) => (stored === null ? [{ id, values }] : []));
+  if (created.length > 0) await items[0]!.kind.noun.insertAll(inside, db, created);
+  await storeCompiled(
+    app,
+    db,
+    items.map(({ id, prepared: { compiled } }) => ({ id, compiled })),
+  );
   return true;
 }
 

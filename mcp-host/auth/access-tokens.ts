@@ -2,9 +2,13 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Addresses } from '#core/edge/asked-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
+import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { createExpiring } from './expiring.ts';
-import { type Caller, callerName, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
+import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { type Caller, callerName, createCaller } from './caller.ts';
+import { type Rights, rightsOf } from './rights.ts';
+import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 
 /** The one scope there is: to use the server. */
 export const SCOPE = 'mcp';
@@ -25,47 +29,54 @@ export interface AccessTokensOptions {
 }
 
 const VERIFIED = 10_000;
+/** The generation's name in a token. */
+const GENERATION_CLAIM = 'edition';
 
 type Client = FrozenServer['oauth_clients'][number];
-interface Claims {
+interface TokenClaims {
   readonly client_id: string;
-  readonly edition: string;
+  /** Changes with the client's secret: a token ends with the secret that it was issued for. */
+  readonly secret_generation: string;
+  /** Toolsets whose addresses it was issued for; null: it was for all that its client may see. */
+  readonly toolsets: readonly string[] | null;
 }
 
-const ownerOf = ({ client_id, edition }: Claims): string => `client:${edition}:${client_id}`;
+const ownerOf = ({ client_id, secret_generation }: Pick<TokenClaims, 'client_id' | 'secret_generation'>): string =>
+  `client:${secret_generation}:${client_id}`;
 
 export const clientOf = ({ oauth_clients }: FrozenServer, client_id: unknown): Client | undefined =>
   oauth_clients.find((client) => client.client_id === client_id);
 
-/** Changes with the client's secret: a token ends with the secret that it was bought with. */
-const edition = ({ client_secret }: Client): string =>
+const secretGeneration = ({ client_secret }: Client): string =>
   createHash('sha256').update(fingerprintOf(client_secret.$sealed)).digest('base64url').slice(0, 22);
 
 export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTokensOptions): AccessTokens {
   const ring = new Map(keys.map((key) => [keyIdOf(key), toSigningKey(key)]));
   const [current] = ring;
-  const verified = createExpiring<Claims>(now, VERIFIED);
+  const verified = createExpiringMap<TokenClaims>(now, VERIFIED);
   /** Who was let in, until the last of their tokens ends: for sessions and streams. */
-  const owners = createExpiring<Claims>(now, VERIFIED);
+  const owners = createExpiringMap<TokenClaims>(now, VERIFIED);
 
-  const isCurrent = (claims: Claims, server: FrozenServer): boolean => {
+  const isCurrent = (claims: TokenClaims, server: FrozenServer): boolean => {
     const client = clientOf(server, claims.client_id);
-    return client !== undefined && edition(client) === claims.edition;
+    return client !== undefined && secretGeneration(client) === claims.secret_generation;
   };
-  const admit = (claims: Claims | undefined, server: FrozenServer): Caller | null =>
-    claims === undefined || !isCurrent(claims, server)
-      ? null
-      : { owner: ownerOf(claims), token_prefix: callerName(claims.client_id) };
+  const admit = (claims: TokenClaims | undefined, server: FrozenServer): Caller | null =>
+    claims === undefined || !isCurrent(claims, server) ? null : toCaller(claims, server);
   const check = async ({ token, digest }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keyOf(ring, kid), {
         algorithms: ['HS256'],
         typ: 'at+jwt',
-        requiredClaims: ['exp', 'iss', 'aud', 'client_id', 'edition'],
+        requiredClaims: ['exp', 'iss', 'aud', 'client_id', GENERATION_CLAIM],
         currentDate: new Date(now()),
       });
       if (!isIssuer(payload.iss ?? '') || !isForUs(payload, addresses)) return INVALID;
-      const claims = { client_id: String(payload['client_id']), edition: String(payload['edition']) };
+      const claims = {
+        client_id: String(payload['client_id']),
+        secret_generation: String(payload[GENERATION_CLAIM]),
+        toolsets: toolsetsIn(payload, addresses),
+      };
       const caller = admit(claims, server);
       if (caller === null) return INVALID;
       const ends = (payload.exp ?? 0) * 1_000;
@@ -80,17 +91,23 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
 
   return {
     costly: false,
+    issuers: (_, own) => [own],
+    scopes: () => [SCOPE],
     recall: ({ digest }, server) => admit(verified.get(digest), server),
     check,
     holds(owner, server) {
       const claims = owners.get(owner);
       return claims !== undefined && isCurrent(claims, server);
     },
+    rights(owner, server) {
+      const claims = owners.get(owner);
+      return (claims && admit(claims, server)?.rights) ?? null;
+    },
     issue(client_id, server, issuer, audience) {
       const client = clientOf(server, client_id);
       if (client === undefined || current === undefined) throw new Error('A token can only be issued with a client and a key.');
       const issued_at = Math.floor(now() / 1_000);
-      return new SignJWT({ client_id, scope: SCOPE, edition: edition(client) })
+      return new SignJWT({ client_id, scope: SCOPE, [GENERATION_CLAIM]: secretGeneration(client) })
         .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: current[0] })
         .setIssuer(issuer)
         .setAudience(audience.length === 1 ? String(audience[0]) : [...audience])
@@ -101,6 +118,32 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
         .sign(current[1]);
     },
   };
+}
+
+/** The client itself is the subject (RFC 9068 section 2.2); an administrator may have written claims beside its secret. */
+function toCaller(claims: TokenClaims, server: FrozenServer): Caller {
+  const { client_id } = claims;
+  const client = clientOf(server, client_id);
+  const written = client?.claims ?? NO_CLAIMS;
+  const identity = toIdentity(written, { sub: client_id, client_id });
+  return createCaller(
+    ownerOf(claims),
+    callerName(client_id),
+    rightsWithin(client?.toolsets ?? null, claims.toolsets),
+    written,
+    identity,
+  );
+}
+
+const rightsWithin = (own: readonly string[] | null, asked: readonly string[] | null): Rights =>
+  own === null || asked === null ? rightsOf(own ?? asked) : rightsOf(own.filter((name) => asked.includes(name)));
+
+/** A token for the address of a toolset gives that toolset alone (RFC 8707). */
+function toolsetsIn({ aud = [] }: JWTPayload, addresses: Addresses): readonly string[] | null {
+  const endpoints = (typeof aud === 'string' ? [aud] : aud).map((name) => endpointOf(addresses.restOf(name) ?? ''));
+  return endpoints.every((endpoint) => endpoint?.toolset != null)
+    ? endpoints.flatMap((endpoint) => endpoint?.toolset ?? [])
+    : null;
 }
 
 const isForUs = ({ aud = [] }: JWTPayload, addresses: Addresses): boolean =>

@@ -1,5 +1,5 @@
 import { networkOf } from '#core/edge/network.ts';
-import { createExpiring } from './expiring.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import type { Refusal } from './scheme.ts';
 
 /** Failed attempts of each address within a minute, in memory. */
@@ -40,7 +40,7 @@ export const tooMany = (seconds: number): Refusal => ({
 
 /** @param now monotonic, in ms: setting the clock does not lengthen a block. */
 export function createAttempts(now: () => number, limit = 60): Attempts {
-  const windows = createExpiring<{ count: number; readonly ends: number }>(now, ADDRESSES);
+  const windows = createExpiringMap<{ count: number; readonly ends: number }>(now, ADDRESSES);
   const lines = new Map<string, Line>();
 
   const failed = (network: string): number => windows.get(network)?.count ?? 0;

@@ -1,19 +1,28 @@
 import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { createAddresses } from '#core/edge/asked-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import { createAttempts, tooMany } from './attempts.ts';
+import { createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
-import { createIntrospection, type IntrospectionOptions } from './introspection.ts';
-import { metadataAt, resourceMetadataUrl, scopesOf } from './metadata.ts';
-import { type Caller, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+import { besideTokens } from './beside-tokens.ts';
+import { type Ask, createIntrospection } from './introspection.ts';
+import { createCheck } from './check.ts';
+import { metadataAt, resourceMetadataUrl } from './metadata.ts';
+import { ANONYMOUS, type Caller } from './caller.ts';
+import type { Rights, ToolsetAccess } from './rights.ts';
+import { type Credential, INVALID, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
+import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playground.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
+import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
 import type { TokenFile } from './token-file.ts';
+import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { sha256 } from '#mcp-host/runtime/bun.ts';
 
 /** What authorising needs of the installation. */
-export interface AuthSettings {
+export interface AuthSettings extends SignedFiles {
   readonly tokens: TokenFile;
   /** `SVC_ENCRYPTION_KEY`: signs and verifies access tokens. */
   readonly keys: readonly string[];
@@ -21,7 +30,7 @@ export interface AuthSettings {
   readonly public_url: string | null;
   /** The front port as clients see it, where it hands MCP on (`SVC_PUBLIC_URL`). */
   readonly front_url?: string | null;
-  readonly ask: IntrospectionOptions['ask'];
+  readonly ask: Ask;
   /** Failed attempts of one address a minute. */
   readonly attempts?: number;
 }
@@ -32,38 +41,40 @@ export interface AuthOptions extends AuthSettings {
   readonly local_url: () => string;
   /** Names under which clients reach the host, beside those of its URLs. */
   readonly names: () => ReadonlySet<string>;
+  /** The toolsets that are deployed now; the same list until they are others. */
+  readonly toolsets: () => readonly ToolsetAccess[];
   readonly log: Log;
   readonly now: () => number;
   /** Monotonic, in ms. */
   readonly ticks: () => number;
 }
 
-/** Where a request comes from and went to; asked for only when needed. */
-export interface Way {
-  readonly address: () => string;
-  /** The origin that the client asked for; null when that is not known. */
-  readonly origin: () => string | null;
-}
-
 /** Says who may call: every `auth_type`, and the documents around it. */
 export interface Auth {
   /** The caller of one exchange; a Response is the refusal. */
-  authorise(request: Request, server: FrozenServer, way: Way): Caller | Response | Promise<Caller | Response>;
+  authorise(request: Request, server: FrozenServer, from: RequestOrigin): Caller | Response | Promise<Caller | Response>;
   /** The answer of a path that needs no credential: metadata and the token endpoint. */
-  answer(path: string, request: Request, server: FrozenServer, way: Way): Response | Promise<Response>;
+  answer(path: string, request: Request, server: FrozenServer, from: RequestOrigin): Response | Promise<Response>;
   /** Whether a caller that was let in would be let in now. */
   holds(owner: string, server: FrozenServer): boolean;
+  /** What a caller that was let in may see now; null: what it could see then. */
+  rights(owner: string, server: FrozenServer): Rights | null;
+  /** The `WWW-Authenticate` header that asks a signed-in person for scopes (RFC 6750 section 3.1). */
+  challenge(scopes: readonly string[], from: RequestOrigin): string;
   useTokens(tokens: readonly LiveToken[]): Promise<void>;
+  /** @param applied is called when callers may have to go. */
+  useIdentity(list: IdentityList, applied: () => void): Promise<void>;
+  /** This configuration begins to be served. */
+  prepare(server: FrozenServer): void;
   /** Takes the list that is on disk. */
   load(): Promise<void>;
   /** Keeps on disk what is not there yet. */
   keep(): Promise<void>;
   takeUses(): TokenUse[];
-  /** When the server told the list of access tokens. */
+  /** When the server sent the list of access tokens. */
   tokens_as_of(): string | null;
 }
 
-const NOBODY: Caller = { owner: '', token_prefix: null };
 const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server accepts no calls without a valid access token.' };
 
 /** Paths that `answer` knows, beside those of the metadata. */
@@ -73,7 +84,7 @@ export const isAuthPath = (path: string): boolean =>
   TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path === REGISTER_PATH || path.startsWith('/.well-known/oauth-');
 
 const BEARER = 'Bearer ';
-const toCredential = (token: string): Credential => ({ token, digest: Bun.SHA256.hash(token, 'hex') });
+const toCredential = (token: string, { path }: RequestOrigin): Credential => ({ token, digest: sha256(token), path });
 
 export function createAuth(options: AuthOptions): Auth {
   const { openSecret, log, now, public_url, front_url = null, local_url, names } = options;
@@ -82,105 +93,105 @@ export function createAuth(options: AuthOptions): Auth {
     public_urls: [public_url, front_url].filter((url) => url !== null),
     names,
     otherwise: () => public_url ?? local_url(),
+    below: (rest) => endpointOf(rest) !== null,
   });
   /** Tokens come from the public URL; without one, from where the client asks. */
   const public_issuer = public_url === null ? null : `${public_url}/mcp`;
   const isIssuer = (url: string) => (public_issuer === null ? addresses.include(url) : url === public_issuer);
   const attempts = createAttempts(options.ticks, options.attempts);
   const bearer = createBearer({ file: options.tokens, openSecret, log, now });
+  const playground = createPlayground(options.keys, now);
   const access_tokens = createAccessTokens({ keys: options.keys, addresses, isIssuer, now });
+  const { people, foreign, identity, foreign_keys } = createSignedSchemes({ ...options, addresses });
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
     bearer,
     oauth_credentials: access_tokens,
-    oauth_introspection: createIntrospection({ ask: options.ask, openSecret, addresses, log, now, ticks: options.ticks }),
+    oauth_introspection: createIntrospection({ ...options, addresses }),
+    oauth: people,
+    jwt: foreign,
+  };
+  const beside: Partial<typeof schemes> = { oauth: besideTokens(bearer, people), jwt: besideTokens(bearer, foreign) };
+  const schemeOf = ({ auth_type, accept_mcp_tokens = true }: FrozenServer): Scheme | null => {
+    if (auth_type === 'none') return null;
+    return (accept_mcp_tokens ? beside[auth_type] : undefined) ?? schemes[auth_type];
   };
   const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, addresses, log });
 
-  /** Credentials on their way to a verdict: a client that sends many requests at once makes one attempt. */
-  const checking = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
-
-  /** A credential that nothing is remembered of. */
-  const check = (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
-    const { digest } = credential;
-    const running = checking.get(digest);
-    if (running?.server === server) return running.verdict;
-    const verdict = attempt(scheme, credential, server, address).finally(() => {
-      if (checking.get(digest)?.verdict === verdict) checking.delete(digest);
-    });
-    checking.set(digest, { server, verdict });
-    return verdict;
-  };
-  const attempt = async (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
-    const refused = scheme.costly ? await attempts.enter(address) : null;
-    if (refused !== null) return refused;
-    try {
-      const verdict = await scheme.check(credential, server);
-      if (isCaller(verdict) || verdict.status !== 401) return verdict;
-      const blocked = scheme.costly ? 0 : attempts.blocked(address);
-      attempts.note(address);
-      return blocked > 0 ? tooMany(blocked) : verdict;
-    } finally {
-      if (scheme.costly) attempts.leave(address);
-    }
-  };
+  const check = createCheck(attempts, log);
+  const metadataUrl = ({ origin, path }: RequestOrigin) => resourceMetadataUrl(`${addresses.at(origin())}${path}`);
 
   const toResponse = (
     { status, message, retry_after }: Refusal,
     is_missing: boolean,
+    scheme: Scheme,
     server: FrozenServer,
-    { origin }: Way,
+    from: RequestOrigin,
   ): Response => {
     const headers = new Headers({ 'content-type': 'application/json' });
     if (retry_after !== undefined) headers.set('retry-after', String(retry_after));
     if (status === 401) {
       // RFC 6750 section 3.1: no error code for a request without any credential.
       const error = is_missing ? '' : ', error="invalid_token"';
-      const scopes = scopesOf(server);
+      const scopes = scheme.scopes?.(server, from.path) ?? [];
       const scope = scopes.length === 0 ? '' : `, scope="${scopes.join(' ')}"`;
-      headers.set(
-        'www-authenticate',
-        `Bearer resource_metadata="${resourceMetadataUrl(addresses.at(origin()))}"${scope}${error}`,
-      );
+      headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(from)}"${scope}${error}`);
     }
     return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }), { status, headers });
   };
 
   return {
-    authorise(request, server, way) {
-      if (server.auth_type === 'none') return NOBODY;
+    authorise(request, server, from) {
+      const scheme = schemeOf(server);
+      if (scheme === null) return ANONYMOUS;
       const header = request.headers.get('authorization');
-      if (header === null) return toResponse(MISSING, true, server, way);
-      const scheme = schemes[server.auth_type];
+      if (header === null) return toResponse(MISSING, true, scheme, server, from);
       // As nearly everybody writes it; what is remembered had the form of a token.
-      const known = header.startsWith(BEARER) ? scheme.recall(toCredential(header.slice(BEARER.length)), server) : null;
+      const known = header.startsWith(BEARER) ? scheme.recall(toCredential(header.slice(BEARER.length), from), server) : null;
       if (known !== null) return known;
       const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(header.trim())?.[1];
-      if (token === undefined) return toResponse(INVALID, false, server, way);
-      const credential = toCredential(token);
+      if (token === undefined) return toResponse(INVALID, false, scheme, server, from);
+      const credential = toCredential(token, from);
       const remembered = scheme.recall(credential, server);
       if (remembered !== null) return remembered;
-      return check(scheme, credential, server, way.address()).then((verdict) =>
-        isCaller(verdict) ? verdict : toResponse(verdict, false, server, way),
-      );
+      const verdict = isPlaygroundToken(token) ? playground.check(token, from) : check(scheme, credential, server, from);
+      return verdict.then((checked) => (isCaller(checked) ? checked : toResponse(checked, false, scheme, server, from)));
     },
-    answer(path, request, server, way) {
-      const resource = addresses.at(way.origin());
+    answer(path, request, server, from) {
+      const resource = addresses.at(from.origin());
       const issuer = public_issuer ?? resource;
-      if (TOKEN_PATHS.has(path)) return tokenEndpoint(request, server, way.address(), { resource, issuer });
+      if (TOKEN_PATHS.has(path)) {
+        const { request_id, address } = from;
+        return log.during({ request_id }, () => tokenEndpoint(request, server, address(), { resource, issuer }));
+      }
       if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
       if (path === AUTHORIZE_PATH) {
         const detail = 'There is no sign-in here. A client gets its token from the token endpoint, with its id and secret.';
         return Response.json({ error: 'unsupported_response_type', error_description: detail, detail }, { status: 400 });
       }
-      const document = metadataAt(path, server, resource, issuer);
+      const document = metadataAt(path, server, schemeOf(server), { resource, issuer });
       if (document === null) return Response.json({ detail: 'There is no document at this address.' }, { status: 404 });
       if (request.method !== 'GET') return Response.json({ detail: 'Use GET.' }, { status: 405, headers: { allow: 'GET' } });
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });
     },
-    holds: (owner, server) => (server.auth_type === 'none' ? owner === '' : schemes[server.auth_type].holds(owner, server)),
+    holds(owner, server) {
+      const scheme = schemeOf(server);
+      if (scheme === null) return owner === ANONYMOUS.owner;
+      return isPlaygroundOwner(owner) ? playground.holds(owner) : scheme.holds(owner, server);
+    },
+    rights: (owner, server) => (isPlaygroundOwner(owner) ? null : (schemeOf(server)?.rights?.(owner, server) ?? null)),
+    challenge: (scopes, from) =>
+      `Bearer resource_metadata="${metadataUrl(from)}", error="insufficient_scope", scope="${scopes.join(' ')}"`,
     useTokens: (tokens) => bearer.use(tokens),
-    load: () => bearer.load(),
-    keep: () => bearer.keepUses(),
+    useIdentity: (list, applied) => identity.use(list, applied),
+    prepare({ auth_type, jwt_issuers = [] }) {
+      foreign_keys.prepare(auth_type === 'jwt' ? jwt_issuers : []);
+    },
+    async load() {
+      await Promise.all([bearer.load(), identity.load(), foreign_keys.load()]);
+    },
+    async keep() {
+      await Promise.all([bearer.keepUses(), identity.kept()]);
+    },
     takeUses: () => bearer.takeUses(),
     tokens_as_of: () => bearer.as_of(),
   };

@@ -1,7 +1,11 @@
 import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
-import { type Caller, type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
+import { type Claims, NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
+import { type Caller, createCaller } from './caller.ts';
+import { rightsOf } from './rights.ts';
+import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 import type { TokenFile, TokenList } from './token-file.ts';
+import { verifyPassword } from '#mcp-host/runtime/bun.ts';
 
 /** A use of a token on its way to the server. */
 export interface TokenUse {
@@ -19,7 +23,7 @@ export interface Bearer extends Scheme {
   takeUses(): TokenUse[];
   /** Keeps uses on disk, so that a host that starts without its server does not think tokens idle. */
   keepUses(): Promise<void>;
-  /** When the server told the list; null before the first one. */
+  /** When the server sent the list; null before the first one. */
   as_of(): string | null;
 }
 
@@ -34,7 +38,7 @@ export interface BearerOptions {
 interface Entry {
   readonly token: LiveToken;
   readonly caller: Caller;
-  /** ms; on this host or, as far as the server told, on another. */
+  /** ms; on this host or, as far as the server knows, on another. */
   used_at: number;
   reported_at: number;
   unreported: boolean;
@@ -44,6 +48,17 @@ const REPORT_MS = 10_000;
 /** Of one batch (contract of the usage report). */
 const USES_AT_ONCE = 1_000;
 const OWNER = 'token:';
+export const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
+
+/** @param token an older server sends it without toolsets and claims. */
+function toCaller(token: LiveToken): Caller {
+  const { id, name, token_prefix } = token;
+  const { toolsets = null } = token as Partial<LiveToken>;
+  // It came as JSON.
+  const claims = ((token as Partial<LiveToken>).claims ?? NO_CLAIMS) as Claims;
+  const identity = toIdentity(claims, { sub: `token:${name}`, token: name });
+  return createCaller(`${OWNER}${id}`, token_prefix, rightsOf(toolsets), claims, identity);
+}
 
 export function createBearer({ file, openSecret, log, now }: BearerOptions): Bearer {
   let list: TokenList | null = null;
@@ -55,7 +70,6 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
    * whether the token counts is looked up at every call.
    */
   const verified = new Map<string, string>();
-  const verifying = new Map<string, Promise<boolean>>();
 
   const isLive = ({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean =>
     !revoked && (idle_timeout_minutes === null || now() - used_at <= idle_timeout_minutes * 60_000);
@@ -68,7 +82,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     for (const token of next.tokens) {
       const known = before.get(token.id);
       const used_at = Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0);
-      const caller = { owner: `${OWNER}${token.id}`, token_prefix: token.token_prefix };
+      const caller = toCaller(token);
       const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
       by_id.set(token.id, entry);
       if (!token.revoked) by_digest.set(token.digest, entry);
@@ -90,17 +104,10 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
   };
   const isVerified = ({ digest }: Credential, { token }: Entry): boolean => verified.get(digest) === token.secret_hash.$sealed;
 
-  /** One bcrypt for all that ask at the same time. */
-  const verify = ({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> => {
-    const running = verifying.get(digest);
-    if (running !== undefined) return running;
-    const verdict = (async () => {
-      const fits = await Bun.password.verify(token, openSecret($sealed, `mcp_token/${id}/secret_hash`));
-      if (fits) verified.set(digest, $sealed);
-      return fits;
-    })().finally(() => verifying.delete(digest));
-    verifying.set(digest, verdict);
-    return verdict;
+  const verify = async ({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> => {
+    const fits = await verifyPassword(token, openSecret($sealed, `mcp_token/${id}/secret_hash`));
+    if (fits) verified.set(digest, $sealed);
+    return fits;
   };
 
   const check = async (credential: Credential): Promise<Caller | Refusal> => {
@@ -145,9 +152,10 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
     },
     check,
     holds(owner) {
-      const entry = owner.startsWith(OWNER) ? by_id.get(owner.slice(OWNER.length)) : undefined;
+      const entry = isTokenOwner(owner) ? by_id.get(owner.slice(OWNER.length)) : undefined;
       return entry !== undefined && isLive(entry);
     },
+    rights: (owner) => by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null,
     async load() {
       try {
         const kept = await file.read();

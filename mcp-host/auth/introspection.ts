@@ -6,17 +6,24 @@ import { fingerprintOf } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
-import { createExpiring } from './expiring.ts';
-import { type Caller, callerName, type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
+import { type Caller, callerName, createCaller } from './caller.ts';
+import { rightsOfScopes, type ToolsetAccess } from './rights.ts';
+import { type Credential, INVALID, isCaller, type Refusal, type Scheme } from './scheme.ts';
+
+/** Asks another server, through the address guard; follows no redirect. */
+export type Ask = (
+  url: string,
+  init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; signal: AbortSignal },
+) => Promise<Response>;
 
 export interface IntrospectionOptions {
-  /** Through the address guard; follows no redirect. */
-  readonly ask: (
-    url: string,
-    init: { method: 'POST'; headers: Record<string, string>; body: string; signal: AbortSignal },
-  ) => Promise<Response>;
+  readonly ask: Ask;
   readonly openSecret: (sealed: string, place: string) => string;
   readonly addresses: Addresses;
+  /** The toolsets that are deployed now: a caller has those that its scopes name. */
+  readonly toolsets: () => readonly ToolsetAccess[];
   readonly log: Log;
   readonly now: () => number;
   /** Monotonic, in ms: setting the clock back keeps no verdict longer. */
@@ -44,12 +51,14 @@ const UNANSWERED: Refusal = {
   retry_after: 5,
 };
 
-/** `auth_type` oauth_introspection: another server says whether a token is active (RFC 7662). Without its word nobody comes in. */
-export function createIntrospection({ ask, openSecret, addresses, log, now, ticks }: IntrospectionOptions): Scheme {
-  const known = createExpiring<Known<Caller | Refusal>>(ticks, TOKENS);
+/** `auth_type` oauth_introspection: another server says whether a token is active (RFC 7662). Without its answer nobody is let in. */
+export function createIntrospection(options: IntrospectionOptions): Scheme {
+  const { ask, openSecret, addresses, toolsets, log, now, ticks } = options;
+  const known = createExpiringMap<Known<Caller | Refusal>>(ticks, TOKENS);
   /** Owners that were let in, until their token ends: for sessions and streams, which outlive the cache of tokens. */
-  const owners = createExpiring<Known<true>>(ticks, TOKENS);
-  const asking = new Map<string, Promise<Caller | Refusal>>();
+  const owners = createExpiringMap<Known<readonly string[]>>(ticks, TOKENS);
+  /** Questions on their way to the source of now. */
+  let asking = { count: 0 };
   const valueOf = <V>(entry: Known<V> | undefined): V | undefined =>
     entry !== undefined && entry.ends > now() ? entry.value : undefined;
   /** Whom the answers are from. */
@@ -90,7 +99,7 @@ export function createIntrospection({ ask, openSecret, addresses, log, now, tick
     const setting_ms = server.introspection_cache_ttl_seconds * 1_000;
     if (isCaller(verdict)) {
       const last = Math.max(ends, owners.get(verdict.owner)?.ends ?? 0);
-      owners.set(verdict.owner, { value: true, ends: last }, ticks() + last - now());
+      owners.set(verdict.owner, { value: scopesOf(verdict.claims), ends: last }, ticks() + last - now());
     }
     if (setting_ms > 0) {
       const kept_ms = isCaller(verdict) ? setting_ms : Math.min(setting_ms, NEGATIVE_MS);
@@ -107,6 +116,10 @@ export function createIntrospection({ ask, openSecret, addresses, log, now, tick
     return named.some((name) => typeof name === 'string' && (addresses.include(name) || name === introspection_client_id));
   };
 
+  /** A verdict is kept for longer than toolsets stay as they are. */
+  const withRights = <V extends Caller | Refusal>(verdict: V): V =>
+    isCaller(verdict) ? { ...verdict, rights: rightsOfScopes(toolsets(), scopesOf(verdict.claims)) } : verdict;
+
   /** Other settings, other verdicts. */
   const follow = (server: FrozenServer) => {
     const { introspection_url, introspection_client_id, introspection_client_secret, introspection_audience } = server;
@@ -116,34 +129,38 @@ export function createIntrospection({ ask, openSecret, addresses, log, now, tick
     source = next;
     known.clear();
     owners.clear();
-    asking.clear();
+    asking = { count: 0 };
   };
 
   return {
     costly: true,
+    // Without a setting the best that is known of the issuer is where it answers introspection.
+    issuers: ({ introspection_issuer, introspection_url: url }) =>
+      [introspection_issuer ?? (url === null ? null : new URL(url).origin)].filter((issuer) => issuer !== null),
+    scopes: ({ introspection_scopes = [] }) => introspection_scopes,
     recall({ digest }, server) {
       follow(server);
       if (server.introspection_cache_ttl_seconds === 0) return null;
       const verdict = valueOf(known.get(digest));
-      return verdict !== undefined && isCaller(verdict) ? verdict : null;
+      return verdict !== undefined && isCaller(verdict) ? withRights(verdict) : null;
     },
-    check(credential, server) {
+    async check(credential, server) {
       follow(server);
       const { digest } = credential;
       const verdict = server.introspection_cache_ttl_seconds === 0 ? undefined : valueOf(known.get(digest));
-      if (verdict !== undefined) return verdict;
-      const running = asking.get(digest);
-      if (running !== undefined) return running;
-      if (asking.size >= ASKING) return UNANSWERED;
-      const asked = introspect(credential, server).finally(() => {
-        if (asking.get(digest) === asked) asking.delete(digest);
-      });
-      asking.set(digest, asked);
-      return asked;
+      if (verdict !== undefined) return withRights(verdict);
+      const mine = asking;
+      if (mine.count >= ASKING) return UNANSWERED;
+      mine.count++;
+      return withRights(await introspect(credential, server).finally(() => mine.count--));
     },
     holds(owner, server) {
       follow(server);
-      return owner.startsWith(OWNER) && valueOf(owners.get(owner)) === true;
+      return owner.startsWith(OWNER) && valueOf(owners.get(owner)) !== undefined;
+    },
+    rights(owner) {
+      const scopes = valueOf(owners.get(owner));
+      return scopes === undefined ? null : rightsOfScopes(toolsets(), scopes);
     },
   };
 }
@@ -159,13 +176,20 @@ async function readAnswer(response: Response): Promise<Members> {
   return answer;
 }
 
+/** RFC 7662 section 2.2; some servers give a list. */
+const scopesOf = ({ scope }: Claims): readonly string[] =>
+  typeof scope === 'string' ? scope.split(' ') : Array.isArray(scope) ? scope.filter((one) => typeof one === 'string') : [];
+
 /** In ms; without `exp` the token is asked about for ever. */
 const endOf = ({ exp }: Members): number =>
   typeof exp === 'number' && Number.isFinite(exp) ? exp * 1_000 : Number.MAX_SAFE_INTEGER;
 
 /** Bound to the person and the client where the answer names them, so that a renewed token keeps its session. */
-function toCaller({ sub, client_id, iss }: Members, url: string, digest: string): Caller {
-  const identity = typeof sub === 'string' ? JSON.stringify([iss ?? url, client_id ?? null, sub]) : digest;
-  const owner = `${OWNER}${createHash('sha256').update(identity).digest('hex')}`;
-  return { owner, token_prefix: callerName(client_id) ?? callerName(sub) };
+function toCaller(answer: Members, url: string, digest: string): Caller {
+  const { sub, client_id, iss } = answer;
+  const bearer = typeof sub === 'string' ? JSON.stringify([iss ?? url, client_id ?? null, sub]) : digest;
+  const owner = `${OWNER}${createHash('sha256').update(bearer).digest('hex')}`;
+  // It came as JSON.
+  const claims = answer as Claims;
+  return createCaller(owner, callerName(client_id) ?? callerName(sub), undefined, claims, toIdentity(claims));
 }

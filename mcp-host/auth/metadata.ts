@@ -1,5 +1,7 @@
+import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { SCOPE } from './access-tokens.ts';
+import type { Scheme } from './scheme.ts';
 
 const RESOURCE = '/.well-known/oauth-protected-resource';
 const ISSUER = '/.well-known/oauth-authorization-server';
@@ -16,31 +18,44 @@ export function resourceMetadataUrl(resource: string): string {
  * @param resource URL of the MCP endpoint as this client asked for it.
  * @param issuer URL of the MCP endpoint that issues its tokens.
  */
-export function metadataAt(path: string, server: FrozenServer, resource: string, issuer: string): object | null {
-  const insertedIn = (well_known: string, url: string) => [`${well_known}/mcp`, `${well_known}${new URL(url).pathname}`];
-  if (path === RESOURCE || insertedIn(RESOURCE, resource).includes(path)) return aboutResource(server, resource, issuer);
+export function metadataAt(
+  path: string,
+  server: FrozenServer,
+  scheme: Scheme | null,
+  { resource, issuer }: { readonly resource: string; readonly issuer: string },
+): object | null {
+  const described = resourceAt(path, resource);
+  if (described !== null) return scheme && aboutResource(server, scheme, described, { resource, issuer });
   if (server.auth_type !== 'oauth_credentials') return null;
   if (path === ISSUER) return aboutIssuer(new URL(issuer).origin, issuer);
   return insertedIn(ISSUER, issuer).includes(path) ? aboutIssuer(issuer, issuer) : null;
 }
 
-function aboutResource(server: FrozenServer, resource: string, issuer: string): object | null {
-  const { auth_type, server_name, introspection_url, introspection_issuer } = server;
-  if (auth_type === 'none') return null;
-  const about = { resource, resource_name: server_name, bearer_methods_supported: ['header'] };
-  if (auth_type === 'bearer') return about;
-  const scopes = scopesOf(server);
-  const scopes_supported = scopes.length === 0 ? {} : { scopes_supported: scopes };
-  if (auth_type === 'oauth_credentials') return { ...about, authorization_servers: [issuer], ...scopes_supported };
-  // Without a setting the best that is known of the issuer is where it answers introspection.
-  const foreign = introspection_issuer ?? (introspection_url === null ? null : new URL(introspection_url).origin);
-  return { ...about, ...(foreign !== null && { authorization_servers: [foreign] }), ...scopes_supported };
+const insertedIn = (well_known: string, url: string): string[] => [`${well_known}/mcp`, `${well_known}${new URL(url).pathname}`];
+
+/** The endpoint that a path is the metadata of: `/mcp` or one below it, whether or not there is such a toolset. */
+function resourceAt(path: string, resource: string): string | null {
+  if (path === RESOURCE) return resource;
+  const at = insertedIn(RESOURCE, resource).find((base) => path === base || path.startsWith(`${base}/`));
+  const endpoint = at === undefined ? null : endpointOf(path.slice(at.length));
+  return endpoint === null ? null : `${resource}${endpoint.path}`;
 }
 
-/** What a client asks its issuer for. */
-export function scopesOf({ auth_type, introspection_scopes = [] }: FrozenServer): readonly string[] {
-  if (auth_type === 'oauth_credentials') return [SCOPE];
-  return auth_type === 'oauth_introspection' ? introspection_scopes : [];
+function aboutResource(
+  server: FrozenServer,
+  { issuers, scopes }: Scheme,
+  described: string,
+  { resource, issuer }: { readonly resource: string; readonly issuer: string },
+): object {
+  const authorization_servers = issuers?.(server, issuer) ?? [];
+  const scopes_supported = scopes?.(server, described.slice(resource.length)) ?? [];
+  return {
+    resource: described,
+    resource_name: server.server_name,
+    bearer_methods_supported: ['header'],
+    ...(authorization_servers.length > 0 && { authorization_servers }),
+    ...(scopes_supported.length > 0 && { scopes_supported }),
+  };
 }
 
 /**

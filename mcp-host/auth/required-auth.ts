@@ -1,4 +1,4 @@
-import { asksNothing, isLoopback } from '#core/contract/config.ts';
+import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 

@@ -1,16 +1,6 @@
 import type { FrozenServer } from '#snapshots/format.ts';
-
-/** The caller of one exchange; `owner` stands for the credential and binds sessions and streams to it. */
-export interface Caller {
-  readonly owner: string;
-  /** For the request log: the first characters of an access token, or the name of an OAuth caller. */
-  readonly token_prefix: string | null;
-}
-
-const NAME_LENGTH = 32;
-/** The name of an OAuth caller as the request log keeps it; another server's word may hold anything. */
-export const callerName = (name: unknown): string | null =>
-  typeof name === 'string' && name !== '' ? name.slice(0, NAME_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?') : null;
+import type { Caller } from './caller.ts';
+import type { Rights } from './rights.ts';
 
 /** Why a caller is not let in, as a sentence for the person who reads the client's log. */
 export interface Refusal {
@@ -24,6 +14,8 @@ export interface Refusal {
 export interface Credential {
   readonly token: string;
   readonly digest: string;
+  /** What stands after `/mcp` in the path of the endpoint that was asked: a signed token is for one of them. */
+  readonly path: string;
 }
 
 /** One way of authorising: a value of `auth_type`. */
@@ -35,6 +27,25 @@ export interface Scheme {
   readonly costly: boolean;
   /** Whether one that was let in would be let in now. */
   holds(owner: string, server: FrozenServer): boolean;
+  /** What one that was let in may see now; null: nothing is known of it. Absent: it stays as it was. */
+  readonly rights?: (owner: string, server: FrozenServer) => Rights | null;
+  /** Who issues its tokens, where clients can get them by themselves. @param own this host as an issuer. */
+  readonly issuers?: (server: FrozenServer, own: string) => readonly string[];
+  /** What a client asks its issuer for. @param path what stands after `/mcp` in the path of the endpoint. */
+  readonly scopes?: (server: FrozenServer, path: string) => readonly string[];
+}
+
+/** Where a request comes from and went to; asked for only when needed. */
+export interface RequestOrigin {
+  readonly address: () => string;
+  /** The origin that the client asked for; null when that is not known. */
+  readonly origin: () => string | null;
+  /** Whether our own server hands the request on. */
+  readonly ours: () => boolean;
+  /** What stands after `/mcp` in the path of the endpoint. */
+  readonly path: string;
+  /** For the log. */
+  readonly request_id: string;
 }
 
 export const isCaller = (verdict: Caller | Refusal): verdict is Caller => 'owner' in verdict;

@@ -1,36 +1,59 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
-import type { Registry, ToolEntry } from '#mcp-host/swap/registry.ts';
+import type { Values } from '#core/lib/call/values.ts';
+import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { CallContext } from './context.ts';
 
-/** What one run of a tool gave: the members of its result, and its figures for the log of calls. */
-export interface Ran {
+/** What one run of a definition gave: the members of its result, and what the request log says of it. */
+export interface CallResult {
   readonly members: string;
   readonly rows: number;
   readonly wait_ms: number;
 }
 
-/** Results of read-only tools for their `cache_ttl_seconds`. Calls with equal arguments at one moment run once. */
+/** Runs a definition with its checked values. */
+export type Run = (values: Values, signal: StopSignal) => Promise<CallResult>;
+
+/** A tool or a resource; only results of tools are ever kept. */
+export interface Cacheable {
+  readonly entity: FrozenQuery & { readonly cache_ttl_seconds?: number };
+  readonly connection: FrozenConnection;
+}
+
+/** Of a call, all that its result depends on beside the definition and the values. */
+export type CacheContext = Pick<CallContext, 'registry' | 'rights' | 'deadline'>;
+
+/** Results of read-only tools for their `cache_ttl_seconds`. Equal calls of equal rights at one moment run once. */
 export interface ResultCache {
-  /** Null: this tool's results are not kept. @param values the checked arguments. */
-  through(tool: ToolEntry, registry: Registry, values: object, signal: StopSignal, run: Run): Promise<Ran> | null;
+  /**
+   * Null: results of this definition are not kept. @param values those that are bound, whatever source they are from.
+   * @param beside what else of the call the result depends on, as JSON.
+   */
+  through(
+    entry: Cacheable,
+    context: CacheContext,
+    values: Values,
+    run: Run,
+    beside?: () => readonly unknown[],
+  ): Promise<CallResult> | null;
   /** From now on only results of the tools of this registry, as they are there. */
   use(registry: Registry): void;
   /** Characters held. */
   size(): number;
 }
 
-type Run = (signal: StopSignal) => Promise<Ran>;
-
 interface Kept {
-  readonly tool: string;
-  readonly ran: Ran;
+  /** Of the tool. */
+  readonly fingerprint: string;
+  readonly result: CallResult;
   readonly until: number;
 }
 
 /** A run that several callers wait for; it is cancelled when the last of them has left. */
-interface Flight {
-  readonly result: Promise<Ran>;
+interface InFlight {
+  readonly result: Promise<CallResult>;
   readonly end: Stop;
   waiting: number;
 }
@@ -42,95 +65,97 @@ const LARGEST = CAPACITY / 8;
 export function createResultCache(now: () => number, capacity = CAPACITY, largest = LARGEST): ResultCache {
   /** In order of last use. */
   const kept = new Map<string, Kept>();
-  const flights = new Map<string, Flight>();
-  const editions = new WeakMap<ToolEntry, string>();
+  const in_flight = new Map<string, InFlight>();
+  /** An entry outlives deploys that change only variables. */
+  const fingerprints = new WeakMap<Cacheable, { readonly vars: Registry['vars']; readonly fingerprint: string }>();
   let current = new Set<string>();
   let size = 0;
 
-  const editionOf = (tool: ToolEntry, registry: Registry): string => {
-    const known = editions.get(tool);
-    if (known !== undefined) return known;
-    const edition = digest([tool.entity, tool.connection.id, tool.connection.pool_key, registry.vars]);
-    editions.set(tool, edition);
-    return edition;
+  const fingerprintOf = (entry: Cacheable, { vars }: Registry): string => {
+    const known = fingerprints.get(entry);
+    if (known?.vars === vars) return known.fingerprint;
+    const fingerprint = digest([entry.entity, entry.connection.id, entry.connection.pool_key, vars]);
+    fingerprints.set(entry, { vars, fingerprint });
+    return fingerprint;
   };
   const drop = (key: string) => {
     const entry = kept.get(key);
     if (entry === undefined) return;
     kept.delete(key);
-    size -= entry.ran.members.length + key.length;
+    size -= entry.result.members.length + key.length;
   };
-  const find = (key: string): Ran | null => {
+  const find = (key: string): CallResult | null => {
     const entry = kept.get(key);
     if (entry === undefined) return null;
     kept.delete(key);
     kept.set(key, entry);
-    if (entry.until > now()) return entry.ran;
+    if (entry.until > now()) return entry.result;
     drop(key);
     return null;
   };
   const keep = (key: string, entry: Kept) => {
     // A call that outlived its tool leaves nothing behind.
-    if (!current.has(entry.tool) || entry.ran.members.length > largest) return;
+    if (!current.has(entry.fingerprint) || entry.result.members.length > largest) return;
     drop(key);
     kept.set(key, entry);
-    size += entry.ran.members.length + key.length;
+    size += entry.result.members.length + key.length;
     for (const oldest of kept.keys()) {
       if (size <= capacity) break;
       drop(oldest);
     }
   };
 
-  const fly = (key: string, tool: string, ttl_ms: number, run: Run): Flight => {
+  const startRun = (key: string, fingerprint: string, ttl_ms: number, values: Values, run: Run): InFlight => {
     const end = new Stop();
-    const result = run(end)
-      .then((ran) => {
-        keep(key, { tool, ran, until: now() + ttl_ms });
-        return ran;
+    const result = run(values, end)
+      .then((ended) => {
+        keep(key, { fingerprint, result: ended, until: now() + ttl_ms });
+        return ended;
       })
       .finally(() => {
-        if (flights.get(key) === flight) flights.delete(key);
+        if (in_flight.get(key) === started) in_flight.delete(key);
       });
-    const flight: Flight = { result, end, waiting: 0 };
-    flights.set(key, flight);
-    return flight;
+    const started: InFlight = { result, end, waiting: 0 };
+    in_flight.set(key, started);
+    return started;
   };
   /** Waits with the others until the result is there, or the caller leaves. */
-  const board = async (key: string, flight: Flight, signal: StopSignal): Promise<Ran> => {
+  const join = async (key: string, running: InFlight, signal: StopSignal): Promise<CallResult> => {
     const { promise, reject } = Promise.withResolvers<never>();
     const leave = () =>
       reject(signal.reason instanceof AppError ? signal.reason : new AppError('cancelled', 'The call was cancelled.'));
-    flight.waiting++;
+    running.waiting++;
     signal.addEventListener('abort', leave);
     if (signal.aborted) leave();
     try {
-      return await Promise.race([flight.result, promise]);
+      return await Promise.race([running.result, promise]);
     } finally {
       signal.removeEventListener('abort', leave);
-      flight.waiting--;
-      if (flight.waiting === 0 && flights.get(key) === flight) {
-        flights.delete(key);
-        flight.end.abort(signal.reason);
+      running.waiting--;
+      if (running.waiting === 0 && in_flight.get(key) === running) {
+        in_flight.delete(key);
+        running.end.abort(signal.reason);
       }
     }
   };
 
   return {
-    through(tool, registry, values, signal, run) {
-      const { cache_ttl_seconds, mode } = tool.entity;
+    through(entry, { registry, rights, deadline }, values, run, beside) {
+      const { cache_ttl_seconds = 0, mode } = entry.entity;
       if (cache_ttl_seconds === 0 || mode === 'write') return null;
-      const edition = editionOf(tool, registry);
-      const key = digest([edition, values]);
+      const fingerprint = fingerprintOf(entry, registry);
+      const key = digest([fingerprint, rights.key, values, ...(beside?.() ?? [])]);
       const found = find(key);
       if (found !== null) return Promise.resolve({ ...found, wait_ms: 0 });
-      return board(key, flights.get(key) ?? fly(key, edition, cache_ttl_seconds * 1_000, run), signal);
+      const running = in_flight.get(key) ?? startRun(key, fingerprint, cache_ttl_seconds * 1_000, values, run);
+      return join(key, running, deadline);
     },
     use(registry) {
       current = new Set();
       for (const tool of registry.tools.values()) {
-        if (tool.entity.cache_ttl_seconds > 0) current.add(editionOf(tool, registry));
+        if (tool.entity.cache_ttl_seconds > 0) current.add(fingerprintOf(tool, registry));
       }
-      for (const [key, { tool }] of kept) if (!current.has(tool)) drop(key);
+      for (const [key, { fingerprint }] of kept) if (!current.has(fingerprint)) drop(key);
     },
     size: () => size,
   };

@@ -1,4 +1,5 @@
 import type { Json } from '#core/engines/shared/source.ts';
+import { sleep } from '#mcp-host/runtime/bun.ts';
 
 type Structured = Readonly<Record<string, Json>>;
 
@@ -19,7 +20,7 @@ export async function longMembers({ rows, ...rest }: Structured): Promise<string
   let json = '{"rows":[';
   let escaped = escape(json);
   for (let start = 0; start < list.length; start += SLICE_ROWS) {
-    if (start > 0) await Bun.sleep(PAUSE_MS);
+    if (start > 0) await sleep(PAUSE_MS);
     const piece = JSON.stringify(list.slice(start, start + SLICE_ROWS)).slice(1, -1);
     const comma = start === 0 ? '' : ',';
     json += comma + piece;

@@ -1,22 +1,25 @@
 import type { ErrorCode } from '#core/errors.ts';
 import type { RunTiming } from '#core/lib/call/query.ts';
 import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
-import type { Era } from '#mcp-host/protocol/protocol-version.ts';
-import type { Exchange } from '#mcp-host/protocol/dispatch.ts';
+import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
+import type { Exchange } from '#mcp-host/protocol/exchange.ts';
 import type { RpcMessage } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
 
-/** What figures and traces are told of one request: one object, filled while the request runs. */
-export interface Watch extends RunTiming {
+/** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
+export interface RequestRecord extends RunTiming {
   readonly message: RpcMessage;
   readonly exchange: Exchange;
-  readonly era: Era;
+  readonly protocol: ProtocolVersion;
   readonly session: Session | null;
   /** Of `performance.now()`. */
   readonly started: number;
   /** The query that it asked for, once that is known. */
   query: FrozenQuery | null;
   connection: FrozenConnection | null;
+  rows: number;
+  /** Characters of the result. */
+  bytes: number;
   /** Why the call failed inside its tool or resource. */
   fault: ErrorCode | null;
   /** Arguments that its tool or resource does not declare. */
@@ -25,10 +28,15 @@ export interface Watch extends RunTiming {
   error: unknown;
 }
 
-export const createWatch = (message: RpcMessage, exchange: Exchange, era: Era, session: Session | null): Watch => ({
+export const createRequestRecord = (
+  message: RpcMessage,
+  exchange: Exchange,
+  protocol: ProtocolVersion,
+  session: Session | null,
+): RequestRecord => ({
   message,
   exchange,
-  era,
+  protocol,
   session,
   started: performance.now(),
   wait_ms: 0,
@@ -36,10 +44,16 @@ export const createWatch = (message: RpcMessage, exchange: Exchange, era: Era, s
   query_to: 0,
   query: null,
   connection: null,
+  rows: 0,
+  bytes: 0,
   fault: null,
   undeclared: 0,
   error: null,
 });
 
+/** Name and version of the client, as it gives them. */
+export const clientOf = ({ protocol, session }: RequestRecord): string =>
+  protocol.modern ? protocol.client : (session?.client ?? '');
+
 /** Is handed every request when it has ended. */
-export type Observe = (watch: Watch) => void;
+export type Observe = (record: RequestRecord) => void;

@@ -24,13 +24,13 @@ export interface QueueCounters {
   readonly waits: number;
 }
 
-/** First come, first served places of one connection. It outlives swaps: limits change, counters and waiters stay. */
+/** The slots of one connection, first come, first served. It outlives swaps: limits change, counters and waiters stay. */
 export interface Queue extends Slot {
   configure(limits: QueueLimits): void;
   /** How many calls the connection may run at once, over all hosts that share the limit. */
   limit(): number;
   /** This host's part of the limit; null: it has the whole of it. Calls that run are not ended by a smaller part. */
-  grant(places: number | null): void;
+  grant(slots: number | null): void;
   /** Is called when a call has to wait because of the part, not of the limit. */
   onShort(listener: () => void): void;
   counters(): QueueCounters;
@@ -40,10 +40,11 @@ export interface Queue extends Slot {
 
 interface Waiter {
   readonly admit: () => void;
-  readonly sit: Sit | undefined;
+  readonly pipeline: Pipeline | undefined;
+  readonly began: number;
 }
 
-type Sit = (places: number) => boolean;
+type Pipeline = (slots: number) => boolean;
 
 export function createQueue(initial: QueueLimits, now: () => number = Date.now): Queue {
   let limits = initial;
@@ -53,55 +54,55 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   const timeouts = createTimeouts();
   /** Calls that were let in. */
   let active = 0;
-  /** How many of them are sent ahead, behind others that run: they wait as well. */
-  let ahead = 0;
+  /** How many of them are pipelined, behind others that run: they wait as well. */
+  let pipelined = 0;
   let completed = 0;
   let rejected = 0;
   let timed_out = 0;
   let waits = 0;
   const waited = createWaits(now);
   let granted: number | null = null;
-  let places = limits.max_concurrency;
+  let slots = limits.max_concurrency;
   let onShort = () => {};
 
   const apply = () => {
-    places = granted === null ? limits.max_concurrency : Math.min(granted, limits.max_concurrency);
-    ahead = Math.min(ahead, Math.max(0, active - places));
+    slots = granted === null ? limits.max_concurrency : Math.min(granted, limits.max_concurrency);
+    pipelined = Math.min(pipelined, Math.max(0, active - slots));
     fill();
   };
   const fill = () => {
-    const before = ahead;
+    const before = pipelined;
     if (fillFrom(returned)) fillFrom(waiters);
-    if (ahead > before) tellWhenShort();
+    if (pipelined > before) tellWhenShort();
   };
   /** Only when nothing else is under way: who listens may grant another part at once. */
   const tellWhenShort = () => {
-    if (places < limits.max_concurrency) onShort();
+    if (slots < limits.max_concurrency) onShort();
   };
   /** @returns whether everybody of the line was let in. */
   const fillFrom = (line: Set<Waiter>): boolean => {
     for (const waiter of line) {
-      if (!letIn(waiter.sit)) return false;
+      if (!letIn(waiter.pipeline)) return false;
       line.delete(waiter);
       waiter.admit();
     }
     return true;
   };
-  const letIn = (sit: Sit | undefined): boolean => {
-    if (active >= places) {
-      if (ahead >= limits.queue_limit || sit?.(places) !== true) return false;
-      ahead++;
+  const letIn = (pipeline: Pipeline | undefined): boolean => {
+    if (active >= slots) {
+      if (pipelined >= limits.queue_limit || pipeline?.(slots) !== true) return false;
+      pipelined++;
     }
     active++;
     return true;
   };
   const letOut = () => {
     active--;
-    // Not while more run than may since the places became fewer.
-    if (ahead > 0 && active - ahead < places) ahead--;
+    // Not while more run than may since the slots became fewer.
+    if (pipelined > 0 && active - pipelined < slots) pipelined--;
   };
-  const waiting = () => waiters.size + returned.size + ahead;
-  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, sit?: Sit): Promise<void> => {
+  const waiting = () => waiters.size + returned.size + pipelined;
+  const wait = (line: Set<Waiter>, signal: StopSignal | undefined, pipeline?: Pipeline): Promise<void> => {
     waits++;
     const began = performance.now();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -113,7 +114,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     const onAbort = () => leave(goneWhileWaiting());
     const timeout = timeouts.add(limits.queue_timeout_ms, () => {
       timed_out++;
-      leave(new AppError('timeout', waitedTooLong(limits)));
+      leave(new AppError('no_free_slot', waitedTooLong(limits), { retry_after: 1 }));
     });
     const settle = () => {
       timeout.clear();
@@ -121,7 +122,8 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       waited.add(performance.now() - began);
     };
     const waiter: Waiter = {
-      sit,
+      pipeline,
+      began,
       admit() {
         settle();
         resolve();
@@ -134,18 +136,18 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
   };
 
   return {
-    enter(signal, sit) {
+    enter(signal, pipeline) {
       if (signal?.aborted) return Promise.reject(new AppError('cancelled', 'The call was cancelled before it began.'));
-      if (waiters.size + returned.size === 0 && letIn(sit)) {
+      if (waiters.size + returned.size === 0 && letIn(pipeline)) {
         waited.add(0);
-        if (ahead > 0) tellWhenShort();
+        if (pipelined > 0) tellWhenShort();
         return undefined;
       }
       if (waiting() >= limits.queue_limit) {
         rejected++;
         return Promise.reject(new AppError('queue_full', tooMany(limits), { retry_after: 1 }));
       }
-      return wait(waiters, signal, sit);
+      return wait(waiters, signal, pipeline);
     },
     again(signal) {
       letOut();
@@ -154,7 +156,7 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
       fill();
       return turn;
     },
-    places: () => places,
+    slots: () => slots,
     leave() {
       letOut();
       completed++;
@@ -172,17 +174,22 @@ export function createQueue(initial: QueueLimits, now: () => number = Date.now):
     onShort(listener) {
       onShort = listener;
     },
-    counters: () => ({ active: active - ahead, waiting: waiting(), completed, rejected, timed_out, waits }),
-    gauge: () => ({
-      name: limits.name,
-      limit: places,
-      active: active - ahead,
-      waiting: waiting(),
-      completed,
-      rejected,
-      timed_out,
-      waits: waited.recent(),
-    }),
+    counters: () => ({ active: active - pipelined, waiting: waiting(), completed, rejected, timed_out, waits }),
+    gauge() {
+      const at = performance.now();
+      const under_way = [...returned, ...waiters].map(({ began }) => at - began);
+      return {
+        name: limits.name,
+        limit: slots,
+        active: active - pipelined,
+        waiting: waiting(),
+        completed,
+        rejected,
+        timed_out,
+        longest_wait_ms: Math.max(0, ...under_way),
+        waits: waited.recent(under_way),
+      };
+    },
   };
 }
 

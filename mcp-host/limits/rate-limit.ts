@@ -1,7 +1,6 @@
 import { AppError } from '#core/errors.ts';
-import { createRecentMap } from '#core/cluster/recent-map.ts';
-import type { Shares } from '#core/cluster/shares.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { createRecentMap } from '#core/lib/recent-map.ts';
+import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 
 /** Calls a minute; 0: no limit. */
 export interface RateSettings {
@@ -29,7 +28,7 @@ export interface RateLimits {
 
 export interface RateLimitOptions extends RateSettings {
   /** Where the hosts of an installation share their limits; without it each host has its own. */
-  readonly shares?: Shares | null;
+  readonly redis?: RedisLimits | null;
   /** Monotonic, in ms. */
   readonly clock?: () => number;
 }
@@ -56,9 +55,9 @@ const blockOf = (limit: number): number => Math.min(LARGEST_BLOCK, Math.max(1, M
 
 /** The limit of a tool counts instead of the general one. */
 export function createRateLimits(options: RateLimitOptions): RateLimits {
-  const { tool_per_minute, caller_per_minute, shares = null, clock = () => performance.now() } = options;
-  const by_tool = createWindows('tool', shares, clock);
-  const by_caller = createWindows('caller', shares, clock);
+  const { tool_per_minute, caller_per_minute, redis = null, clock = () => performance.now() } = options;
+  const by_tool = createWindows('tool', redis, clock);
+  const by_caller = createWindows('caller', redis, clock);
   const refused = { tool: 0, caller: 0 };
 
   const takeTool = ({ id, name, rate_limit_per_minute: limit = tool_per_minute }: RateSubject): Promise<void> | undefined => {
@@ -88,10 +87,6 @@ const tooOften = (rule: string, seconds: number): AppError =>
     retry_after: seconds,
   });
 
-/** Who is counted as one: a credential, or without one an address. */
-export const callerKey = (owner: string, address: () => string): string =>
-  owner === '' ? `address:${networkOf(address())}` : owner;
-
 type Refuse = (seconds: number) => AppError;
 
 /** A deploy in the middle of a minute: what was used stays used, what is left is asked for anew. */
@@ -101,7 +96,7 @@ function changeLimit(window: Window, limit: number): void {
   window.closed = false;
 }
 
-function createWindows(kind: string, shares: Shares | null, clock: () => number) {
+function createWindows(kind: string, redis: RedisLimits | null, clock: () => number) {
   const windows = createRecentMap<Window>(KEPT);
   const windowOf = (key: string, limit: number, now: number): Window => {
     const found = windows.get(key);
@@ -113,17 +108,17 @@ function createWindows(kind: string, shares: Shares | null, clock: () => number)
     windows.set(key, fresh);
     return fresh;
   };
-  const ask = (key: string, window: Window, shared: Shares): Promise<void> => {
+  const ask = (key: string, window: Window, redis: RedisLimits): Promise<void> => {
     const { limit } = window;
     const block = blockOf(limit);
-    return (window.asking ??= shared
+    return (window.asking ??= redis
       .permits(`${kind}:${key}`, block, limit, WINDOW_MS)
       .then(({ granted, resets_in_ms }) => {
         window.permits += granted;
         window.closed = granted < block && window.limit === limit;
         window.ends = clock() + resets_in_ms;
       })
-      // The shares say by themselves that they are away; from then on this host counts alone.
+      // RedisLimits reports the loss itself; from then on this host counts alone.
       .catch(() => undefined)
       .finally(() => {
         window.asking = null;
@@ -135,20 +130,20 @@ function createWindows(kind: string, shares: Shares | null, clock: () => number)
     window.used++;
   };
   /** Whether one of the permits at hand was used. */
-  const use = (key: string, window: Window, shared: Shares): boolean => {
+  const use = (key: string, window: Window, redis: RedisLimits): boolean => {
     if (window.permits === 0) return false;
     window.permits--;
     window.used++;
-    if (window.permits <= blockOf(window.limit) >> 2 && !window.closed) void ask(key, window, shared);
+    if (window.permits <= blockOf(window.limit) >> 2 && !window.closed) void ask(key, window, redis);
     return true;
   };
-  const waitFor = async (key: string, limit: number, shared: Shares, refuse: Refuse): Promise<void> => {
+  const waitFor = async (key: string, limit: number, redis: RedisLimits, refuse: Refuse): Promise<void> => {
     // Others may take what was granted: everybody asks again until there is nothing left.
-    while (shared.up()) {
+    while (redis.up()) {
       const window = windowOf(key, limit, clock());
-      if (use(key, window, shared)) return;
+      if (use(key, window, redis)) return;
       if (window.closed) throw refuse(secondsUntil(window.ends, clock()));
-      await ask(key, window, shared);
+      await ask(key, window, redis);
     }
     alone(windowOf(key, limit, clock()), clock(), refuse);
   };
@@ -157,13 +152,13 @@ function createWindows(kind: string, shares: Shares | null, clock: () => number)
     take(key: string, limit: number, refuse: Refuse): Promise<void> | undefined {
       const now = clock();
       const window = windowOf(key, limit, now);
-      if (shares === null || !shares.up()) {
+      if (redis === null || !redis.up()) {
         alone(window, now, refuse);
         return undefined;
       }
-      if (use(key, window, shares)) return undefined;
+      if (use(key, window, redis)) return undefined;
       if (window.closed) throw refuse(secondsUntil(window.ends, now));
-      return waitFor(key, limit, shares, refuse);
+      return waitFor(key, limit, redis, refuse);
     },
   };
 }

@@ -3,11 +3,12 @@ import { addDuration, mergeInto } from '#core/lib/histogram.ts';
 
 type Waited = QueueGauge['waits'];
 
-/** How long calls waited for a place, of the last 5 to 10 minutes. */
+/** How long calls waited for a slot, of the last 5 to 10 minutes. */
 export interface Waits {
-  /** @param ms 0 when there was a place at once. */
+  /** @param ms 0 when there was a slot at once. */
   add(ms: number): void;
-  recent(): Waited;
+  /** @param under_way what calls that wait now have waited so far: a queue that nobody leaves shows it too. */
+  recent(under_way?: readonly number[]): Waited;
 }
 
 const SPAN_MS = 5 * 60_000;
@@ -30,11 +31,16 @@ export function createWaits(now: () => number): Waits {
       current.total_ms += ms;
       addDuration(current.histogram, ms);
     },
-    recent() {
+    recent(under_way = []) {
       turn();
       const histogram = { ...earlier.histogram };
       mergeInto(histogram, current.histogram);
-      return { count: earlier.count + current.count, total_ms: earlier.total_ms + current.total_ms, histogram };
+      for (const ms of under_way) addDuration(histogram, ms);
+      return {
+        count: earlier.count + current.count + under_way.length,
+        total_ms: under_way.reduce((sum, ms) => sum + ms, earlier.total_ms + current.total_ms),
+        histogram,
+      };
     },
   };
 }

@@ -12,7 +12,7 @@ export function healthOf(state: {
   sessions: number;
   streams: number;
   usage_dropped: number;
-  /** The list of access tokens: when the server told it, and whether a newer one would be known. */
+  /** The list of access tokens: when the server sent it, and whether a newer one would be known. */
   access_tokens: { as_of: string | null; current: boolean };
   control: { connected: boolean; last_event_at: string | null };
   connections: ReturnType<Sources['counters']>;

@@ -1,5 +1,5 @@
 import type { HostLine } from '#core/contract/monitoring.ts';
-import type { LogLine } from '#core/log.ts';
+import { type LogLine, toShortLine } from '#core/log.ts';
 
 /** The newest lines of the host's own log, on their way to the live log of the server. */
 export interface LineBuffer {
@@ -9,14 +9,12 @@ export interface LineBuffer {
   take(): HostLine[];
 }
 
-const LONGEST_TEXT = 500;
-
 export function createLines(capacity = 200): LineBuffer {
   let lines: HostLine[] = [];
   return {
-    add({ timestamp, level, message, fields }) {
+    add(line) {
       if (lines.length >= capacity) lines.shift();
-      lines.push({ timestamp, level, message: message.slice(0, LONGEST_TEXT), fields: scalars(fields) });
+      lines.push(toShortLine(line));
     },
     count: () => lines.length,
     take() {
@@ -25,13 +23,4 @@ export function createLines(capacity = 200): LineBuffer {
       return taken;
     },
   };
-}
-
-function scalars(fields: LogLine['fields']): HostLine['fields'] {
-  const kept: HostLine['fields'] = {};
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string') kept[name] = value.slice(0, LONGEST_TEXT);
-    else if (value === null || typeof value === 'number' || typeof value === 'boolean') kept[name] = value;
-  }
-  return kept;
 }

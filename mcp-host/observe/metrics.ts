@@ -1,27 +1,29 @@
 import {
   addBuckets,
   type Buckets,
+  bucketsOf,
+  type Labels,
   createBuckets,
-  createProcessFigures,
-  figure,
+  createProcessMetrics,
+  metric,
   histogram,
   observe,
 } from '#core/lib/metrics-text.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Sources } from '#mcp-host/swap/sources.ts';
-import { CallerGone } from '#mcp-host/call/perform.ts';
+import { CallerGone } from '#mcp-host/call/context.ts';
 import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
-import type { Watch } from '#mcp-host/call/request-record.ts';
+import type { RequestRecord } from '#mcp-host/call/request-record.ts';
 
-/** Figures of a host for Prometheus: counted where a call ends, written down when they are asked for. */
+/** Metrics of a host for Prometheus: counted where a call ends, written down when they are asked for. */
 export interface Metrics {
-  add(watch: Watch): void;
+  add(record: RequestRecord): void;
   /** A session of this protocol version ended after so long. */
   endSession(version: string, ms: number): void;
   /** A request was answered with this status before it came to a call. */
   refuse(status: number): void;
-  /** From now on figures of tools and prompts that this registry lacks are kept under one name. */
+  /** From now on metrics of tools and prompts that this registry lacks are kept under one name. */
   use(registry: Registry): void;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
@@ -29,7 +31,7 @@ export interface Metrics {
 
 export interface MetricsOptions {
   readonly sources: Sources;
-  readonly limits: RateLimits | null;
+  readonly limits: RateLimits;
   /** What is counted elsewhere. */
   readonly state: () => {
     readonly snapshot_version: number | null;
@@ -67,30 +69,26 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   const faults = new Map<string, number>();
   let undeclared = 0;
   const refusals = new Map<number, number>();
-  const processFigures = createProcessFigures();
+  const processMetrics = createProcessMetrics();
 
   return {
-    add(watch) {
-      const { message, exchange, era, connection, query_from, query_to } = watch;
+    add(record) {
+      const { message, exchange, protocol, connection, query_from, query_to } = record;
       const { method, params } = message;
       const given = params['name'];
       const name = typeof given === 'string' && NAMED[method]?.(exchange.registry, given) === true ? given : '';
-      const version = era.modern ? MODERN_VERSION : (watch.session?.version ?? '');
-      const error = errorType(watch);
+      const version = protocol.modern ? MODERN_VERSION : (record.session?.version ?? '');
+      const error = errorType(record);
       const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
       const { buckets } = operationOf(operations, method, name, version, error, transport);
-      observe(buckets, (performance.now() - watch.started) / 1_000);
-      if (watch.fault !== null) faults.set(watch.fault, (faults.get(watch.fault) ?? 0) + 1);
-      undeclared += watch.undeclared;
+      observe(buckets, (performance.now() - record.started) / 1_000);
+      if (record.fault !== null) faults.set(record.fault, (faults.get(record.fault) ?? 0) + 1);
+      undeclared += record.undeclared;
       if (connection === null || query_to === 0) return;
-      let database = databases.get(connection.db_type);
-      if (database === undefined) databases.set(connection.db_type, (database = createBuckets()));
-      observe(database, (query_to - query_from) / 1_000);
+      observe(bucketsOf(databases, connection.db_type), (query_to - query_from) / 1_000);
     },
     endSession(version, ms) {
-      let buckets = ended.get(version);
-      if (buckets === undefined) ended.set(version, (buckets = createBuckets()));
-      observe(buckets, ms / 1_000);
+      observe(bucketsOf(ended, version), ms / 1_000);
     },
     refuse: (status) => void refusals.set(status, (refusals.get(status) ?? 0) + 1),
     use(registry) {
@@ -103,26 +101,12 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
     },
     async text() {
       const now = state();
-      const queues = sources.counters();
-      const places = new Map(sources.gauges().map(({ id, limit }) => [id, limit]));
-      const each = (value: (one: (typeof queues)[number]) => number) =>
-        queues.map((one) => [{ connection: one.name }, value(one)] as const);
-      const one = (value: number) => [[{}, value]] as const;
-      const refused = limits?.refused();
+      const { tool, caller } = limits.refused();
       return [
         histogram(
           'mcp_server_operation_duration_seconds',
           'Requests of MCP clients, by method and tool.',
-          [...operations.values()].flat().map(({ method, name, version, error, transport, buckets }) => [
-            {
-              mcp_method_name: method,
-              ...(name !== '' && { [method === 'prompts/get' ? 'gen_ai_prompt_name' : 'gen_ai_tool_name']: name }),
-              ...(error !== '' && { error_type: error }),
-              ...(version !== '' && { mcp_protocol_version: version }),
-              network_transport: transport,
-            },
-            buckets,
-          ]),
+          [...operations.values()].flat().map((operation) => [labelsOf(operation), operation.buckets]),
         ),
         histogram(
           'mcp_server_session_duration_seconds',
@@ -134,94 +118,83 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
           'Duration of statements, from getting a slot to the last row.',
           [...databases].map(([db_system_name, buckets]) => [{ db_system_name }, buckets]),
         ),
-        figure(
+        metric(
           'counter',
           'sluice_call_faults_total',
           'Calls that failed inside their tool or resource, by reason.',
-          [...faults].map(([code, count]) => [{ code }, count]),
+          [...faults].map(([code, count]) => [{ code }, count] as const),
         ),
-        figure(
+        metric(
           'counter',
           'sluice_undeclared_arguments_total',
           'Undeclared arguments that callers sent; they are ignored.',
-          one(undeclared),
+          undeclared,
         ),
-        figure(
-          'gauge',
-          'sluice_queue_active',
-          'Running calls, by connection.',
-          each(({ queue }) => queue.active),
-        ),
-        figure(
-          'gauge',
-          'sluice_queue_waiting',
-          'Calls waiting for a slot.',
-          each(({ queue }) => queue.waiting),
-        ),
-        figure(
-          'gauge',
-          'sluice_queue_places',
-          'Calls that this host can run at once.',
-          each(({ id }) => places.get(id) ?? 0),
-        ),
-        figure(
-          'counter',
-          'sluice_queue_completed_total',
-          'Calls that got a slot.',
-          each(({ queue }) => queue.completed),
-        ),
-        figure(
-          'counter',
-          'sluice_queue_rejected_total',
-          'Calls rejected because the queue was full.',
-          each(({ queue }) => queue.rejected),
-        ),
-        figure(
-          'counter',
-          'sluice_queue_timed_out_total',
-          'Calls that timed out waiting for a slot.',
-          each(({ queue }) => queue.timed_out),
-        ),
-        figure(
-          'gauge',
-          'sluice_pool_sessions',
-          'Open sessions with the database.',
-          each(({ sessions }) => sessions),
-        ),
-        figure(
+        ...queueMetrics(sources),
+        metric(
           'counter',
           'sluice_http_refused_total',
           'Requests rejected before a call, by status.',
-          [...refusals].map(([status, count]) => [{ status }, count]),
+          [...refusals].map(([status, count]) => [{ status }, count] as const),
         ),
-        figure('counter', 'sluice_auth_failures_total', 'Requests without a valid credential.', one(refusals.get(401) ?? 0)),
-        refused === undefined
-          ? ''
-          : figure('counter', 'sluice_rate_limited_total', 'Calls rejected by a rate limit.', [
-              [{ limit: 'tool' }, refused.tool],
-              [{ limit: 'caller' }, refused.caller],
-            ]),
-        figure('gauge', 'sluice_sessions', 'Sessions of older clients.', one(now.sessions)),
-        figure('gauge', 'sluice_streams', 'Open event streams.', one(now.streams)),
-        figure('counter', 'sluice_usage_dropped_total', 'Calls that were not reported to the server.', one(now.usage_dropped)),
-        figure('gauge', 'sluice_server_connected', 'Whether the host is connected to the server.', one(Number(now.connected))),
-        now.shared_limits === null
-          ? ''
-          : figure(
-              'gauge',
-              'sluice_shared_limits',
-              'Whether limits are shared with other hosts.',
-              one(Number(now.shared_limits)),
-            ),
-        now.snapshot_version === null
-          ? ''
-          : figure('gauge', 'sluice_active_snapshot_info', 'The snapshot being served.', [
-              [{ version: now.snapshot_version, checksum: now.checksum ?? '' }, 1],
-            ]),
-        await processFigures(),
+        metric('counter', 'sluice_auth_failures_total', 'Requests without a valid credential.', refusals.get(401) ?? 0),
+        metric('counter', 'sluice_rate_limited_total', 'Calls rejected by a rate limit.', [
+          [{ limit: 'tool' }, tool],
+          [{ limit: 'caller' }, caller],
+        ]),
+        metric('gauge', 'sluice_sessions', 'Sessions of older clients.', now.sessions),
+        metric('gauge', 'sluice_streams', 'Open event streams.', now.streams),
+        metric('counter', 'sluice_usage_dropped_total', 'Calls that were not reported to the server.', now.usage_dropped),
+        metric('gauge', 'sluice_server_connected', 'Whether the host is connected to the server.', Number(now.connected)),
+        metric(
+          'gauge',
+          'sluice_shared_limits',
+          'Whether limits are shared with other hosts.',
+          now.shared_limits === null ? null : Number(now.shared_limits),
+        ),
+        metric(
+          'gauge',
+          'sluice_active_snapshot_info',
+          'The snapshot being served.',
+          now.snapshot_version === null ? null : [[{ version: now.snapshot_version, checksum: now.checksum ?? '' }, 1]],
+        ),
+        await processMetrics(),
       ].join('');
     },
   };
+}
+
+const labelsOf = ({ method, name, version, error, transport }: Operation): Labels => ({
+  mcp_method_name: method,
+  ...(name !== '' && { [method === 'prompts/get' ? 'gen_ai_prompt_name' : 'gen_ai_tool_name']: name }),
+  ...(error !== '' && { error_type: error }),
+  ...(version !== '' && { mcp_protocol_version: version }),
+  network_transport: transport,
+});
+
+type QueueState = ReturnType<Sources['counters']>[number] & { readonly slots: number };
+/** One sample for each connection. */
+const QUEUE_METRICS: readonly ['counter' | 'gauge', name: string, help: string, read: (state: QueueState) => number][] = [
+  ['gauge', 'sluice_queue_active', 'Running calls, by connection.', ({ queue }) => queue.active],
+  ['gauge', 'sluice_queue_waiting', 'Calls waiting for a slot.', ({ queue }) => queue.waiting],
+  ['gauge', 'sluice_queue_places', 'Calls that this host can run at once.', ({ slots }) => slots],
+  ['counter', 'sluice_queue_completed_total', 'Calls that got a slot.', ({ queue }) => queue.completed],
+  ['counter', 'sluice_queue_rejected_total', 'Calls rejected because the queue was full.', ({ queue }) => queue.rejected],
+  ['counter', 'sluice_queue_timed_out_total', 'Calls that timed out waiting for a slot.', ({ queue }) => queue.timed_out],
+  ['gauge', 'sluice_pool_sessions', 'Open sessions with the database.', ({ sessions }) => sessions],
+];
+
+function queueMetrics(sources: Sources): string[] {
+  const slots = new Map(sources.gauges().map(({ id, limit }) => [id, limit]));
+  const states = sources.counters().map((one) => ({ ...one, slots: slots.get(one.id) ?? 0 }));
+  return QUEUE_METRICS.map(([type, name, help, read]) =>
+    metric(
+      type,
+      name,
+      help,
+      states.map((state) => [{ connection: state.name }, read(state)] as const),
+    ),
+  );
 }
 
 /** The operation with these labels, which is new when none has them. */
@@ -244,7 +217,7 @@ function operationOf(
 }
 
 /** `error.type` of the MCP conventions: `tool_error` when the result says so, else the code of the error. */
-export function errorType({ message, fault, error }: Watch): string {
+export function errorType({ message, fault, error }: RequestRecord): string {
   if (error instanceof CallerGone) return 'cancelled';
   if (error instanceof RpcError) return String(error.code);
   if (error !== null) return 'internal';

@@ -7,15 +7,15 @@ export function readinessOf(state: {
   /** Why the copy on disk was not taken. */
   readonly fault: string | null;
   readonly connected: boolean;
-  readonly shares: { up(): boolean } | null;
+  readonly redis: { up(): boolean } | null;
 }): Readiness {
-  const { idle, fault, connected, shares } = state;
+  const { idle, fault, connected, redis } = state;
   return {
     blocking: idle === null ? [] : [idle],
     degraded: [
       ...(fault === null ? [] : [`The snapshot on disk could not be read: ${fault}`]),
       ...(connected ? [] : ['Not connected to the server: deploys, token revocations and metrics are delayed.']),
-      ...(shares === null || shares.up() ? [] : ['Redis cannot be reached. This host applies its limits on its own.']),
+      ...(redis === null || redis.up() ? [] : ['Redis cannot be reached. This host applies its limits on its own.']),
     ],
   };
 }

@@ -19,7 +19,7 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { errorType } from './metrics.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import type { Recorder } from './tracing.ts';
-import type { Watch } from '#mcp-host/call/request-record.ts';
+import type { RequestRecord } from '#mcp-host/call/request-record.ts';
 
 /** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
 const EXPORT_MS = 5_000;
@@ -58,8 +58,8 @@ export function createRecorder(options: { endpoint: string; id: string; service:
   const tracer = provider.getTracer('sluice', PRODUCT_VERSION);
 
   return {
-    record(watch, ended) {
-      const { message, exchange, started, query_from, query_to, connection, fault } = watch;
+    record(record, ended) {
+      const { message, exchange, started, query_from, query_to, connection, fault } = record;
       const { method, params } = message;
       const { registry, request } = exchange;
       const given = params['name'];
@@ -67,20 +67,20 @@ export function createRecorder(options: { endpoint: string; id: string; service:
       const http = contextOf(request.headers.get('traceparent'), request.headers.get('tracestate'));
       const meta = isMembers(params['_meta']) ? params['_meta'] : {};
       const parent = contextOf(meta['traceparent'], meta['tracestate']);
-      const type = errorType(watch);
+      const type = errorType(record);
       const span = tracer.startSpan(
         known === null ? method : `${method} ${known}`,
         {
           kind: SpanKind.SERVER,
           startTime: wall(started),
-          attributes: attributesOf(watch, known, type),
+          attributes: attributesOf(record, known, type),
           // What carried the message is not what asked for it (SEP-414).
           links: parent === null ? [] : linksOf(http),
         },
         parent ?? http ?? ROOT_CONTEXT,
       );
       if (connection !== null && query_to > 0) {
-        const command = commandOf(watch);
+        const command = commandOf(record);
         const system = kindOf(connection.db_type).label.telemetry;
         const failed = fault !== null;
         const child = tracer.startSpan(
@@ -112,13 +112,17 @@ export function createRecorder(options: { endpoint: string; id: string; service:
   };
 }
 
-function attributesOf({ message, exchange, era, session, wait_ms }: Watch, known: string | null, type: string): Attributes {
+function attributesOf(
+  { message, exchange, protocol, session, wait_ms }: RequestRecord,
+  known: string | null,
+  type: string,
+): Attributes {
   const { method, params, id } = message;
   const { address } = exchange;
   const { listener } = exchange.peer;
   const is_tool = method === 'tools/call';
   const uri = method === 'resources/read' ? params['uri'] : undefined;
-  const version = era.modern ? MODERN_VERSION : session?.version;
+  const version = protocol.modern ? MODERN_VERSION : session?.version;
   const peer = listener === 0 ? '' : address();
   return {
     'mcp.method.name': method,
@@ -138,11 +142,11 @@ function attributesOf({ message, exchange, era, session, wait_ms }: Watch, known
   };
 }
 
-/** Who has the id of a session can speak in it, so it is not told. */
+/** Who has the id of a session can speak in it, so it is not recorded. */
 const digest = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16);
 
-/** The first word of the statement: its text holds what its author wrote, and is nobody else's business. */
-function commandOf({ query }: Watch): string | null {
+/** The first word of the statement: its text holds what its author wrote, so it stays out. */
+function commandOf({ query }: RequestRecord): string | null {
   const first = query?.statement.nodes[0];
   const word = typeof first === 'string' ? /^\s*([a-z]{1,20})\b/i.exec(first)?.[1] : undefined;
   return word?.toUpperCase() ?? null;

@@ -1,10 +1,10 @@
 import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import type { Watch } from '#mcp-host/call/request-record.ts';
+import type { RequestRecord } from '#mcp-host/call/request-record.ts';
 
 /** Spans of the requests of this host, while the deployed configuration says `otel_enabled`. */
 export interface Tracing {
-  add(watch: Watch): void;
+  add(record: RequestRecord): void;
   use(server: Pick<FrozenServer, 'otel_enabled' | 'server_name'>): void;
   /** Sends what is left. */
   close(): Promise<void>;
@@ -12,7 +12,7 @@ export interface Tracing {
 
 /** What the library does, loaded only where it is used. */
 export interface Recorder {
-  record(watch: Watch, ended: number): void;
+  record(record: RequestRecord, ended: number): void;
   close(): Promise<void>;
 }
 
@@ -47,8 +47,8 @@ export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
   };
 
   return {
-    add(watch) {
-      recorder?.record(watch, performance.now());
+    add(record) {
+      recorder?.record(record, performance.now());
     },
     use({ otel_enabled, server_name }) {
       const service = otel_enabled ? server_name : null;

@@ -157,10 +157,10 @@ const markOf = ({ id, limit, active, waiting, completed, rejected, timed_out }: 
 
 /** A list for each field, and what calls have in common once. */
 function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls'> {
-  const place = createGroups();
-  const group = items.map(({ of }) => place.of(of));
+  const grouping = createGroups();
+  const group = items.map(({ of }) => grouping.indexOf(of));
   return {
-    groups: place.groups,
+    groups: grouping.groups,
     calls: {
       group,
       timestamp: items.map(({ timestamp }) => timestamp),
@@ -175,25 +175,25 @@ function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls'>
 
 function createGroups() {
   const groups: CallGroup[] = [];
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   /** Of each entity, that of the call before: mostly the same caller calls again. */
   const latest = new Map<string | null, number>();
   const find = (group: CallGroup): number => {
     const { kind, name, entity_id, snapshot_version, client, token_prefix } = group;
     const key = JSON.stringify([kind, name, entity_id, snapshot_version, client, token_prefix]);
-    const known = places.get(key);
+    const known = indexes.get(key);
     if (known !== undefined) return known;
-    places.set(key, groups.length);
+    indexes.set(key, groups.length);
     return groups.push(group) - 1;
   };
   return {
     groups,
-    of(group: CallGroup): number {
+    indexOf(group: CallGroup): number {
       const before = latest.get(group.entity_id);
       if (before !== undefined && isSame(groups[before], group)) return before;
-      const place = find(group);
-      latest.set(group.entity_id, place);
-      return place;
+      const index = find(group);
+      latest.set(group.entity_id, index);
+      return index;
     },
   };
 }

@@ -19,9 +19,11 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'timeout',
   'cancelled',
   'queue_full',
+  'no_free_slot',
   'rate_limited',
   'unavailable',
   'too_large',
+  'caller_value_missing',
 ]);
 const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
   database_unreachable: 'The database of this tool cannot be reached right now. Try again later, or see the log of the host.',

@@ -8,6 +8,7 @@ export const LIST_MEMBER = {
   'prompts/list': 'prompts',
 } as const;
 export type ListMethod = keyof typeof LIST_MEMBER;
+export const LIST_METHODS = Object.keys(LIST_MEMBER) as readonly ListMethod[];
 
 /** A list rendered once per snapshot, a page each. */
 export interface RenderedList {
@@ -21,11 +22,11 @@ export interface RenderedList {
 /** The members of a result that is the same for everybody, such as a page of a list. */
 export interface Page {
   /** The whole answer, when these texts stand around the members. */
-  within(before: string, after: string): Whole;
+  wrap(before: string, after: string): ResponseBody;
 }
 
 /** An answer that is ready to be sent. */
-export interface Whole {
+export interface ResponseBody {
   plain(): Blob;
   /** As gzip; null when it is not worth while, or not compressed yet. */
   packed(): Blob | null;
@@ -34,7 +35,7 @@ export interface Whole {
 /** Items a page. Clients that read only the first page are common, so it is long. */
 const PAGE = 1_000;
 /**
- * Whole answers that are kept of a page: clients count their requests, so nearly all ask for a list under the same few ids. An
+ * ResponseBody answers that are kept of a page: clients count their requests, so nearly all ask for a list under the same few ids. An
  * answer that is kept is sent without being copied or encoded again.
  */
 const KEPT = 4;
@@ -42,10 +43,15 @@ const KEPT = 4;
 const PACKED_FROM = 14_000;
 
 /**
- * @param items each as text. @param edition names the snapshot in cursors, so that a deploy between two pages is seen as such.
+ * @param items each as text. @param snapshot_id names the snapshot in cursors, so that a deploy between two pages is seen as such.
  * @param before the same list of the snapshot before, whose pages stay where they list the same.
  */
-export function renderList(method: ListMethod, items: readonly string[], edition: string, before?: RenderedList): RenderedList {
+export function renderList(
+  method: ListMethod,
+  items: readonly string[],
+  snapshot_id: string,
+  before?: RenderedList,
+): RenderedList {
   const pages: Page[] = [];
   const bodies: Page[] = [];
   for (let start = 0; start === 0 || start < items.length; start += PAGE) {
@@ -54,8 +60,8 @@ export function renderList(method: ListMethod, items: readonly string[], edition
     const same = old?.length === page.length && page.every((item, n) => item === old[n]);
     const body = (same ? before?.bodies[bodies.length] : undefined) ?? createPage(`"${LIST_MEMBER[method]}":[${page.join(',')}]`);
     bodies.push(body);
-    const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(edition, bodies.length)}"` : '';
-    pages.push({ within: (head, tail) => body.within(head, `${next}${tail}`) });
+    const next = start + PAGE < items.length ? `,"nextCursor":"${toCursor(snapshot_id, bodies.length)}"` : '';
+    pages.push({ wrap: (head, tail) => body.wrap(head, `${next}${tail}`) });
   }
   return { pages, items, bodies };
 }
@@ -65,10 +71,10 @@ function createPage(members: string): Page {
   let packer: Packed | undefined;
   const encoded = () => (bytes ??= Buffer.from(members));
   const plain = keeping((before, after) => new Blob([before, encoded(), after]));
-  const packed = keeping((before, after) => (packer ??= createPacked(encoded())).within(before, after));
+  const packed = keeping((before, after) => (packer ??= createPacked(encoded())).wrap(before, after));
   const worth = members.length >= PACKED_FROM;
   return {
-    within: (before, after) => ({
+    wrap: (before, after) => ({
       plain: () => plain(before, after),
       packed: () => (worth ? packed(before, after) : null),
     }),
@@ -91,12 +97,12 @@ function keeping<T extends Blob | null>(make: (before: string, after: string) =>
   };
 }
 
-const toCursor = (edition: string, page: number): string => Buffer.from(`${edition}.${page}`).toString('base64url');
+const toCursor = (snapshot_id: string, page: number): string => Buffer.from(`${snapshot_id}.${page}`).toString('base64url');
 
 /** The page that a cursor names, or null when it is not ours or from an earlier snapshot. Empty means the first page. */
-export function pageAt({ pages }: RenderedList, cursor: string, edition: string): Page | null {
+export function pageAt({ pages }: RenderedList, cursor: string, snapshot_id: string): Page | null {
   if (cursor === '') return pages[0] ?? null;
-  const page = pages.findIndex((_, n) => n > 0 && toCursor(edition, n) === cursor);
+  const page = pages.findIndex((_, n) => n > 0 && toCursor(snapshot_id, n) === cursor);
   return pages[page] ?? null;
 }
 

@@ -45,12 +45,15 @@ export class RpcError extends Error {
   readonly code: number;
   readonly http_status: number;
   readonly data: Members | undefined;
+  /** Scopes that the caller has to ask for first. */
+  readonly scopes: readonly string[];
 
-  constructor(code: number, message: string, options: { http_status?: number; data?: Members } = {}) {
+  constructor(code: number, message: string, options: { http_status?: number; data?: Members; scopes?: readonly string[] } = {}) {
     super(message);
     this.code = code;
     this.http_status = options.http_status ?? 200;
     this.data = options.data;
+    this.scopes = options.scopes ?? [];
   }
 }
 

@@ -1,21 +1,20 @@
-import { createReport, type Report, type Wishes } from '#mcp-host/observe/report.ts';
-import { EVENT_HEADERS, eventOf } from './streams.ts';
-
-/** How a call tells of itself, and hears that its reader is gone. */
-export interface Told {
-  readonly report: Report;
-  readonly left: AbortSignal;
-}
+import { createProgressStream, type ProgressRequest, type ProgressStream } from '#mcp-host/call/progress-stream.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import { EVENT_HEADERS, eventOf, eventResponse } from './replies.ts';
 
 /** A call that ends so soon is answered in one piece, which costs half of a stream. */
 const SOON_MS = 20;
 const encoder = new TextEncoder();
 
 /**
- * Answers with events: what the call tells, then its response. @param name of what is called. @param answer the text of the
+ * Answers with events: the messages of the call, then its response. @param name of what is called. @param answer the text of the
  * response, null when there is none to give; never rejects.
  */
-export async function tell(wishes: Wishes, name: string, answer: (told: Told) => Promise<string | null>): Promise<Response> {
+export async function streamProgress(
+  request: ProgressRequest,
+  name: string,
+  answer: (progress: ProgressStream) => Promise<string | null>,
+): Promise<Response> {
   const left = new AbortController();
   let text = '';
   let stream: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -30,21 +29,15 @@ export async function tell(wishes: Wishes, name: string, answer: (told: Told) =>
     text += eventOf(message);
     flush();
   };
-  const report = createReport(wishes, name, send);
-  const answered = answer({ report, left: left.signal }).then((response) => {
-    report.close();
+  const progress = createProgressStream(request, name, send, left.signal);
+  const answered = answer(progress).then((response) => {
+    progress.close();
     ended = true;
     if (response === null) flush();
     else send(response);
   });
-  await endsWithin(SOON_MS, answered);
-  // One piece is no stream: its connection may idle out like any other.
-  if (ended) {
-    const bytes = encoder.encode(text);
-    return new Response(bytes, {
-      headers: { 'content-type': 'text/event-stream', 'content-length': String(bytes.length) },
-    });
-  }
+  await withTimeout(answered, SOON_MS, () => undefined);
+  if (ended) return eventResponse(text);
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       stream = controller;
@@ -53,14 +46,4 @@ export async function tell(wishes: Wishes, name: string, answer: (told: Told) =>
     cancel: () => left.abort(),
   });
   return new Response(body, { headers: EVENT_HEADERS });
-}
-
-function endsWithin(ms: number, work: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    void work.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -4,12 +4,17 @@ import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import { isMembers, type Members, RPC, RpcError } from './messages.ts';
-import { type CallContext, findResource } from '#mcp-host/call/perform.ts';
+import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
+import { findResource, refuseScope } from '#mcp-host/call/perform.ts';
+import { logCall } from '#mcp-host/call/request-log.ts';
+import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+
+type PromptFacts = Pick<CallFacts, 'vars' | 'caller'>;
 
 export interface PromptPlan {
   readonly entity: FrozenPrompt;
   /** The messages with these arguments; templates are parsed when they are first used. */
-  readonly render: (args: Readonly<Record<string, string>>, vars: Registry['vars']) => { role: string; text: string }[];
+  readonly render: (args: Readonly<Record<string, string>>, facts: PromptFacts) => { role: string; text: string }[];
 }
 
 export function compilePrompt(entity: FrozenPrompt): PromptPlan {
@@ -19,47 +24,38 @@ export function compilePrompt(entity: FrozenPrompt): PromptPlan {
   });
   return {
     entity,
-    render: (args, vars) => messages.map(({ role, template }) => ({ role, text: renderTemplate(template(), { ...args, vars }) })),
+    render: (args, facts) =>
+      messages.map(({ role, template }) => ({ role, text: renderTemplate(template(), promptScope(args, facts)) })),
   };
 }
 
 /** The members of a `prompts/get` result. */
-export function getPrompt(params: Members, context: CallContext): string {
-  const { registry, usage, now } = context;
+export function getPrompt(params: Members, context: CallContext, services: CallServices): string {
+  const { registry, record, caller } = context;
   const { name, arguments: given = {} } = params;
-  const prompt = typeof name === 'string' ? registry.prompts.get(name) : undefined;
-  if (prompt === undefined) throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.');
+  refuseScope(context, ({ prompts }) => typeof name === 'string' && !registry.prompts.has(name) && prompts.has(name));
+  const prompt = promptNamed(registry, name);
   if (!isMembers(given)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
-  const started = performance.now();
-  const note = (bytes: number, error: string | null) =>
-    usage.add({
-      of: {
-        kind: 'prompt',
-        name: prompt.entity.name,
-        entity_id: prompt.entity.id,
-        connection_id: null,
-        snapshot_version: registry.snapshot_version,
-        client: context.client,
-        token_prefix: context.token_prefix,
-      },
-      timestamp: now(),
-      duration_ms: performance.now() - started,
-      wait_ms: 0,
-      rows: 0,
-      bytes,
-      error,
-    });
+  const { entity } = prompt;
   try {
-    const args = checkArguments(prompt.entity, given);
-    const messages = prompt.render(args, registry.vars).map(({ role, text }) => ({ role, content: { type: 'text', text } }));
-    const { description } = prompt.entity.listing;
+    const args = checkArguments(entity, given);
+    const facts = { vars: registry.vars, caller };
+    const messages = prompt.render(args, facts).map(({ role, text }) => ({ role, content: { type: 'text', text } }));
+    const { description } = entity.listing;
     const members = JSON.stringify({ ...(typeof description === 'string' && { description }), messages }).slice(1, -1);
-    note(members.length, null);
+    record.bytes = members.length;
+    logCall(context, services, 'prompt', entity, null);
     return members;
   } catch (error) {
-    note(0, error instanceof AppError ? error.code : 'invalid');
+    logCall(context, services, 'prompt', entity, error instanceof AppError ? error.code : 'invalid');
     throw error instanceof AppError ? new RpcError(RPC.internal, `The prompt’s template failed: ${error.detail}`) : error;
   }
+}
+
+function promptNamed({ prompts }: Registry, name: unknown): PromptPlan {
+  const prompt = typeof name === 'string' ? prompts.get(name) : undefined;
+  if (prompt === undefined) throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.');
+  return prompt;
 }
 
 /** Every declared argument: optional ones that are missing are empty, so that a template may test them. */
@@ -93,9 +89,8 @@ export function complete(params: Members, registry: Registry): string {
 
 function allowedValues(ref: Members, name: unknown, registry: Registry): string[] {
   if (ref['type'] === 'ref/prompt') {
-    const prompt = typeof ref['name'] === 'string' ? registry.prompts.get(ref['name']) : undefined;
-    if (prompt === undefined) throw new RpcError(RPC.invalid_params, 'Unknown prompt. Read prompts/list for the names.');
-    return [...(prompt.entity.arguments.find((argument) => argument.name === name)?.enum ?? [])];
+    const { entity } = promptNamed(registry, ref['name']);
+    return [...(entity.arguments.find((argument) => argument.name === name)?.enum ?? [])];
   }
   if (ref['type'] !== 'ref/resource') throw new RpcError(RPC.invalid_params, 'ref.type must be ref/prompt or ref/resource.');
   const { uri } = ref;

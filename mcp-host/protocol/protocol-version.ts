@@ -1,7 +1,7 @@
 import { isMembers, LEGACY_VERSIONS, META, MODERN_VERSION, RPC, RpcError, type Members, type RpcMessage } from './messages.ts';
 
 /** Which protocol a message speaks: the stateless revision, or one with sessions and its version, when a header names it. */
-export type Era =
+export type ProtocolVersion =
   | { readonly modern: true; readonly client: string }
   | { readonly modern: false; readonly version: string | null };
 
@@ -13,7 +13,7 @@ const HEADERS = { version: 'MCP-Protocol-Version', method: 'Mcp-Method', name: '
  * The body decides: an envelope in `_meta` means the stateless revision, whose headers must then agree (2026-07-28, Server
  * Validation). Throws RpcError with the status of its reply.
  */
-export function eraOf(message: RpcMessage, headers: Headers): Era {
+export function protocolVersionOf(message: RpcMessage, headers: Headers): ProtocolVersion {
   const { method, params, id } = message;
   const version = header(headers, HEADERS.version);
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};
@@ -33,7 +33,7 @@ export function eraOf(message: RpcMessage, headers: Headers): Era {
   return { modern: true, client: clientName(meta[META.client]) };
 }
 
-function withoutEnvelope({ method, id }: RpcMessage, meta: Members, version: string | null): Era {
+function withoutEnvelope({ method, id }: RpcMessage, meta: Members, version: string | null): ProtocolVersion {
   if (version !== MODERN_VERSION) {
     if (version !== null && method !== 'initialize' && !LEGACY_VERSIONS.includes(version)) throw unsupported(version);
     return { modern: false, version };

@@ -1,7 +1,7 @@
 import { findResource } from '#mcp-host/call/perform.ts';
 import { type Members, RPC, RpcError } from './messages.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
-import { isMcpLogLevel, MCP_LOG_LEVELS } from '#mcp-host/observe/report.ts';
+import { isMcpLogLevel, MCP_LOG_LEVELS } from './log-levels.ts';
 import type { Session } from './sessions.ts';
 
 /** Resources that one session or one subscription may follow. */

@@ -1,12 +1,16 @@
 import type { Stop } from '#core/engines/shared/stop.ts';
 import type { ListKind } from '#mcp-host/swap/registry.ts';
 import type { RpcId } from './messages.ts';
-import type { McpLogLevel } from '#mcp-host/observe/report.ts';
-import { createPlaces } from '#mcp-host/limits/places.ts';
+import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
+import type { Viewer } from '#mcp-host/swap/views.ts';
+import { type Endpoint, WHOLE } from './endpoint.ts';
+import type { McpLogLevel } from './log-levels.ts';
+import { createQuota } from '#mcp-host/limits/quota.ts';
 import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
+import { quickHash } from '#mcp-host/runtime/bun.ts';
 
-/** A session of the protocol revisions before 2026-07-28. */
-export interface Session {
+/** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
+export interface Session extends Viewer {
   readonly id: string;
   /** The credential that opened it; no other may use it. */
   readonly owner: string;
@@ -29,10 +33,10 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** Null when all places that it might take are taken by sessions in use. */
-  open(owner: string, version: string, client: string, holder?: string): Session | null;
+  /** Null when all quota that it might take are taken by sessions in use. */
+  open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer): Session | null;
   /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
-  find(id: string, owner: string, holder?: () => string): Session | null;
+  find(id: string, owner: string, holder?: () => string, viewer?: Viewer): Session | null;
   end(session: Session): void;
   /** Ends those of callers that are not let in any more. */
   endOf(is_gone: (owner: string) => boolean): void;
@@ -57,21 +61,23 @@ export interface SessionsOptions {
 const ADOPTED_MS = 7 * 24 * 3_600_000;
 /** Ended sessions that are remembered: nobody else knows that they ended. */
 const ENDED = 20_000;
-/** 52 bits of a hash instead of an id that we signed: a twentieth of the memory. */
-const markOf = (id: string): number => Number(Bun.hash.xxHash64(id) & 0xf_ffff_ffff_ffffn);
+
+const EVERYTHING: Viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
+/** What an id is signed for. */
+const boundTo = (owner: string, { path }: Endpoint): string => (path === '' ? owner : `${owner}\n${path}`);
 
 export function createSessions(options: SessionsOptions): Sessions {
   const { now, idle_ms = 30 * 60_000, limit = 10_000, limit_each = 2_500, ids = createSessionIds([]), onEnd } = options;
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
-  const places = createPlaces<Session>(limit, limit_each);
-  /** Marks of their ids. */
+  const quota = createQuota<Session>(limit, limit_each);
+  /** Hashes of their ids, which take a twentieth of the memory. */
   const ended = new Set<number>();
   const busy = ({ streaming, running }: Session) => streaming || running.size > 0;
   const end = (session: Session) => {
     if (sessions.delete(session.id)) {
-      places.remove(session.holder, session);
-      ended.add(markOf(session.id));
+      quota.remove(session.holder, session);
+      ended.add(quickHash(session.id));
       const [oldest] = ended;
       if (ended.size > ENDED && oldest !== undefined) ended.delete(oldest);
       onEnd?.(session);
@@ -79,7 +85,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     for (const controller of session.running.keys()) controller.abort();
   };
   const makeRoom = (holder: string): boolean => {
-    const surplus = places.surplus(holder);
+    const surplus = quota.surplus(holder);
     if (surplus === null) return true;
     for (const session of surplus) {
       if (busy(session)) continue;
@@ -88,12 +94,14 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
     return false;
   };
-  const add = (id: string, owner: string, holder: string, facts: SessionFacts): Session => {
+  const add = (id: string, owner: string, holder: string, { rights, endpoint }: Viewer, facts: SessionFacts): Session => {
     const session: Session = {
       ...facts,
       id,
       owner,
       holder,
+      rights,
+      endpoint,
       used_at: now(),
       streaming: false,
       missed: new Set(),
@@ -103,29 +111,30 @@ export function createSessions(options: SessionsOptions): Sessions {
       running: new Map(),
     };
     sessions.set(id, session);
-    places.add(holder, session);
+    quota.add(holder, session);
     return session;
   };
   /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
-  const adopt = (id: string, owner: string, holder: string): Session | null => {
-    if (ended.has(markOf(id))) return null;
-    const facts = ids.read(id, owner);
+  const adopt = (id: string, owner: string, holder: string, viewer: Viewer): Session | null => {
+    if (ended.has(quickHash(id))) return null;
+    const facts = ids.read(id, boundTo(owner, viewer.endpoint));
     if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
-    return add(id, owner, holder, facts);
+    return add(id, owner, holder, viewer, facts);
   };
   return {
-    open(owner, version, client, holder = owner) {
+    open(owner, version, client, holder = owner, viewer = EVERYTHING) {
       if (!makeRoom(holder)) return null;
       const facts = { opened_at: now(), version, client };
-      return add(ids.issue(owner, facts), owner, holder, facts);
+      return add(ids.issue(boundTo(owner, viewer.endpoint), facts), owner, holder, viewer, facts);
     },
-    find(id, owner, holder = () => owner) {
-      const session = sessions.get(id) ?? adopt(id, owner, holder());
-      if (session === null || session.owner !== owner) return null;
+    find(id, owner, holder = () => owner, viewer = EVERYTHING) {
+      const session = sessions.get(id) ?? adopt(id, owner, holder(), viewer);
+      if (session === null || session.owner !== owner || session.endpoint.path !== viewer.endpoint.path) return null;
       session.used_at = now();
+      session.rights = viewer.rights;
       sessions.delete(id);
       sessions.set(id, session);
-      places.touch(session.holder, session);
+      quota.touch(session.holder, session);
       return session;
     },
     end,

@@ -1,7 +1,10 @@
 import { type ListKind, LIST_KINDS } from '#mcp-host/swap/registry.ts';
-import type { Peer } from './dispatch.ts';
-import { createPlaces, type Places } from '#mcp-host/limits/places.ts';
+import type { Peer } from './exchange.ts';
+import { EVENT_HEADERS, eventOf } from './replies.ts';
+import { createQuota, type Quota } from '#mcp-host/limits/quota.ts';
 import { META, type Members, RPC, type RpcId, RpcError } from './messages.ts';
+import type { Rights } from '#mcp-host/auth/rights.ts';
+import type { Viewer } from '#mcp-host/swap/views.ts';
 import { FOLLOWED_LENGTH, lengthOf, SUBSCRIPTIONS, URI_LENGTH } from './session-methods.ts';
 import type { Session } from './sessions.ts';
 
@@ -10,11 +13,6 @@ const LIMIT = 10_000;
 const LIMIT_EACH = 2_500;
 /** Events that a reader may leave unread before its stream is closed; it opens a new one and lists again. */
 const UNREAD = 256;
-export const EVENT_HEADERS = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-};
 /** A comment line: opens the body at once, and keeps proxies from closing a quiet stream. */
 const COMMENT = ':\n\n';
 const encoder = new TextEncoder();
@@ -32,8 +30,14 @@ export interface Streams {
   carry(first: string, by: Opener, opened: (send: (message: string) => void) => () => void): Response;
   /** Ends the stream of a session, if it has one. */
   detach(session: Session): void;
-  /** @param is_updated tells of a URI whether what is behind it has changed. */
-  announce(kinds: readonly ListKind[], sessions: Iterable<Session>, is_updated?: IsUpdated): void;
+  /** Tells everybody what changed for them. */
+  announce(changesFor: (viewer: Viewer) => Changes, sessions: Iterable<Session>): void;
+  /** Takes the rights that callers have now, and tells those who see something else with them. */
+  review(
+    rightsOf: (owner: string) => Rights | null,
+    changesOf: (before: Viewer, after: Viewer) => Changes,
+    sessions: () => Iterable<Session>,
+  ): void;
   keepAlive(): void;
   /** Ends streams properly; without a listener, all of them. */
   end(listener?: number): void;
@@ -44,10 +48,19 @@ export interface Streams {
 
 type IsUpdated = (uri: string) => boolean;
 
+/** What changed for one viewer. */
+export interface Changes {
+  readonly kinds: readonly ListKind[];
+  /** Tells of a URI whether what is behind it has changed. */
+  readonly is_updated: IsUpdated;
+}
+export const NO_CHANGES: Changes = { kinds: [], is_updated: () => false };
+
 /** Who has a stream, and the connection that carries it. */
 interface Opener {
   readonly caller: { readonly owner: string };
   readonly peer: Reader;
+  readonly viewer: Viewer;
   /** Whose limit the stream counts in. */
   readonly holder: string;
 }
@@ -57,6 +70,7 @@ type Reader = Pick<Peer, 'listener' | 'hold' | 'release'>;
 interface Stream {
   readonly listener: number;
   readonly owner: string;
+  readonly viewer: Viewer;
   readonly send: (message: string) => void;
   readonly notify: (kind: ListKind) => void;
   /** Tells which of the resources that it follows have changed. */
@@ -85,10 +99,10 @@ interface Script {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { peer, holder, caller: { owner } }: Opener,
+  { peer, holder, viewer, caller: { owner } }: Opener,
   { kinds, uris, params, first, greeting, farewell, opened, closed }: Script,
   open: Set<Stream>,
-  places: Places<Stream>,
+  quota: Quota<Stream>,
 ): Stream {
   const write = (text: string) => {
     if (!open.has(stream)) return;
@@ -99,6 +113,7 @@ function createStream(
   const stream: Stream = {
     listener: peer.listener,
     owner,
+    viewer,
     send,
     notify(kind) {
       if (kinds.includes(kind)) send(`{"jsonrpc":"2.0","method":"notifications/${kind}/list_changed","params":{${params}}}`);
@@ -115,13 +130,13 @@ function createStream(
     },
     dispose() {
       open.delete(stream);
-      places.remove(holder, stream);
+      quota.remove(holder, stream);
       peer.release();
       closed?.(stream);
     },
   };
   open.add(stream);
-  places.add(holder, stream);
+  quota.add(holder, stream);
   write(first ?? COMMENT);
   if (greeting !== undefined) send(greeting);
   opened?.(stream);
@@ -130,16 +145,14 @@ function createStream(
 
 const updated = (uri: string, params: string): string =>
   `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":${JSON.stringify(uri)}${params && `,${params}`}}}`;
-/** A message as an event of the stream. */
-export const eventOf = (message: string): string => `event: message\ndata: ${message}\n\n`;
 
 /** @param limit of all callers. @param limit_each of one; beyond it, and for those that have fewer, its longest open stream ends. */
 export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
   const open = new Set<Stream>();
-  const places = createPlaces<Stream>(limit, limit_each);
+  const quota = createQuota<Stream>(limit, limit_each);
 
   const start = (by: Opener, script: Script): Response => {
-    const surplus = places.surplus(by.holder);
+    const surplus = quota.surplus(by.holder);
     if (surplus !== null) {
       const [oldest] = surplus;
       if (oldest === undefined)
@@ -150,7 +163,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
     let stream: Stream | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        stream = createStream(controller, by, script, open, places);
+        stream = createStream(controller, by, script, open, quota);
       },
       cancel: () => stream?.dispose(),
     });
@@ -158,6 +171,19 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
   };
 
   const current = new WeakMap<Session, Stream>();
+  const announce: Streams['announce'] = (changesFor, sessions) => {
+    for (const session of sessions) {
+      if (current.has(session)) continue;
+      const { kinds, is_updated } = changesFor(session);
+      for (const kind of kinds) session.missed.add(kind);
+      for (const uri of session.subscribed) if (is_updated(uri)) session.missed_uris.add(uri);
+    }
+    for (const stream of open) {
+      const { kinds, is_updated } = changesFor(stream.viewer);
+      for (const kind of kinds) stream.notify(kind);
+      stream.update(is_updated);
+    }
+  };
   return {
     attach(session, peer) {
       current.get(session)?.end();
@@ -166,7 +192,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       const missed_uris = new Set(session.missed_uris);
       session.missed_uris.clear();
       return start(
-        { caller: session, peer, holder: session.holder },
+        { caller: session, peer, viewer: session, holder: session.holder },
         {
           kinds: LIST_KINDS,
           uris: session.subscribed,
@@ -210,16 +236,20 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       });
     },
     detach: (session) => current.get(session)?.end(),
-    announce(kinds, sessions, is_updated = () => false) {
-      for (const session of sessions) {
-        if (current.has(session)) continue;
-        for (const kind of kinds) session.missed.add(kind);
-        for (const uri of session.subscribed) if (is_updated(uri)) session.missed_uris.add(uri);
-      }
-      for (const stream of open) {
-        for (const kind of kinds) stream.notify(kind);
-        stream.update(is_updated);
-      }
+    announce,
+    review(rightsOf, changesOf, sessions) {
+      const moved = new Map<Viewer, { readonly rights: Rights; readonly changes: Changes }>();
+      const look = (owner: string, viewer: Viewer) => {
+        const rights = rightsOf(owner) ?? viewer.rights;
+        if (rights.key === viewer.rights.key) return;
+        const { endpoint } = viewer;
+        moved.set(viewer, { rights, changes: changesOf({ rights: viewer.rights, endpoint }, { rights, endpoint }) });
+      };
+      for (const session of sessions()) look(session.owner, session);
+      for (const { owner, viewer } of open) look(owner, viewer);
+      if (moved.size === 0) return;
+      announce((viewer) => moved.get(viewer)?.changes ?? NO_CHANGES, sessions());
+      for (const [viewer, { rights }] of moved) viewer.rights = rights;
     },
     keepAlive() {
       for (const stream of open) stream.comment();

@@ -1,5 +1,27 @@
 import { findResource } from '#mcp-host/call/perform.ts';
-import type { Registry, ResourceEntry } from '#mcp-host/swap/registry.ts';
+import { changedLists, type Registry, type ResourceEntry } from '#mcp-host/swap/registry.ts';
+import { createTouch, type Viewer, type Views } from '#mcp-host/swap/views.ts';
+import { type Changes, NO_CHANGES } from './streams.ts';
+
+/** What a swap changes for each viewer; those who see the same are looked at once. */
+export function createChanges(views: Views, before: Registry | null, after: Registry): (viewer: Viewer) => Changes {
+  const known = new Map<string, Changes>();
+  const isTouched = before === null ? () => true : createTouch(before, after);
+  return (viewer) => {
+    const key = `${viewer.endpoint.path} ${viewer.rights.key}`;
+    const found =
+      known.get(key) ??
+      (isTouched(viewer) ? changesBetween(before && views.of(before, viewer), views.of(after, viewer)) : NO_CHANGES);
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** What is different for somebody who saw one registry and sees another now; a missing one has nothing. */
+export const changesBetween = (before: Registry | null, after: Registry | null): Changes => ({
+  kinds: changedLists(before, after),
+  is_updated: createUpdates(before, after),
+});
 
 /** Tells of a URI whether what is behind it is defined differently in two registries; a missing one has no resources. */
 export function createUpdates(before: Registry | null, after: Registry | null): (uri: string) => boolean {

@@ -1,6 +1,6 @@
 import type { SnapshotNews } from '#core/deploy/hosts.ts';
 import { AppError } from '#core/errors.ts';
-import { hashOf } from '#snapshots/canonical.ts';
+import { isTextOf } from '#snapshots/canonical.ts';
 import { applyDelta, type Leaf, toTree, type Tree } from '#snapshots/tree.ts';
 import type { SnapshotHead } from './snapshot-file.ts';
 
@@ -27,6 +27,8 @@ const KNOWN = 3;
 
 export function createKnownTrees(): KnownTrees {
   const known = new Map<string, readonly Leaf[]>();
+  /** Whose branches the next one shares. */
+  let newest: Tree | null = null;
   return {
     remember(checksum, leaves) {
       known.delete(checksum);
@@ -37,10 +39,11 @@ export function createKnownTrees(): KnownTrees {
       const base = from === null ? [] : known.get(from);
       if (base === undefined) throw new Lacking(`The host does not know the snapshot ${from}.`);
       const texts = new Map(blobs.map(([, , hash, text]) => [hash, text]));
-      for (const [hash, text] of texts) if (hashOf(text) !== hash) throw damaged(version);
+      for (const [hash, text] of texts) if (!isTextOf(hash, text)) throw damaged(version);
       const added = blobs.map(([kind, name, hash]) => ({ kind, name, hash }));
-      const tree = toTree(applyDelta(base, { added, removed }));
+      const tree = toTree(applyDelta(base, { added, removed }), newest);
       if (tree.checksum !== checksum) throw damaged(version);
+      newest = tree;
       return { version, checksum, created_at, tree, blobs: texts, whole: from === null };
     },
   };

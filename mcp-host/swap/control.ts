@@ -1,4 +1,6 @@
+import { createParser } from 'eventsource-parser';
 import type { LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
+import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
@@ -12,6 +14,7 @@ export type ControlEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews }
   | { readonly event: 'listen'; readonly data: ListenEvent }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
+  | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'stop'; readonly data: object };
 
@@ -24,7 +27,7 @@ export interface ControlOptions {
   readonly now: () => number;
   /** `<version>:<checksum>` of the snapshot held, or empty. */
   readonly have: () => string;
-  /** Events are handed over one after the other, but for lists of tokens, which wait for nothing. */
+  /** Events are handed over one after the other, but for the lists of who counts, which wait for nothing. */
   readonly onEvent: (event: ControlEvent) => Promise<void>;
   /** Without an event for so long the connection counts as lost. */
   readonly quiet_ms?: number;
@@ -43,7 +46,9 @@ export interface Control {
   close(): void;
 }
 
-const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'names', 'stop']);
+const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'stop']);
+/** Lists of who counts: a revoked token must not outlive a snapshot that loads or a disk that hangs. */
+const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity']);
 const POST_TIMEOUT_MS = 10_000;
 
 export function createControl(options: ControlOptions): Control {
@@ -62,10 +67,9 @@ export function createControl(options: ControlOptions): Control {
     retry_ms = min_retry_ms;
     if (!EVENTS.has(event)) return;
     const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent);
-    // A revoked token must not outlive a snapshot that loads or a disk that hangs.
-    const taken = event === 'tokens' ? take() : queue.then(take);
+    const taken = AT_ONCE.has(event) ? take() : queue.then(take);
     const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
-    if (event !== 'tokens') queue = settled;
+    if (!AT_ONCE.has(event)) queue = settled;
   };
 
   const listen = async () => {
@@ -124,28 +128,13 @@ async function reason(response: Response): Promise<string> {
   return `the server answered ${response.status}${hint}${detail}`;
 }
 
-/** Server-Sent Events of a body, until it ends. */
+/** Server-Sent Events of a body, until it ends. Events without a name are left out. */
 export async function readEvents(body: ReadableStream<Uint8Array>, take: (event: string, data: string) => void): Promise<void> {
   const decoder = new TextDecoder();
-  /** What came since the last whole event; joined when its end is there, because it may be long. */
-  let parts: string[] = [];
-  for await (const chunk of body) {
-    const part = decoder.decode(chunk, { stream: true });
-    const ends = part.includes('\n\n') || (part.startsWith('\n') && parts.at(-1)?.endsWith('\n') === true);
-    if (part !== '') parts.push(part);
-    if (!ends) continue;
-    const text = parts.join('');
-    let start = 0;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n', start)) {
-      const lines = text.slice(start, end).split('\n');
-      start = end + 2;
-      const event = lines
-        .find((line) => line.startsWith('event:'))
-        ?.slice('event:'.length)
-        .trim();
-      const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice('data:'.length).replace(/^ /, ''));
-      if (event !== undefined) take(event, data.join('\n'));
-    }
-    parts = start < text.length ? [text.slice(start)] : [];
-  }
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      if (event !== undefined) take(event, data);
+    },
+  });
+  for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Log } from '#core/log.ts';
-import { replace } from '#mcp-host/auth/token-file.ts';
+import { writeFileAtomic } from '#core/lib/durable-file.ts';
 
 /** Names accepted in the Host header: those of the environment, and the domains that the server tells. */
 export interface HostNames {
@@ -38,7 +38,7 @@ export function createHostNames({ always, path, log }: HostNamesOptions): HostNa
       accepted = toSet([...always, ...domains]);
       if (path !== null) {
         writing = writing
-          .then(() => replace(path, JSON.stringify({ names: domains })))
+          .then(() => writeFileAtomic(path, JSON.stringify({ names: domains })))
           .catch((error: unknown) => log.error('names_not_kept', { error: String(error) }));
       }
       return writing;

@@ -5,9 +5,10 @@ import type {
   FrozenResource,
   FrozenServer,
   FrozenTool,
+  FrozenToolset,
   Snapshot,
 } from '#snapshots/format.ts';
-import { keyOf, type Kind, type Leaf } from '#snapshots/tree.ts';
+import type { Kind, Leaf } from '#snapshots/tree.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
@@ -15,7 +16,7 @@ import { listingInOrder } from '#core/lib/call/arguments.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
-import { type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
+import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
@@ -30,7 +31,10 @@ export interface ResourceEntry extends Bound<FrozenResource> {
   readonly template: UriTemplate;
 }
 
-/** What one snapshot serves, immutable: a swap replaces it as a whole, a call keeps the one it began with. */
+/**
+ * What one snapshot serves, immutable: a swap replaces it as a whole, a call keeps the one it began with. What a caller may see of it
+ * is such a registry too (`views.ts`): what is not in it does not exist for the caller.
+ */
 export interface Registry {
   readonly snapshot_version: number;
   readonly checksum: string;
@@ -43,14 +47,18 @@ export interface Registry {
   /** The most literal text first, so that the narrower of two templates is tried first. */
   readonly templates: readonly ResourceEntry[];
   readonly prompts: ReadonlyMap<string, PromptPlan>;
+  /** Every deployed toolset, also those of others: nothing that callers read is made of them. */
+  readonly toolsets: ReadonlyMap<string, FrozenToolset>;
+  /** What a model is told when it connects. */
+  readonly instructions: string | null;
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
-  /** Names this snapshot in cursors. */
-  readonly edition: string;
+  /** Names this snapshot, and what is seen of it, in cursors. */
+  readonly snapshot_id: string;
   readonly pieces: Pieces;
   /** When it began to serve, in milliseconds since 1970. */
   readonly since: number;
-  /** What was made of each leaf, by `keyOf` it. */
-  readonly loaded: ReadonlyMap<string, Loaded>;
+  /** What was made of each leaf: a tree that follows from another has the same leaves, but for those that changed. */
+  readonly loaded: ReadonlyMap<Leaf, Loaded>;
 }
 
 /** Result members that depend on the snapshot alone, rendered once. */
@@ -67,16 +75,15 @@ export interface Pieces {
 
 const SLICE = 200;
 
-/** A snapshot to load. `textOf` answers the canonical text of a hash; nothing for what the registry before has loaded. */
+/** A snapshot to load. `textOf` answers the canonical text of a hash; it is not asked for leaves that the registry before has. */
 export interface Loadable extends Omit<Snapshot, 'content'> {
   readonly leaves: readonly Leaf[];
   readonly textOf: (hash: string) => string | undefined;
 }
 
 /** What was made of one leaf, with the item that lists it. */
-interface Loaded {
-  readonly hash: string;
-  readonly made: FrozenServer | FrozenConnection | ToolEntry | ResourceEntry | PromptPlan;
+export interface Loaded {
+  readonly made: FrozenServer | FrozenConnection | ToolEntry | ResourceEntry | PromptPlan | FrozenToolset;
   readonly item: string;
 }
 
@@ -89,7 +96,7 @@ export async function loadRegistry(
   before: Registry | null = null,
   now = Date.now(),
 ): Promise<Registry> {
-  const loaded = new Map<string, Loaded>();
+  const loaded = new Map<Leaf, Loaded>();
   const by_id = new Map<string, FrozenConnection>();
   const connectionOf = ({ connection_id, name }: FrozenQuery & { readonly name: string }): FrozenConnection => {
     const connection = by_id.get(connection_id);
@@ -101,77 +108,106 @@ export async function loadRegistry(
     if (text === undefined) throw new AppError('cannot_deploy', `The snapshot lacks the text of the ${kind} ${name}.`);
     return JSON.parse(text) as never;
   };
-  /** The same leaf with the same connection is what it was. What came anew is read anew: its secrets may be sealed with another key. */
+  /** The same leaf with the same connection is what it was. What came anew is another leaf: its secrets may be sealed with another key. */
   const reused = (leaf: Leaf): Loaded | undefined => {
-    const kept = before?.loaded.get(keyOf(leaf));
-    if (kept?.hash !== leaf.hash || textOf(leaf.hash) !== undefined) return undefined;
+    const kept = before?.loaded.get(leaf);
+    if (kept === undefined) return undefined;
     const { made } = kept;
     return 'connection' in made && by_id.get(made.connection.id) !== made.connection ? rebound(kept, connectionOf) : kept;
   };
-  const of_kind: Record<Kind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [] };
   let slice = 0;
   for (const leaf of leaves) {
     let one = reused(leaf);
     if (one === undefined) {
       if (++slice % SLICE === 0) await new Promise((resolve) => setImmediate(resolve));
-      one = { hash: leaf.hash, ...LOADERS[leaf.kind](parsed(leaf), connectionOf) };
+      one = LOADERS[leaf.kind](parsed(leaf), connectionOf);
     }
-    loaded.set(keyOf(leaf), one);
-    of_kind[leaf.kind].push(one);
+    loaded.set(leaf, one);
     if (leaf.kind === 'connection') by_id.set((one.made as FrozenConnection).id, one.made as FrozenConnection);
   }
+  const snapshot_id = `${version}-${checksum.slice(-8)}`;
+  const registry = assemble({ snapshot_version: version, checksum, loaded, snapshot_id, since: now }, before);
+  // Whoever asks first does not wait for them.
+  for (const method of LIST_METHODS) void registry.lists[method];
+  return registry;
+}
+
+type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since'>;
+
+/**
+ * A registry of what was loaded. Its lists are rendered when they are first read.
+ * @param before what served the same callers before. @param shown a toolset that is served by itself.
+ */
+export function assemble(head: Head, before: Registry | null, shown: FrozenToolset | null = null): Registry {
+  const of_kind: Record<Kind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
+  for (const [{ kind }, one] of head.loaded) of_kind[kind].push(one);
   const settings = of_kind.server[0]?.made as FrozenServer | undefined;
-  const connections = of_kind.connection.map(({ made }) => made as FrozenConnection);
-  const tools = of_kind.tool.map(({ made }) => made as ToolEntry);
-  const every = of_kind.resource.map(({ made }) => made as ResourceEntry);
-  const prompts = of_kind.prompt.map(({ made }) => made as PromptPlan);
   if (settings === undefined) throw new AppError('cannot_deploy', 'The snapshot has no server configuration.');
-  const isFixed = ({ template }: ResourceEntry) => template.variables.length === 0;
-  const resources = every.filter(isFixed);
-  const templates = every.filter((entry) => !isFixed(entry));
-  const edition = `${version}-${checksum.slice(-8)}`;
-  const list = (method: ListMethod, listed: readonly Loaded[]) =>
-    renderList(
-      method,
-      listed.map(({ item }) => item),
-      edition,
-      before?.lists[method],
-    );
+  const tools = of_kind.tool.map(({ made }) => made as ToolEntry);
+  const prompts = of_kind.prompt.map(({ made }) => made as PromptPlan);
+  const toolsets = of_kind.toolset.map(({ made }) => made as FrozenToolset);
+  const [fixed, variable] = [of_kind.resource.filter(isFixed), of_kind.resource.filter((one) => !isFixed(one))];
+  const listed: Readonly<Record<ListMethod, readonly Loaded[]>> = {
+    'tools/list': of_kind.tool,
+    'resources/list': fixed,
+    'resources/templates/list': variable,
+    'prompts/list': of_kind.prompt,
+  };
   return {
-    snapshot_version: version,
-    checksum,
+    ...head,
     server: settings,
-    connections,
+    connections: of_kind.connection.map(({ made }) => made as FrozenConnection),
     vars: settings.global_variables,
     tools: new Map(tools.map((entry) => [entry.entity.name, entry])),
-    resources: new Map(resources.map((entry) => [entry.template.text, entry])),
-    templates: templates.toSorted((a, b) => literalLength(b) - literalLength(a)),
+    resources: new Map(fixed.map(({ made }) => [(made as ResourceEntry).template.text, made as ResourceEntry])),
+    templates: variable.map(({ made }) => made as ResourceEntry).sort((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
-    lists: {
-      'tools/list': list('tools/list', of_kind.tool),
-      'resources/list': list(
-        'resources/list',
-        of_kind.resource.filter((_, n) => isFixed(every[n]!)),
-      ),
-      'resources/templates/list': list(
-        'resources/templates/list',
-        of_kind.resource.filter((_, n) => !isFixed(every[n]!)),
-      ),
-      'prompts/list': list('prompts/list', of_kind.prompt),
+    toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
+    instructions: shown?.instructions ?? null,
+    lists: lazyLists(listed, head.snapshot_id, before),
+    pieces: renderPieces(settings, head.snapshot_version, shown?.title ?? settings.server_name),
+  };
+}
+
+const isFixed = ({ made }: Loaded): boolean => (made as ResourceEntry).template.variables.length === 0;
+
+function lazyLists(
+  listed: Readonly<Record<ListMethod, readonly Loaded[]>>,
+  snapshot_id: string,
+  before: Registry | null,
+): Registry['lists'] {
+  const rendered: Partial<Record<ListMethod, RenderedList>> = {};
+  // Kept no longer than until the last list is rendered.
+  let last = before;
+  const render = (method: ListMethod): RenderedList => {
+    const known = rendered[method];
+    if (known !== undefined) return known;
+    const items = listed[method].map(({ item }) => item);
+    const list = (rendered[method] = renderList(method, items, snapshot_id, last?.lists[method]));
+    if (LIST_METHODS.every((each) => rendered[each] !== undefined)) last = null;
+    return list;
+  };
+  return {
+    get 'tools/list'() {
+      return render('tools/list');
     },
-    edition,
-    pieces: renderPieces(settings, version),
-    since: now,
-    loaded,
+    get 'resources/list'() {
+      return render('resources/list');
+    },
+    get 'resources/templates/list'() {
+      return render('resources/templates/list');
+    },
+    get 'prompts/list'() {
+      return render('prompts/list');
+    },
   };
 }
 
 type ConnectionOf = (query: FrozenQuery & { readonly name: string }) => FrozenConnection;
-type Made = Pick<Loaded, 'made' | 'item'>;
 
 const itemOf = ({ listing }: { readonly listing: object }): string => JSON.stringify(listing);
 
-const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf) => Made>> = {
+const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf) => Loaded>> = {
   server: (made: FrozenServer) => ({ made, item: '' }),
   connection: (made: FrozenConnection) => ({ made, item: '' }),
   tool: (entity: FrozenTool, connectionOf) => ({
@@ -188,6 +224,7 @@ const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf)
     item: itemOf(entity),
   }),
   prompt: (entity: FrozenPrompt) => ({ made: compilePrompt(entity), item: itemOf(entity) }),
+  toolset: (made: FrozenToolset) => ({ made, item: '' }),
 };
 
 /** The same definition on a connection that is another now. */
@@ -198,13 +235,13 @@ function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
 
 const literalLength = ({ template }: ResourceEntry): number => template.literals.join('').length;
 
-function renderPieces({ server_name, auth_type }: FrozenServer, version: number): Pieces {
+function renderPieces({ server_name, auth_type }: FrozenServer, version: number, title: string): Pieces {
   const identity = { name: server_name, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
   const snapshot = `"${META.snapshot}":${version}`;
   return {
     server_info,
-    server_card: JSON.stringify({ ...identity, title: server_name, icons: [ICON] }),
+    server_card: JSON.stringify({ ...identity, title, icons: [ICON] }),
     snapshot,
     modern: `"resultType":"complete","_meta":{"${META.server}":${server_info},${snapshot}}`,
     cache_scope: auth_type === 'none' ? 'public' : 'private',
@@ -251,9 +288,11 @@ export function lifetime(method: string, { pieces, since }: Registry, now: numbe
 
 /** The members of the results that open a conversation. */
 export const discovery = (registry: Registry, now: number): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}`;
-export const greeting = ({ pieces }: Registry, version: string): string =>
-  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${pieces.server_card},"_meta":{${pieces.snapshot}}`;
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}${instructionsOf(registry)}`;
+export const greeting = (registry: Registry, version: string): string =>
+  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
+const instructionsOf = ({ instructions }: Registry): string =>
+  instructions === null ? '' : `,"instructions":${JSON.stringify(instructions)}`;
 
 const CAPABILITIES = JSON.stringify({
   tools: { listChanged: true },

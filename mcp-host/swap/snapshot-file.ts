@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hashOf } from '#snapshots/canonical.ts';
+import { writeFileDurable } from '#core/lib/durable-file.ts';
+import { isTextOf } from '#snapshots/canonical.ts';
 import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format.ts';
 import { Lacking } from './apply-news.ts';
 import { type Leaf, parseTree, toBlobs } from '#snapshots/tree.ts';
@@ -41,8 +42,10 @@ export interface Draft {
   discard(): Promise<void>;
 }
 
-/** From so many packs on they become one. */
+/** From so many packs on they become one, and when those after the first hold more than it does, because most of that is superseded. */
 const MOST_PACKS = 64;
+/** Less than this is not worth a new file. */
+const SMALL_BYTES = 1_048_576;
 /** Files of hosts that were killed; a living one is done with its own within this time. */
 const ABANDONED_MS = 3_600_000;
 
@@ -76,13 +79,12 @@ export function snapshotFile(path: string): SnapshotFile {
       for (const [hash, text] of await readPacks(dirname(path), packs)) if (wanted.has(hash)) found.set(hash, text);
       return found;
     },
-    async draft(head, tree, blobs, whole) {
+    async draft({ version, checksum, created_at }, tree, blobs, whole) {
       // Hosts in containers have the same process id.
       const id = crypto.randomUUID().slice(0, 8);
       const fresh = `${path}.${id}.new`;
       const all = whole ? blobs : new Map([...unkept, ...blobs]);
-      const base = whole ? [] : packs.length < MOST_PACKS ? packs : [];
-      const pack = `${basename(path)}.${head.version}-${id}.pack`;
+      const pack = `${basename(path)}.${version}-${id}.pack`;
       const discard = async () => {
         await rm(fresh, { force: true });
         await rm(join(dirname(path), pack), { force: true });
@@ -93,14 +95,14 @@ export function snapshotFile(path: string): SnapshotFile {
         throw error;
       };
       const write = async (): Promise<readonly string[]> => {
-        if (!whole) await requirePacks(path, packs);
-        const merged = !whole && base.length < packs.length;
+        const merged = !whole && isToMerge(await packSizes(path, packs));
+        const base = whole || merged ? [] : packs;
         const texts = merged ? new Map([...(await liveTexts(path, tree, packs)), ...all]) : all;
         const listed = texts.size === 0 ? base : [...base, pack];
-        const body = `${JSON.stringify({ ...head, packs: listed })}\n${tree}`;
+        const body = `${JSON.stringify({ version, checksum, created_at, packs: listed })}\n${tree}`;
         const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
-        if (texts.size > 0) await writeWhole(join(dirname(path), pack), lines);
-        await writeWhole(fresh, `${digest(body)}\n${body}`);
+        if (texts.size > 0) await writeFileDurable(join(dirname(path), pack), lines);
+        await writeFileDurable(fresh, `${digest(body)}\n${body}`);
         return listed;
       };
       const listed = await write().catch(orDiscard);
@@ -121,16 +123,27 @@ export function snapshotFile(path: string): SnapshotFile {
       };
     },
     async setStopped(stopped) {
-      if (stopped) await writeWhole(`${path}.stopped`, '');
+      if (stopped) await writeFileDurable(`${path}.stopped`, '');
       else await rm(`${path}.stopped`, { force: true });
       await syncFolder(path);
     },
   };
 }
 
-/** Another host that shares the folder may have swept what only this one still names. */
-async function requirePacks(path: string, packs: readonly string[]): Promise<void> {
-  for (const pack of packs) if (!(await exists(join(dirname(path), pack)))) throw new Lacking(`The pack ${pack} is gone.`);
+/** Bytes of each pack. Another host that shares the folder may have swept what only this one still names. */
+function packSizes(path: string, packs: readonly string[]): Promise<number[]> {
+  return Promise.all(
+    packs.map(async (pack) => {
+      const found = await stat(join(dirname(path), pack)).catch(() => null);
+      if (found === null) throw new Lacking(`The pack ${pack} is gone.`);
+      return found.size;
+    }),
+  );
+}
+
+function isToMerge([first = 0, ...later]: readonly number[]): boolean {
+  const bytes = later.reduce((sum, size) => sum + size, 0);
+  return later.length + 1 >= MOST_PACKS || bytes > Math.max(first, SMALL_BYTES);
 }
 
 /** Of what the packs hold, the texts that a tree names. */
@@ -203,7 +216,7 @@ async function readPacks(folder: string, packs: readonly string[]): Promise<Map<
     const text = (await readFile(join(folder, basename(pack)), 'utf8').catch(ignoreMissing)) ?? '';
     for (const line of text.split('\n')) {
       const [hash, blob] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
-      if (hash !== '' && hashOf(blob) === hash) found.set(hash, blob);
+      if (hash !== '' && isTextOf(hash, blob)) found.set(hash, blob);
     }
   }
   return found;
@@ -215,16 +228,6 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
 
 /** Makes the renames of this folder durable. */
 async function syncFolder(path: string): Promise<void> {

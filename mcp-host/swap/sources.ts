@@ -14,7 +14,7 @@ export interface SourcesOptions {
 }
 
 /** One call's hold on a pool: it stays open until every hold is released, also when a swap removed its connection. */
-export interface Lease {
+export interface PoolHold {
   readonly queue: Queue;
   readonly source: () => Promise<Source>;
   /** The same without waiting; undefined while it is not open. */
@@ -23,7 +23,7 @@ export interface Lease {
 }
 
 export interface Sources {
-  lease(connection: FrozenConnection): Lease;
+  hold(connection: FrozenConnection): PoolHold;
   /** The connections from now on: equal ones keep their pool, others drain and close. */
   use(connections: readonly FrozenConnection[]): void;
   counters(): { id: string; name: string; sessions: number; queue: QueueCounters }[];
@@ -81,7 +81,7 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Source
   };
 
   return {
-    lease(connection) {
+    hold(connection) {
       const key = keyOf(connection);
       let pool = pools.get(key);
       if (pool === undefined) {
@@ -144,6 +144,7 @@ function toSettings(connection: FrozenConnection, openSecret: SourcesOptions['op
   const place = `connection/${connection.id}`;
   const plain = (sealed: Sealed | null, name: string) => sealed && openSecret(sealed.$sealed, `${place}/${name}`);
   const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
+  const { session_values = [], session_role = null } = connection;
   const extra_params = Object.fromEntries(
     Object.entries(connection.extra_params).map(([key, value]) => [
       key,
@@ -163,5 +164,7 @@ function toSettings(connection: FrozenConnection, openSecret: SourcesOptions['op
     ssl_key: plain(connection.ssl_key, 'ssl_key'),
     extra_params,
     pool_size,
+    session_values,
+    session_role,
   };
 }

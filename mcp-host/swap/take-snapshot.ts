@@ -1,7 +1,7 @@
 import type { SnapshotNews } from '#core/deploy/hosts.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { keyOf, type Leaf } from '#snapshots/tree.ts';
+import type { Leaf } from '#snapshots/tree.ts';
 import { createKnownTrees, Lacking, type NewSnapshot } from './apply-news.ts';
 import { loadRegistry, type Registry } from './registry.ts';
 import type { Draft, SnapshotFile } from './snapshot-file.ts';
@@ -45,7 +45,7 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
   /** A registry of what came, of what runs, and of what only the disk has: the server may lead on from an older snapshot. */
   const load = async ({ version, checksum, created_at, tree: { leaves }, blobs }: NewSnapshot): Promise<Registry> => {
     const before = held();
-    const isKnown = (leaf: Leaf) => blobs.has(leaf.hash) || before?.loaded.get(keyOf(leaf))?.hash === leaf.hash;
+    const isKnown = (leaf: Leaf) => before?.loaded.has(leaf) === true || blobs.has(leaf.hash);
     const missing = leaves.filter((leaf) => !isKnown(leaf)).map(({ hash }) => hash);
     const kept = missing.length === 0 ? new Map<string, string>() : await file.texts(missing);
     if (missing.some((hash) => !kept.has(hash))) throw new Lacking(`The host lacks parts of snapshot ${version}.`);

@@ -1,7 +1,7 @@
 import { readText } from '#core/edge/body.ts';
 import { AppError } from '#core/errors.ts';
-import { reply } from '#mcp-host/protocol/dispatch.ts';
-import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { RPC } from '#mcp-host/protocol/messages.ts';
+import { refuse } from '#mcp-host/protocol/replies.ts';
 
 /** Bytes of an MCP request body (contract section 13). */
 export const BODY_LIMIT = 4 * 1024 * 1024;
@@ -13,15 +13,15 @@ const LARGE = 64 * 1024;
 export async function readMessage(request: Request): Promise<Message | Response> {
   const type = request.headers.get('content-type');
   if (type !== JSON_TYPE && type?.split(';', 1)[0]?.trim().toLowerCase() !== JSON_TYPE) {
-    return reply(errorText(null, new RpcError(RPC.server, 'Content-Type must be application/json.')), 415);
+    return refuse(415, 'Content-Type must be application/json.');
   }
   try {
     const is_small = Number(request.headers.get('content-length') ?? LARGE) < LARGE;
     const text = is_small ? await request.text() : await readText(request, LIMITS);
     return { body: JSON.parse(text) as unknown };
   } catch (error) {
-    if (error instanceof AppError) return reply(errorText(null, new RpcError(RPC.server, error.detail)), error.status);
-    return reply(errorText(null, new RpcError(RPC.parse_error, 'The body is not valid JSON.')), 400);
+    if (error instanceof AppError) return refuse(error.status, error.detail);
+    return refuse(400, 'The body is not valid JSON.', undefined, { code: RPC.parse_error });
   }
 }
 

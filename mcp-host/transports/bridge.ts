@@ -1,11 +1,15 @@
-import type { Caller } from '../auth/scheme.ts';
+import type { Caller } from '#mcp-host/auth/caller.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
-import { type Dispatch, idOf, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
+import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
+import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import { idOf, refuse } from '#mcp-host/protocol/replies.ts';
 import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
-import { errorText, isMembers, META, RPC, RpcError, type RpcId } from '#mcp-host/protocol/messages.ts';
+import { isMembers, META, type RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
+import { sleep } from '#mcp-host/runtime/bun.ts';
 
-/** What is served now, or why nothing is. */
+/** What the peer sees now, or why nothing is served. */
 export type Serving = () => Registry | { readonly idle: string };
 
 /** Speaks for one peer that has a single stream of messages each way, over the same dispatcher as HTTP. */
@@ -19,7 +23,7 @@ export interface Bridge {
 export interface BridgeOptions {
   readonly dispatch: Dispatch;
   readonly serving: Serving;
-  readonly caller: Caller;
+  readonly caller: () => Caller;
   /** Of the peer; absent: it is on this machine. */
   readonly address?: string;
   /** Number of the listener that carries the peer; 0: none. */
@@ -29,7 +33,6 @@ export interface BridgeOptions {
 }
 
 const URL_OF_NOBODY = 'http://localhost/mcp';
-const SESSION = 'mcp-session-id';
 /** After a stop, or a swap of the listener, the stream of a session is opened again. */
 const REOPEN_MS = 250;
 
@@ -43,14 +46,13 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
     const registry = serving();
     if ('idle' in registry) {
       const id = idOf(body);
-      return id === null
-        ? new Response(null, { status: 503 })
-        : reply(errorText(id, new RpcError(RPC.server, registry.idle)), 503);
+      return id === null ? new Response(null, { status: 503 }) : refuse(503, registry.idle, undefined, { id });
     }
     const context = {
       request: new Request(URL_OF_NOBODY, { method, headers, signal }),
       registry,
-      caller,
+      caller: caller(),
+      endpoint: WHOLE,
       address: () => address,
       peer,
     };
@@ -67,17 +69,17 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
   /** Hands changes of lists to a peer with a session, until it is gone. */
   const follow = async (id: string): Promise<void> => {
     while (!end.signal.aborted) {
-      const response = await exchange('GET', new Headers({ [SESSION]: id }), end.signal);
+      const response = await exchange('GET', new Headers({ [SESSION_HEADER]: id }), end.signal);
       if (response.status === 404) return;
       if (isStream(response)) await pump(response, end.signal);
-      if (!end.signal.aborted) await Bun.sleep(REOPEN_MS);
+      if (!end.signal.aborted) await sleep(REOPEN_MS);
     }
   };
 
   /** @returns the stream that goes on after the answer began. */
   const answer = async (message: unknown, signal: AbortSignal): Promise<{ stream: Promise<void> | null }> => {
     const response = await exchange('POST', headersOf(message, session), signal, message);
-    const opened = response.headers.get(SESSION);
+    const opened = response.headers.get(SESSION_HEADER);
     const stream = isStream(response) ? pump(response, signal) : null;
     const text = stream === null ? await response.text() : '';
     if (text !== '' && !signal.aborted) send(text);
@@ -111,7 +113,7 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
       if (!isMembers(message) || message['method'] !== 'subscriptions/listen') await ended;
     },
     close() {
-      if (session !== null) void exchange('DELETE', new Headers({ [SESSION]: session }), new AbortController().signal);
+      if (session !== null) void exchange('DELETE', new Headers({ [SESSION_HEADER]: session }), new AbortController().signal);
       end.abort();
     },
   };
@@ -122,7 +124,7 @@ const isStream = (response: Response): boolean => response.headers.get('content-
 /** The headers that the message would have over HTTP. */
 function headersOf(message: unknown, session: string | null): Headers {
   const headers = new Headers({ accept: 'application/json, text/event-stream' });
-  if (session !== null) headers.set(SESSION, session);
+  if (session !== null) headers.set(SESSION_HEADER, session);
   const params = isMembers(message) && isMembers(message['params']) ? message['params'] : {};
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};
   const version = meta[META.version];

@@ -3,7 +3,7 @@ import { constants, crc32, deflateRaw } from 'node:zlib';
 /** A text that is compressed once, and answers of which it is the middle as gzip (RFC 1952). */
 export interface Packed {
   /** @returns null until the text is compressed, which begins with the first call and holds nobody up. */
-  within(before: string, after: string): Blob | null;
+  wrap(before: string, after: string): Blob | null;
 }
 
 const MAGIC = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
@@ -18,7 +18,7 @@ export function createPacked(text: Buffer<ArrayBuffer>): Packed {
   let deflated: Buffer | null = null;
   let begun = false;
   return {
-    within(before, after) {
+    wrap(before, after) {
       if (!begun) {
         begun = true;
         // Ends on the border of a byte and is not the last block.

@@ -1,19 +1,25 @@
-import type { Network } from '#core/env.ts';
+import type { Network } from '#core/env/settings.ts';
 import { askedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { createHostCheck, isOriginAllowed } from '#core/edge/origins.ts';
 import { isOurs } from '#core/edge/service-token.ts';
-import { type Auth, isAuthPath, type Way } from '../auth/authorise.ts';
-import type { Caller } from '../auth/scheme.ts';
-import { type Dispatch, type Exchange, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
-import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { type Auth, isAuthPath } from '../auth/authorise.ts';
+import type { RequestOrigin } from '../auth/scheme.ts';
+import type { Caller } from '#mcp-host/auth/caller.ts';
+import { rightsOf } from '#mcp-host/auth/rights.ts';
+import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
+import { type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
+import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import type { Probes } from '#core/edge/probes.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
+import { newRequestId } from '#mcp-host/runtime/bun.ts';
 
 type Serving = Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
 
@@ -24,13 +30,14 @@ export interface HttpOptions {
   readonly service_token: string;
   readonly trusted_proxies: readonly Network[];
   readonly sse: Sse;
+  readonly views: Views;
   /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
   readonly allowed_hosts: () => ReadonlySet<string>;
   /** What is served now, or why nothing is. */
   readonly serving: () => Serving;
   readonly health: () => HostHealth;
   readonly probes: Probes;
-  /** Is told the status of a request that was not let in. */
+  /** Called with the status of a request that was not let in. */
   readonly refused: (status: number) => void;
 }
 
@@ -39,41 +46,46 @@ export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise
 
 export const MCP_PATH = '/mcp';
 
-/** The routes of the host: `/mcp`, `/sse` with `/messages`, `/health`, and those of OAuth. */
+/** The routes of the host: `/mcp` with what is below it, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving } = options;
   const isServed = createHostCheck(options.allowed_hosts);
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
-    const is_mcp = path === MCP_PATH || path === '/mcp/' || Object.hasOwn(SSE_METHODS, path);
-    if (!is_mcp && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
+    const endpoint = Object.hasOwn(SSE_METHODS, path) ? WHOLE : endpointAt(path);
+    if (endpoint === null && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const host = headers.get('host') ?? new URL(request.url).host;
     // Our own front port reaches us by a name that only it may know, such as that of a container.
     if (!isServed(host) && !isOurs(headers, service_token))
-      return refused('This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
+      return refuse(403, 'This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
     const now = serving();
     const origin = headers.get('origin');
     const { cors_origins } = 'idle' in now ? now : now.server;
     if (origin !== null && !isOriginAllowed(origin, host, isHttps(request, peer, options), cors_origins)) {
-      return refused('This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.');
+      return refuse(
+        403,
+        'This Origin is not allowed. Add it to cors_origins of the server configuration, or to SVC_ALLOWED_HOSTS.',
+      );
     }
     if (origin !== null && request.method === 'OPTIONS')
       return withCors(preflight(headers.get('access-control-request-headers')), origin);
     const address = () => addressOf(request, peer.address(), options);
-    const origin_asked = () => askedOrigin(headers, isOurs(headers, service_token), peer.address(), options.trusted_proxies);
-    const way = { address, origin: origin_asked };
-    const answered = is_mcp
-      ? answer({ path, request, peer, now, address, way, request_id }, options)
-      : path === '/health'
-        ? answerHealth(request, options)
-        : answerAuth(path, request, now, way, options);
+    const ours = () => isOurs(headers, service_token);
+    const origin_asked = () => askedOrigin(headers, ours(), peer.address(), options.trusted_proxies);
+    const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '' };
+    const answered =
+      endpoint !== null
+        ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)
+        : path === '/health'
+          ? answerHealth(request, options)
+          : answerAuth(path, request, now, from, options);
     return origin === null ? answered : withCors(answered, origin);
   };
   return (request, peer, path = pathOf(request.url)) => {
     const given = request.headers.get('x-request-id');
-    const id = given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
+    const id = given !== null && REQUEST_ID.test(given) ? given : newRequestId();
     const named = (response: Response): Response => {
       response.headers.set('x-request-id', id);
       return response;
@@ -81,6 +93,12 @@ export function createHttp(options: HttpOptions): HostFetch {
     const answered = answerAny(request, peer, id, path);
     return answered instanceof Promise ? answered.then(named) : named(answered);
   };
+}
+
+/** The endpoint of a path; null: it is none of MCP. */
+function endpointAt(path: string): Endpoint | null {
+  if (path === MCP_PATH) return WHOLE;
+  return path.startsWith(`${MCP_PATH}/`) ? endpointOf(path.slice(MCP_PATH.length)) : null;
 }
 
 /** What a caller, or the front port, may name a request. */
@@ -92,7 +110,7 @@ async function withCors(answered: Response | Promise<Response>, origin: string):
   return response;
 }
 
-/** Names, queues and figures are for who has the service token; everybody else learns whether the host is well. */
+/** Names, queues and metrics are for who has the service token; everybody else learns whether the host is well. */
 async function answerHealth(request: Request, { health, service_token }: HttpOptions): Promise<Response> {
   if (request.method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
   const all = health();
@@ -102,10 +120,16 @@ async function answerHealth(request: Request, { health, service_token }: HttpOpt
 }
 
 /** What a client reads or buys before it has a credential. */
-async function answerAuth(path: string, request: Request, now: Serving, way: Way, { auth }: HttpOptions): Promise<Response> {
+async function answerAuth(
+  path: string,
+  request: Request,
+  now: Serving,
+  from: RequestOrigin,
+  { auth }: HttpOptions,
+): Promise<Response> {
   if (!('idle' in now) && now.server.transport === 'stdio') return Response.json({ detail: SPEAKS_STDIO }, { status: 404 });
   if ('idle' in now) return Response.json({ detail: now.idle }, { status: 503, headers: { 'retry-after': '5' } });
-  return auth.answer(path, request, now.server, way);
+  return auth.answer(path, request, now.server, from);
 }
 
 /** What a host is set to speak over standard input is not to be had over the network. */
@@ -115,20 +139,20 @@ const SPEAKS_STDIO =
 interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
   readonly request_id: string;
   readonly path: string;
+  readonly endpoint: Endpoint;
   readonly now: Serving;
-  readonly way: Way;
+  readonly from: RequestOrigin;
 }
 
 function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
-  const { path, request, now, way } = asked;
+  const { path, request, now, from } = asked;
   if ('idle' in now) {
-    const error = new RpcError(RPC.server, now.idle);
-    return reply(errorText(null, error), 503, { 'retry-after': '5' });
+    return refuse(503, now.idle, { 'retry-after': '5' });
   }
   const { transport } = now.server;
-  if (transport === 'stdio') return reply(errorText(null, new RpcError(RPC.server, SPEAKS_STDIO)), 404);
+  if (transport === 'stdio') return refuse(404, SPEAKS_STDIO);
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
-  const caller = options.auth.authorise(request, now.server, way);
+  const caller = options.auth.authorise(request, now.server, from);
   if (caller instanceof Promise) return caller.then((verdict) => answerTo(verdict, now, asked, options));
   return answerTo(caller, now, asked, options);
 }
@@ -136,8 +160,8 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  { path, request, peer, address, request_id }: Asked,
-  { dispatch, sse, refused }: HttpOptions,
+  { path, request, endpoint, peer, address, from, request_id }: Asked,
+  { auth, dispatch, sse, views, refused }: HttpOptions,
 ): Response | Promise<Response> {
   if (caller instanceof Response) {
     refused(caller.status);
@@ -149,11 +173,50 @@ function answerTo(
   if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
   const accepts_gzip = () => acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
-  const exchange = { request, registry, caller, address, peer, accepts_gzip, request_id };
+  const { rights } = caller;
+  const seen = views.of(registry, { rights, endpoint });
+  const beyond = rights.may_ask.length === 0 ? null : beyondOf(registry, caller, from, { auth, views });
+  if (seen === null) {
+    const may_ask = endpoint.toolset !== null && rights.may_ask.includes(endpoint.toolset) ? [endpoint.toolset] : [];
+    refused(beyond === null || may_ask.length === 0 ? 404 : 403);
+    return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : askFirst(may_ask, beyond);
+  }
+  const exchange = {
+    request,
+    registry: seen,
+    caller,
+    endpoint,
+    address,
+    peer,
+    accepts_gzip,
+    request_id,
+    ...(beyond === null ? {} : { beyond }),
+  };
   if (method === 'POST') return answerPost(exchange, dispatch);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);
-  return reply(errorText(null, new RpcError(RPC.server, 'Use POST.')), 405, { allow: 'POST' });
+  return refuse(405, 'Use POST.', { allow: 'POST' });
+}
+
+/** Said of an address that serves nothing and of one that serves nothing to this caller alike. */
+const NOTHING_HERE = 'There is no toolset at this address, or you cannot use it.';
+
+const askFirst = (scopes: readonly string[], beyond: Beyond): Response =>
+  refuse(403, `This needs the scope ${scopes.join(' or ')}. Sign in again and allow it.`, {
+    'www-authenticate': beyond.challenge(scopes),
+  });
+
+function beyondOf(
+  registry: Registry,
+  { rights: { toolsets, may_ask } }: Caller,
+  from: RequestOrigin,
+  { auth, views }: Pick<HttpOptions, 'auth' | 'views'>,
+): Beyond {
+  const viewOf = (name: string) => views.of(registry, { rights: rightsOf([name]), endpoint: WHOLE }) ?? registry;
+  return {
+    scopesFor: (shows) => may_ask.filter((name) => shows(viewOf(name))).slice(0, 1),
+    challenge: (scopes) => auth.challenge([...new Set([...(toolsets ?? []), ...scopes])], from),
+  };
 }
 
 async function answerPost(exchange: Exchange, dispatch: Dispatch): Promise<Response> {
@@ -171,12 +234,7 @@ function wantsEvents(request: Request): boolean {
 
 async function asEvent(response: Response): Promise<Response> {
   if (response.status !== 200 || response.headers.get('content-type') !== 'application/json') return response;
-  const headers = new Headers(response.headers);
-  const bytes = Buffer.from(`event: message\ndata: ${await response.text()}\n\n`);
-  headers.set('content-type', 'text/event-stream');
-  // One piece is no stream: its connection may idle out like any other.
-  headers.set('content-length', String(bytes.length));
-  return new Response(bytes, { headers });
+  return eventResponse(eventOf(await response.text()), new Headers(response.headers));
 }
 
 /** As far as a trusted proxy says so: the host itself speaks without TLS. */
@@ -185,8 +243,8 @@ const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOpti
 
 /** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */
 function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
-  const told = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
-  return told ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
+  const stated = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
+  return stated ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
 }
 
 /** The path of an absolute URL without its query, without the cost of a URL object. */
@@ -195,5 +253,3 @@ function pathOf(url: string): string {
   const end = url.indexOf('?', start);
   return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
 }
-
-const refused = (message: string): Response => reply(errorText(null, new RpcError(RPC.server, message)), 403);

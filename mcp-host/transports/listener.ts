@@ -1,8 +1,9 @@
 import { AppError } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/log.ts';
-import { type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
-import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { RPC } from '#mcp-host/protocol/messages.ts';
+import { type Served, serve } from '#mcp-host/runtime/serve.ts';
+import { refuse } from '#mcp-host/protocol/replies.ts';
 import { type HostFetch, MCP_PATH } from './http.ts';
 import { BODY_LIMIT } from './body.ts';
 
@@ -40,35 +41,7 @@ export interface ListenerOptions {
 interface Open {
   readonly address: Address;
   readonly number: number;
-  readonly server: Bun.Server<undefined>;
-}
-
-/** A timeout stays with the connection, so that it is put back for the next request. */
-class SocketPeer implements Peer {
-  readonly listener: number;
-  readonly #server: Bun.Server<undefined>;
-  readonly #request: Request;
-  readonly #idle_seconds: number;
-  #holds = 0;
-
-  constructor(server: Bun.Server<undefined>, request: Request, listener: number, idle_seconds: number) {
-    this.listener = listener;
-    this.#server = server;
-    this.#request = request;
-    this.#idle_seconds = idle_seconds;
-  }
-
-  address(): string {
-    return this.#server.requestIP(this.#request)?.address ?? '';
-  }
-
-  hold(): void {
-    if (this.#holds++ === 0) this.#server.timeout(this.#request, 0);
-  }
-
-  release(): void {
-    if (--this.#holds === 0) this.#server.timeout(this.#request, this.#idle_seconds);
-  }
+  readonly server: Served;
 }
 
 export function createListener(options: ListenerOptions): Listener {
@@ -84,24 +57,18 @@ export function createListener(options: ListenerOptions): Listener {
   const open = (address: Address): Open => {
     const number = ++counter;
     try {
-      const server = Bun.serve({
-        hostname: address.host,
+      const server = serve({
+        host: address.host,
         port: address.port,
-        idleTimeout: idle_seconds,
-        // A fault of ours is no page with its stack.
-        development: false,
-        // Bun takes that for a wish to share the port: a second host would get every other request.
-        reusePort: false,
-        error(fault) {
-          options.log?.error('request_failed', { error: fault.stack ?? fault.message });
-          return reply(errorText(null, new RpcError(RPC.internal, 'The server failed. See its log.')), 500);
-        },
+        number,
+        idle_seconds,
         // Beyond our own limit, so that our own answer names it.
-        maxRequestBodySize: 2 * BODY_LIMIT,
-        fetch: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds)),
-        // The path of nearly all requests, which need not be read out of their URL then.
-        routes: {
-          [MCP_PATH]: (request, server) => fetch(request, new SocketPeer(server, request, number, idle_seconds), MCP_PATH),
+        max_body_bytes: 2 * BODY_LIMIT,
+        usual_path: MCP_PATH,
+        fetch,
+        fault(error) {
+          options.log?.error('request_failed', { error: error.stack ?? error.message });
+          return refuse(500, 'The server failed. See its log.', undefined, { code: RPC.internal });
         },
       });
       return { address, number, server };

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '#core/log.ts';
-import type { Caller } from '../auth/scheme.ts';
-import { type Dispatch, type Peer, reply } from '#mcp-host/protocol/dispatch.ts';
-import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
-import { callerKey } from '#mcp-host/limits/rate-limit.ts';
+import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
+import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
+import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import { refuse, replyToFault } from '#mcp-host/protocol/replies.ts';
 import type { Streams } from '#mcp-host/protocol/streams.ts';
+import type { Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type Serving } from './bridge.ts';
 
@@ -19,43 +21,51 @@ export interface Sse {
 export interface SseOptions {
   readonly dispatch: Dispatch;
   readonly serving: Serving;
+  readonly views: Views;
   readonly streams: Streams;
   readonly log: Log;
 }
 
 interface Reader {
-  readonly owner: string;
+  /** With the rights that it had last. */
+  caller: Caller;
   readonly bridge: Bridge;
 }
 
 const PARAMETER = 'session_id';
-const refused = (status: number, message: string, headers: Record<string, string> = {}): Response =>
-  reply(errorText(null, new RpcError(RPC.server, message)), status, headers);
 
-export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse {
+export function createSse({ dispatch, serving, views, streams, log }: SseOptions): Sse {
   const readers = new Map<string, Reader>();
   return {
     open(caller, peer, address) {
       const id = randomBytes(24).toString('base64url');
-      const holder = callerKey(caller.owner, () => address);
+      const viewer = { rights: caller.rights, endpoint: WHOLE };
+      const by = { caller, peer, viewer, holder: holderOf(caller, () => address) };
       try {
-        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, { caller, peer, holder }, (send) => {
-          const bridge = createBridge({ dispatch, serving, caller, address, listener: peer.listener, send });
-          readers.set(id, { owner: caller.owner, bridge });
+        return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, by, (send) => {
+          const now = () => readers.get(id)?.caller ?? caller;
+          const seen = () => {
+            const registry = serving();
+            return 'idle' in registry ? registry : (views.of(registry, { ...viewer, rights: now().rights }) ?? registry);
+          };
+          const bridge = createBridge({ dispatch, serving: seen, caller: now, address, listener: peer.listener, send });
+          readers.set(id, { caller, bridge });
           return () => {
             readers.delete(id);
             bridge.close();
           };
         });
       } catch (error) {
-        if (error instanceof RpcError) return reply(errorText(null, error), error.http_status);
-        throw error;
+        return replyToFault(error, null, log);
       }
     },
     async post(request, caller) {
       const reader = readers.get(new URL(request.url).searchParams.get(PARAMETER) ?? '');
       // Another caller learns no more than that there is nothing.
-      if (reader === undefined || reader.owner !== caller.owner) return refused(404, 'Session not found. Open /sse again.');
+      if (reader === undefined || reader.caller.owner !== caller.owner) {
+        return refuse(404, 'Session not found. Open /sse again.');
+      }
+      reader.caller = caller;
       const message = await readMessage(request);
       if (message instanceof Response) return message;
       reader.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
@@ -66,4 +76,4 @@ export function createSse({ dispatch, serving, streams, log }: SseOptions): Sse 
 
 /** Methods of the two paths. */
 export const SSE_METHODS: Readonly<Record<string, string>> = { '/sse': 'GET', '/messages': 'POST' };
-export const wrongMethod = (method: string): Response => refused(405, `Use ${method}.`, { allow: method });
+export const wrongMethod = (method: string): Response => refuse(405, `Use ${method}.`, { allow: method });

@@ -1,30 +1,32 @@
 import type { App } from '#core/app.ts';
 import { operations } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
-import { type Context, parseInput } from '#core/run.ts';
+import { type Context, parseInput, run } from '#core/run.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
 import { hashPassword } from '#core/lib/passwords.ts';
-import { type AdminRow, changeAccount } from '#core/identity/account.ts';
+import { changeAccount, type PersonRow } from '#core/identity/account.ts';
 import { removeFactor } from '#core/identity/two-factor.ts';
-import type { Command } from './command.ts';
+import { type Command, UsageError } from './command.ts';
 import { operatorCall, withApp } from './open.ts';
 import { readPassword } from './password.ts';
 
 export const resetPassword: Command = {
   usage: 'reset-password [--username NAME]',
-  summary: 'Set a new password (prompted, or from standard input) and end every session',
+  summary: 'Set a new password (prompted, or from standard input), end every session, and turn password sign-in on',
   options: { username: { type: 'string' } },
   run: ({ values }, terminal) =>
     withApp(terminal, async (app) => {
-      const admin = await administrator(app, values['username']);
+      const person = await personOf(app, values['username']);
       const password = await readPassword(terminal);
-      parseInput(operations['auth.setup'], { username: admin.username, password });
+      parseInput(operations['auth.setup'], { username: person.username, password });
       const password_hash = await hashPassword(password);
-      const { sessions_ended } = await changeAccount(operatorContext(app), admin, async () => ({
+      const { sessions_ended } = await changeAccount(operatorContext(app), person, async () => ({
         set: { password_hash },
-        before: { username: admin.username },
-        after: { username: admin.username, password_changed: true },
+        before: { username: person.username },
+        after: { username: person.username, password_changed: true },
       }));
-      terminal.out(`The password of ${admin.username} was changed. ${ended(sessions_ended)}\n`);
+      terminal.out(`The password of ${person.username} was changed. ${ended(sessions_ended)}\n`);
+      if (await turnPasswordsOn(app)) terminal.out('Signing in with a password is on again for everybody.\n');
       return 0;
     }),
 };
@@ -35,30 +37,40 @@ export const resetTwoFactor: Command = {
   options: { username: { type: 'string' } },
   run: ({ values }, terminal) =>
     withApp(terminal, async (app) => {
-      const admin = await administrator(app, values['username']);
-      if (!admin.totp_enabled) {
-        terminal.out(`Two-factor authentication of ${admin.username} is already off.\n`);
+      const person = await personOf(app, values['username']);
+      if (!person.totp_enabled) {
+        terminal.out(`Two-factor authentication of ${person.username} is already off.\n`);
         return 0;
       }
       const context = operatorContext(app);
-      const { sessions_ended } = await changeAccount(context, admin, (tx) => removeFactor(context, tx, admin));
+      const { sessions_ended } = await changeAccount(context, person, (tx) => removeFactor(context, tx, person));
       terminal.out(
-        `Two-factor authentication of ${admin.username} is off. ${ended(sessions_ended)} Sign in and set it up again.\n`,
+        `Two-factor authentication of ${person.username} is off. ${ended(sessions_ended)} Sign in and set it up again.\n`,
       );
       return 0;
     }),
 };
 
+/** Whoever is locked out by a provider that fails gets in again with a password. Says whether there was something to do. */
+async function turnPasswordsOn(app: App): Promise<boolean> {
+  if ((await readSettings(app)).settings.password_sign_in) return false;
+  await run(app, 'config.update', { password_sign_in: true }, operatorCall());
+  return true;
+}
+
 const operatorContext = (app: App): Context => ({ ...operatorCall(), app });
 const ended = (count: number): string => (count === 1 ? 'One session ended.' : `${count} sessions ended.`);
 
-/** There is one administrator; a name that is given must be theirs. */
-async function administrator(app: App, username: string | boolean | undefined): Promise<AdminRow> {
-  const admins = await app.store.db.select().from(app.store.tables.admins);
-  if (admins.length === 0) {
+/** Whoever is named, or the only person that there is. */
+async function personOf(app: App, username: string | boolean | undefined): Promise<PersonRow> {
+  const people = await app.store.db.select().from(app.store.tables.people);
+  if (people.length === 0) {
     throw new AppError('not_found', 'There is no administrator yet. Start the server and open its page to create one.');
   }
-  const found = admins.find((admin) => username === undefined || admin.username === username);
-  if (found === undefined) throw new AppError('not_found', 'There is no administrator with this name.');
+  if (username === undefined && people.length > 1) {
+    throw new UsageError('There are several people. Add --username NAME; `people list` shows their names.');
+  }
+  const found = people.find((person) => username === undefined || person.username === username);
+  if (found === undefined) throw new AppError('not_found', 'There is no person with this username.');
   return found;
 }

@@ -6,6 +6,7 @@ import { type Env, EnvError, redisUrl } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
+import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { secretFaults } from '#core/identity/keys.ts';
 import type { Store } from '#core/store/open.ts';
 import type { Command } from './command.ts';
@@ -101,20 +102,25 @@ async function checkDatabase(env: Env): Promise<Finding[]> {
   }
 }
 
+function checkPeople(count: number, owners: readonly PersonRow[]): Finding[] {
+  if (count === 0) {
+    const sentence = 'There are none yet. The first visitor becomes the owner.';
+    return [{ level: 'warning', subject: 'people', sentence }];
+  }
+  if (owners.length === 0) return [fault('people', 'No owner can sign in. Run `people set NAME --role owner --enable`.')];
+  const named = owners.map(({ username, totp_enabled }) => `${username} (second factor ${totp_enabled ? 'on' : 'off'})`);
+  return [ok('people', `${count === 1 ? '1 person' : `${count} people`}; owners: ${named.join(', ')}.`)];
+}
+
 async function checkContents(env: Env, store: Store): Promise<Finding[]> {
-  const { admins, deployment } = store.tables;
+  const { people, deployment } = store.tables;
   const faults = await secretFaults(openingVault(env, store));
-  const [admin] = await store.db.select().from(admins);
+  const all = await store.db.select().from(people);
+  const owners = all.filter((person) => person.role === 'owner' && person.enabled && canSignIn(person));
   const [state] = await store.db.select().from(deployment);
   return [
     ...(faults.length === 0 ? [ok('secrets', 'All open.')] : faults.map((sentence) => fault('secrets', sentence))),
-    admin === undefined
-      ? {
-          level: 'warning',
-          subject: 'administrator',
-          sentence: 'There is none yet. The first visitor becomes the administrator.',
-        }
-      : ok('administrator', `${admin.username}; the second factor is ${admin.totp_enabled ? 'on' : 'off'}.`),
+    ...checkPeople(all.length, owners),
     state?.active_version == null
       ? ok('deployment', 'Nothing is deployed yet.')
       : ok('deployment', `Snapshot ${state.active_version}; ${state.desired}.`),

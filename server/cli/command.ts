@@ -21,8 +21,8 @@ export interface Command {
   readonly usage: string;
   readonly summary: string;
   readonly options?: ParseArgsOptionsConfig;
-  /** How many words follow the command, unless said none. */
-  readonly words?: number;
+  /** How many words follow the command, or the least and the most of them; unless said none. */
+  readonly words?: number | readonly [least: number, most: number];
   /** @returns the exit code: 0 done, 1 it failed or found something wrong. */
   run(args: Arguments, terminal: Terminal): Promise<number>;
 }

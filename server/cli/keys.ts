@@ -1,5 +1,7 @@
 import { createKeyring } from '#core/lib/secrets.ts';
-import { keysReport, type KeyUse, rewrapSecrets, secretFaults, type Vault } from '#core/identity/keys.ts';
+import { keysReport, type KeyUse, secretFaults } from '#core/identity/keys.ts';
+import { rewrapSecrets } from '#core/identity/rewrap.ts';
+import type { Vault } from '#core/identity/sealed-records.ts';
 import type { Env } from '#core/env.ts';
 import type { Store } from '#core/store/open.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';

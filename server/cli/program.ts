@@ -6,6 +6,7 @@ import { backup } from './backup.ts';
 import { check } from './check.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { keys } from './keys.ts';
+import { people } from './people.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
 /** What the person who runs the server can do beside it; none of it needs the server to run. */
@@ -13,6 +14,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   check,
   'reset-password': resetPassword,
   'reset-2fa': resetTwoFactor,
+  people,
   keys,
   export: exportConfiguration,
   import: importConfiguration,
@@ -44,9 +46,10 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
 
 function toArguments(command: Command, args: readonly string[]): Arguments {
   const { options = {}, words = 0, usage } = command;
+  const [least, most] = typeof words === 'number' ? [words, words] : words;
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    if (positionals.length === words) return { positionals, values: values as Arguments['values'] };
+    if (positionals.length >= least && positionals.length <= most) return { positionals, values: values as Arguments['values'] };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }

@@ -8,6 +8,7 @@ import type { HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
+import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '../http/body.ts';
@@ -88,7 +89,8 @@ function openStream(app: App, id: string, have: string | null, signal: AbortSign
     // First: the snapshot may ask for them. A list that was queued meanwhile is an older one.
     await app.token_lock(async () => {
       stream.send(await tokensEvent(app));
-      queued = queued.filter(({ event }) => event !== 'tokens');
+      stream.send(await identityEvent(app));
+      queued = queued.filter(({ event }) => event !== 'tokens' && event !== 'identity');
     });
     stream.send(await namesEvent(app));
     // Its answer may reach another server, which is to know it.

@@ -21,6 +21,7 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   snapshot: 'state',
   stop: 'state',
   tokens: 'tokens',
+  identity: 'identity',
   names: 'names',
   listen: 'listen',
   ping: 'ping',

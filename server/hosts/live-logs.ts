@@ -6,7 +6,10 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import type { LogLine } from '#core/log.ts';
+import { operations } from '#core/contract/index.ts';
+import { leastRole } from '#core/contract/operation.ts';
 import type { Actor } from '#core/run.ts';
+import { requireRole } from '#core/identity/roles.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { createLogRing, LIVE_SOURCES, type LogFilter, type LogReader, type LogRing, RING_LINES } from './log-ring.ts';
@@ -94,6 +97,7 @@ async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
   }
   const actor = bearerOf(c) === null ? await sessionActor(app, c) : null;
   if (actor === null) return refuseOthers(app, c, 'Only a signed-in administrator can read the live log.');
+  requireRole(actor, leastRole(operations['logs.list']));
   return actor;
 }
 

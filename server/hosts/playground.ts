@@ -1,12 +1,23 @@
+import { eq } from 'drizzle-orm';
 import type { Context, Hono } from 'hono';
+import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { readText } from '#core/edge/body.ts';
+import { signPlaygroundToken } from '#core/edge/playground-token.ts';
+import { PretendedCaller } from '#core/contract/definitions/preview.ts';
+import { toCaller } from '#core/definitions/preview/pretended.ts';
+import type { CallFacts } from '#core/lib/call/values.ts';
 import { AppError } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { requireRole } from '#core/identity/roles.ts';
 import { callerAddress, refuseOthers } from '../http/bearer.ts';
 import type { ServerEnv } from '../http/routes.ts';
 import { sessionActor } from '../http/session.ts';
 
 export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
+/** Whom the person pretends to be, as URL-encoded JSON (contract section 16). */
+const CALLER_HEADER = 'x-sluice-caller';
+const MOST_CALLER_BYTES = 8_192;
 /** What a client of the MCP endpoint says; everything else of the browser's request stays here. */
 const PASSED = [
   'accept',
@@ -26,20 +37,20 @@ const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'r
 
 /**
  * The playground speaks with the real MCP endpoint of a host, which is another origin than this page. This route hands the
- * message of a signed-in administrator to a host that is connected now, as it is, and its answer back. Nobody names an address:
+ * message of a signed-in person to a host that is connected now, as it is, and its answer back. Nobody names an address:
  * it is the one that the host itself told over the control channel.
  */
 export function addPlayground(app: App, router: Hono<ServerEnv>): void {
   router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
     // The token in the header is meant for the host, so the session is looked at first.
-    if ((await sessionActor(app, c)) === null)
-      await refuseOthers(app, c, 'Only a signed-in administrator can use the playground.');
+    const actor = (await sessionActor(app, c)) ?? (await refuseOthers(app, c, 'Only a signed-in person can use the playground.'));
+    requireRole(actor, 'viewer');
     const { id, target } = hostOf(app, c.req.query('host'));
     const body = c.req.method === 'POST' ? await readText(c.req.raw, MESSAGE) : null;
     c.env?.received?.();
     const answer = await fetch(target, {
       method: c.req.method,
-      headers: toHost(app, c),
+      headers: await toHost(app, c, actor),
       redirect: 'manual',
       signal: c.req.raw.signal,
       ...(body === null ? {} : { body }),
@@ -81,14 +92,55 @@ function reachable({ env }: App, url: string): string {
   return address.origin;
 }
 
-function toHost(app: App, c: Context<ServerEnv>): Headers {
+async function toHost(app: App, c: Context<ServerEnv>, actor: Actor): Promise<Headers> {
+  const { session_id, name } = actor;
   const headers = new Headers();
   for (const [name, value] of c.req.raw.headers) {
     if (PASSED.includes(name) || PARAMETER.test(name)) headers.set(name, value);
+  }
+  // Whoever signed in here needs no access token to try what is deployed; one that is given is the one that is tried.
+  const pretended = readPretended(c.req.header(CALLER_HEADER), actor);
+  if (headers.has('authorization')) {
+    if (pretended !== null) throw new AppError('invalid', 'The access token already says who calls. Send only one of them.');
+  } else if (session_id !== undefined) {
+    const caller = pretended ?? (await personAsCaller(app, actor));
+    const token = await signPlaygroundToken(app.env.SVC_ENCRYPTION_KEY, { session_id, username: name, caller }, app.clock());
+    headers.set('authorization', `Bearer ${token}`);
   }
   // The host then counts failed attempts by the caller's address, not by ours.
   headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
   const address = callerAddress(app, c);
   if (address !== null) headers.set('x-client-address', address);
   return headers;
+}
+
+/** @returns whom the person chose to call as; null: nobody else. Those who may preview may. */
+function readPretended(header: string | undefined, actor: Actor): CallFacts['caller'] | null {
+  if (header === undefined) return null;
+  requireRole(actor, 'editor');
+  const parsed = header.length > MOST_CALLER_BYTES ? undefined : v.safeParse(PretendedCaller, readJson(header));
+  if (parsed?.success !== true) {
+    throw new AppError(
+      'invalid',
+      `${CALLER_HEADER} has to be URL-encoded JSON of at most 8 kB, such as {"sub": "ada", "groups": []}.`,
+    );
+  }
+  return toCaller(parsed.output);
+}
+
+function readJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(decodeURIComponent(text));
+    return Array.isArray(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As MCP clients of the same person call. */
+async function personAsCaller({ store }: App, { id, name }: Actor): Promise<CallFacts['caller']> {
+  const { people } = store.tables;
+  const [person] = id === null ? [] : await store.db.select().from(people).where(eq(people.id, id));
+  const { display_name = null, email = null, groups = [] } = person ?? {};
+  return { identity: { sub: id, name: display_name ?? name, email, client_id: null, groups, token: null }, claims: {} };
 }

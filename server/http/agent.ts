@@ -7,6 +7,8 @@ import { refuseUnkeepable, toInvalid } from '#core/issues.ts';
 import { networkOf } from '#core/edge/network.ts';
 import { authenticateBearer, countCalls, countMinute, requireAgents } from '#core/identity/agent-bearers.ts';
 import { grantTokens } from '#core/identity/agent-grants.ts';
+import { issuerOf } from '#core/identity/oauth/issuer.ts';
+import { signInRefusal } from '#core/identity/oauth/resources.ts';
 import { guardEnabled } from '#core/definitions/settings/settings.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { tellActivity } from './bearer.ts';
@@ -96,8 +98,10 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
 async function agentSettings(app: App): Promise<AgentSettings> {
   const { settings } = await readSettings(app);
   const { cors_origins, ui_domain, mcp_domain, prompt_guard_threshold: threshold, prompt_guard_allow: allow } = settings;
+  const issuer = await issuerOf(app);
   return {
     cors_origins: [...cors_origins],
+    issuer: signInRefusal(issuer) === null ? issuer : null,
     domains: [ui_domain, mcp_domain].filter((name) => name !== null),
     guard: guardEnabled(app.env, settings) ? { threshold, allow: [...allow] } : null,
   };

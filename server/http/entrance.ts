@@ -6,6 +6,7 @@ import { acceptedHostNames, isHostAllowed, isOriginAllowed } from '#core/edge/or
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { isAgent } from './bearer.ts';
 import type { ServerEnv } from './routes.ts';
+import { isOpenToPages } from './oauth/paths.ts';
 import { isForeignOrigin, isSecure } from './session.ts';
 
 const METHODS = 'GET, POST, PATCH, DELETE';
@@ -25,6 +26,12 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
     }
     const origin = c.req.header('origin');
     if (origin === undefined || !isForeignOrigin(app, c)) return next();
+    if (isOpenToPages(c.req.path)) {
+      if (c.req.method === 'OPTIONS') c.res = preflight(c.req.header('access-control-request-headers') ?? null, METHODS);
+      else await next();
+      setCors(c.res.headers, '*');
+      return;
+    }
     // The control channel is for programs, never for pages.
     const listed = c.req.path.startsWith('/api/internal/') ? [] : (await readSettings(app)).settings.cors_origins;
     if (!isOriginAllowed(origin, host, isSecure(app, c), listed)) {

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
-import { CERTIFICATE_CHANNEL, challengeKey } from '#core/deploy/certificates.ts';
+import { challengeKey } from '#core/deploy/certificates.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { activeSnapshot, readDeployment } from '#core/deploy/deployment.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -23,22 +23,17 @@ export interface FrontSettings {
 
 export interface Front {
   settings(): Promise<FrontSettings>;
+  /** Whether a request came by the name that answers for MCP alone. */
+  isMcpDomain(c: Context<ServerEnv>): Promise<boolean>;
 }
 
 /** Other servers' changes count after so long. */
 const FRESH_MS = 1_000;
 const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
-/** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. */
-export const MCP_PATHS: ReadonlySet<string> = new Set([
-  '/mcp',
-  '/mcp/',
-  '/sse',
-  '/messages',
-  '/mcp/oauth/token',
-  '/mcp/oauth/authorize',
-]);
-const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp)?$/;
+/** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. Below `/mcp` the host knows which there are. */
+export const MCP_PATHS: readonly string[] = ['/mcp', '/mcp/*', '/sse', '/messages'];
+const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?)?$/;
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 
 /**
@@ -77,21 +72,27 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
     // The domains may be others now: an undone change and an import have other paths than the configuration.
     app.background(signal(app, 'names').catch(() => undefined));
     // Who looks after the certificate looks again.
-    if (c.req.path === '/api/v1/server/config') await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
+    if (c.req.path === '/api/v1/server/config') await signal(app, 'certificate');
   });
+  const settings = async (): Promise<FrontSettings> => {
+    if (known === null || changed) {
+      changed = false;
+      const last = known;
+      return refresh().catch((error: unknown) => {
+        changed = true;
+        if (last === null) throw error;
+        return last;
+      });
+    }
+    if (performance.now() - read_at > FRESH_MS) void refresh().catch(() => undefined);
+    return known;
+  };
   return {
-    async settings() {
-      if (known === null || changed) {
-        changed = false;
-        const last = known;
-        return refresh().catch((error: unknown) => {
-          changed = true;
-          if (last === null) throw error;
-          return last;
-        });
-      }
-      if (performance.now() - read_at > FRESH_MS) void refresh().catch(() => undefined);
-      return known;
+    settings,
+    async isMcpDomain(c) {
+      const { ui_domain, mcp_domain } = await settings();
+      const name = hostName(c.req.header('host') ?? '');
+      return name === mcp_domain && name !== ui_domain;
     },
   };
 }
@@ -121,7 +122,8 @@ export function frontRules(app: App, front: Front, https: HttpsState): Middlewar
 const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.startsWith('/api/internal/') || ANYWHERE.has(path);
 
 const isForMcp = (path: string): boolean =>
-  MCP_PATHS.has(path) ||
+  MCP_PATHS.includes(path) ||
+  path.startsWith('/mcp/') ||
   path === '/oauth/token' ||
   path === REGISTER_PATH ||
   ABOUT_MCP.test(path) ||

@@ -8,6 +8,9 @@ import { answerFault } from './faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
 import { createLiveLogs } from '../hosts/live-logs.ts';
+import { addOauth } from './oauth/routes.ts';
+import { opensWindows } from './oauth/paths.ts';
+import { addOidc } from './oidc.ts';
 import { openApi } from './openapi.ts';
 import { addPlayground } from '../hosts/playground.ts';
 import { addProbes } from './probes.ts';
@@ -52,11 +55,13 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
   router.use(frontRules(app, front, https));
   addChallenges(app, router);
   addRoutes(app, router);
+  addOidc(app, router);
   const live_logs = createLiveLogs(app);
   live_logs.addRoutes(router);
   addPlayground(app, router);
   addHostRoutes(app, router, live_logs);
   addAgentRoutes(app, router, live_logs);
+  addOauth(app, router, front);
   addAgentProxy(app, router);
   addMcpProxy(app, router, front);
   const document = JSON.stringify(openApi());
@@ -83,5 +88,6 @@ function secureDefaults() {
       own = c.res.headers.get('content-security-policy');
     });
     if (own !== null) c.res.headers.set('content-security-policy', own);
+    if (opensWindows(c.req.path)) c.res.headers.delete('cross-origin-opener-policy');
   };
 }

@@ -1,23 +1,33 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
+import { described, marksOf } from '#core/contract/marks.ts';
 import * as v from 'valibot';
-import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
-import type { Access, Operation } from '#core/contract/operation.ts';
+import { operations } from '#core/contract/index.ts';
+import { fullPath, pathVariables } from '#core/contract/paths.ts';
+import type { Role } from '#core/contract/identity/roles.ts';
+import { type Access, leastRole, type Operation } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
+import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
+import { START_PATH } from './oidc.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';
 import { PLAYGROUND_PATH } from '../hosts/playground.ts';
 
 type Json = Record<string, unknown>;
 
-const ACCESS: Readonly<Record<Access, string>> = {
-  public: 'Requires no credentials.',
-  admin: 'Requires an administrator’s session.',
-  read: 'Requires an administrator’s session, or a token with the scope `read`.',
-  write: 'Requires an administrator’s session, or a token with the scope `write`.',
-  deploy: 'Requires an administrator’s session, or a token with the scope `deploy`.',
+const TOKENS: Readonly<Record<Exclude<Access, 'public'>, string>> = {
+  admin: '',
+  read: ', or a token with the scope `read`',
+  write: ', or a token with the scope `write`',
+  deploy: ', or a token with the scope `deploy`',
 };
+
+function accessOf(definition: Pick<Operation, 'access' | 'role'>): string {
+  const { access } = definition;
+  if (access === 'public') return 'Requires no credentials.';
+  return `Requires the session of a person with at least the role \`${leastRole(definition)}\`${TOKENS[access]}.`;
+}
 
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 const FAULT: Json = {
@@ -51,7 +61,7 @@ export function openApi(): Json {
 
 /** What is no operation of the contract: a stream of lines, and messages that are handed on as they are. */
 function streams(): Record<string, Json> {
-  const common = { description: ACCESS.admin, security: [{ session: [] }] };
+  const of = (role: Role) => ({ description: accessOf({ access: 'admin', role }), security: [{ session: [] }] });
   const text = (name: string, description: string) => ({
     name,
     in: 'query',
@@ -64,18 +74,45 @@ function streams(): Record<string, Json> {
     operationId,
     tags: ['playground'],
     summary,
-    ...common,
+    ...of('viewer'),
     parameters: [host],
     responses: { 200: { description: 'The unchanged answer of the host' }, default: FAULT },
   });
   const lines = { 'text/event-stream': { schema: { type: 'string' } } };
+  const visit = (operationId: string, summary: string, parameters: readonly Json[]) => ({
+    operationId,
+    tags: ['auth'],
+    summary,
+    description: accessOf({ access: 'public' }),
+    parameters,
+    responses: {
+      302: { description: 'The next address of the browser' },
+      303: { description: 'Back in the UI' },
+      default: FAULT,
+    },
+  });
   return {
+    [START_PATH]: {
+      get: visit('auth.oidc_start', 'Begin a sign-in through an identity provider, in a browser', [
+        { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+        text('return_to', 'Where the sign-in ends: a path of this server. Defaults to /'),
+        { ...text('link', 'Link the account to the signed-in person'), schema: { type: 'boolean' } },
+      ]),
+    },
+    [CALLBACK_PATH]: {
+      get: visit('auth.oidc_callback', 'End a sign-in: where an identity provider sends the browser back to', [
+        text('state', 'Of the request that the provider answers'),
+        text('code', 'Exchanged for the identity of the person'),
+        text('iss', 'The issuer that answers (RFC 9207)'),
+        text('error', 'Why there is no code'),
+      ]),
+    },
     [LOGS_PATH]: {
       get: {
         operationId: 'deploy.logs',
         tags: ['deploy'],
         summary: 'Follow the live log as a WebSocket if the request upgrades, otherwise as server-sent events',
-        ...common,
+        ...of('admin'),
         parameters: [
           { ...text('level', 'The minimum level to send'), schema: { enum: [...LOG_LEVELS] } },
           { ...text('source', 'Only lines of this source'), schema: { enum: [...LIVE_SOURCES] } },
@@ -117,7 +154,7 @@ function describe(name: string, definition: Operation): Json {
     operationId: name,
     tags: [name.split('.')[0]],
     summary,
-    description: ACCESS[access],
+    description: accessOf(definition),
     ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
     ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
@@ -141,6 +178,12 @@ function body(fields: readonly string[], properties: Readonly<Record<string, Jso
 }
 
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
-  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as Json;
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore', overrideSchema: describeField }) as Json;
   return rest;
+}
+
+/** A field of the contract says what it is in the words of the forms. */
+function describeField({ valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object }) {
+  const marks = marksOf(valibotSchema as v.GenericSchema);
+  return marks === undefined ? undefined : { ...jsonSchema, description: described(marks) };
 }

@@ -5,6 +5,8 @@ import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures
 import { createReadiness } from './health.ts';
 import { createServerMetrics } from './metrics.ts';
 import type { ServerEnv } from './routes.ts';
+import { holds } from '#core/contract/identity/roles.ts';
+import { roleOf } from '#core/identity/roles.ts';
 import { sessionActor } from './session.ts';
 
 /**
@@ -15,8 +17,11 @@ export function addProbes(app: App, router: Hono<ServerEnv>): void {
   const metrics = createServerMetrics(app);
   const readiness = createReadiness(app);
   const { SVC_AGENT_SERVICE_TOKEN: service_token, SVC_METRICS_TOKEN: metrics_token } = app.env;
-  const mayRead = async (c: Context<ServerEnv>): Promise<boolean> =>
-    mayReadFigures(c.req.raw, { service_token, metrics_token }) || (await sessionActor(app, c).catch(() => null)) !== null;
+  const mayRead = async (c: Context<ServerEnv>): Promise<boolean> => {
+    if (mayReadFigures(c.req.raw, { service_token, metrics_token })) return true;
+    const actor = await sessionActor(app, c).catch(() => null);
+    return actor !== null && holds(roleOf(actor) ?? 'caller', 'viewer');
+  };
 
   router.get('/livez', () => answerLive());
   router.get('/readyz', async (c) => {

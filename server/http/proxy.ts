@@ -3,7 +3,6 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
 import { ASKED_ORIGIN } from '#core/edge/asked-address.ts';
-import { hostName } from '#core/edge/origins.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
 import { type Front, MCP_PATHS } from './front.ts';
@@ -58,12 +57,11 @@ export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): vo
     return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
   };
   for (const path of MCP_PATHS) router.all(path, forward);
-  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}/mcp`, forward);
-  const at_root = async (c: Context<ServerEnv>) => {
-    const { ui_domain, mcp_domain } = await front.settings();
-    const name = hostName(c.req.header('host') ?? '');
-    return name === mcp_domain && name !== ui_domain ? forward(c) : c.notFound();
-  };
+  for (const name of WELL_KNOWN) {
+    router.get(`/.well-known/${name}/mcp`, forward);
+    router.get(`/.well-known/${name}/mcp/*`, forward);
+  }
+  const at_root = async (c: Context<ServerEnv>) => ((await front.isMcpDomain(c)) ? forward(c) : c.notFound());
   for (const name of WELL_KNOWN) router.get(`/.well-known/${name}`, at_root);
   router.post('/oauth/token', at_root);
   // Clients of either endpoint come to the root of the port.

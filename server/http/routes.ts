@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { App } from '#core/app.ts';
-import { fullPath, type OperationName, operations, pathVariables } from '#core/contract/index.ts';
+import { type OperationName, operations } from '#core/contract/index.ts';
+import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import type { Call } from '#core/run.ts';
 import { authorise, run } from '#core/run.ts';
@@ -8,7 +9,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { isReservedName } from '#core/issues.ts';
 import { asBearer, bearerOf, callerAddress } from './bearer.ts';
 import { readJson } from './body.ts';
-import { sessionActor, writeSession } from './session.ts';
+import { readBrowser, sessionActor, writeSession } from './session.ts';
 import type { Upgrade } from './sockets.ts';
 
 export type ServerEnv = {
@@ -61,6 +62,7 @@ function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | nu
     user_agent: c.req.header('user-agent') ?? null,
     request_id: c.get('request_id'),
     signal: c.req.raw.signal,
+    browser: readBrowser(app, c),
     setSession,
   };
 }

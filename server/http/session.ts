@@ -70,3 +70,27 @@ export function writeSession(app: App, c: Edge, token: string | null): void {
     ...(secure ? { prefix: 'host' as const } : {}),
   });
 }
+
+const BROWSER = 'svc_browser';
+const BROWSER_SECONDS = 3_600;
+
+/**
+ * The secret that binds the sign-in of a client to this browser; null without one. Unlike the session it comes along when another
+ * site leads here (Lax), so that the return from an identity provider finds it.
+ */
+export function readBrowser(app: App, c: Edge): string | null {
+  const value = isSecure(app, c) ? getCookie(c, BROWSER, 'host') : getCookie(c, BROWSER);
+  return value !== undefined && /^[A-Za-z0-9]{40}$/.test(value) ? value : null;
+}
+
+export function writeBrowser(app: App, c: Edge, value: string): void {
+  const secure = isSecure(app, c);
+  setCookie(c, BROWSER, value, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Lax',
+    secure,
+    maxAge: BROWSER_SECONDS,
+    ...(secure ? { prefix: 'host' as const } : {}),
+  });
+}

@@ -8,27 +8,20 @@ import type { ServerEnv } from './routes.ts';
 const UI = productFile('ui/dist');
 const DOCS = productFile('ui/docs');
 
-/** What Swagger UI and Redoc need to run from this origin alone. */
+/** What Swagger UI needs to run from this origin alone. */
 const DOCS_POLICY =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'";
 const BUNDLES: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map(
   Object.entries({
     'swagger-ui-bundle.js': { file: productFile('node_modules/swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
     'swagger-ui.css': { file: productFile('node_modules/swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
-    'redoc.standalone.js': { file: productFile('node_modules/redoc/bundles/redoc.standalone.js'), type: 'text/javascript' },
     'swagger-init.js': { file: join(DOCS, 'swagger-init.js'), type: 'text/javascript' },
-    'redoc-init.js': { file: join(DOCS, 'redoc-init.js'), type: 'text/javascript' },
   }),
 );
 
 /** The UI, built into ui/dist, and the documentation pages; every unknown path below `/` is the UI's own. */
 export function addStatic(router: Hono<ServerEnv>): void {
-  for (const [path, file] of [
-    ['/api/docs', 'swagger.html'],
-    ['/api/redoc', 'redoc.html'],
-  ] as const) {
-    router.get(path, () => page(join(DOCS, file), DOCS_POLICY));
-  }
+  for (const path of ['/api/docs', '/api/redoc']) router.get(path, () => page(join(DOCS, 'swagger.html'), DOCS_POLICY));
   router.get('/api/docs/assets/:file', (c) => {
     const bundle = BUNDLES.get(c.req.param('file'));
     if (bundle === undefined || !isFile(bundle.file)) return c.notFound();

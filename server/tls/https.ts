@@ -1,6 +1,6 @@
 import type { App } from '#core/app.ts';
-import { repeat } from '#core/observe/chores.ts';
-import { CERTIFICATE_CHANNEL, isValid, openCertificateKey, readCertificate } from '#core/deploy/certificates.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { isValid, openCertificateKey, readCertificate } from '#core/deploy/certificates.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
 import type { HttpsState } from './state.ts';
@@ -123,23 +123,18 @@ export function createHttps(app: App): Https {
     serving: () => (domains === null ? null : { domains }),
     port: () => terminator?.port ?? null,
     start(options) {
-      const run = async (): Promise<void> => {
-        looking = looking
-          .then(() => look(options))
-          .catch((error: unknown) => log.warning('loading the certificate failed', { reason: String(error) }));
-        await looking;
-      };
-      const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, () => void run()).catch(() => () => undefined);
-      const endLooking = repeat(app, LOOK_MS, 'loading the certificate', run, true);
-      end = () => {
-        endLooking();
-        app.background(subscribed.then((unsubscribe) => unsubscribe()));
-      };
+      end = runEvery(app, {
+        every_ms: LOOK_MS,
+        what: 'loading the certificate',
+        work: () => (looking = look(options)),
+        at_once: true,
+        wake: 'certificate',
+      });
     },
     async stop() {
       end();
       stopping.resolve();
-      await looking;
+      await looking.catch(() => undefined);
       domains = null;
       await Promise.all([closeTls(stopping.promise), closePlain(stopping.promise)]);
     },

@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
-import { repeat } from '#core/observe/chores.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { signal } from '#core/cluster/signals.ts';
 import {
-  CERTIFICATE_CHANNEL,
   type CertificateRow,
   challengeKey,
   directoryOf,
@@ -50,8 +50,6 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
   const log = app.log.from('tls');
   const holder = app.ids();
   const ending = new AbortController();
-  let again = false;
-  let working: Promise<void> | null = null;
 
   const turn = async (): Promise<void> => {
     const { settings } = await readSettings(app);
@@ -77,7 +75,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     } finally {
       clearInterval(keepLease);
       await writeCertificate(app, { lease_by: null, lease_until: null });
-      await app.kv.publish(CERTIFICATE_CHANNEL, '').catch(() => undefined);
+      await signal(app, 'certificate');
     }
   };
 
@@ -164,26 +162,16 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     };
   };
 
-  const run = (): void => {
-    if (working !== null) {
-      again = true;
-      return;
-    }
-    again = false;
-    working = turn()
-      .catch((error: unknown) => log.warning('renewing the certificate failed', { reason: String(error) }))
-      .finally(() => {
-        working = null;
-        if (again && !ending.signal.aborted) run();
-      });
-    app.background(working);
-  };
-  const subscribed = app.kv.subscribe(CERTIFICATE_CHANNEL, run).catch(() => () => undefined);
-  const endLooking = repeat(app, LOOK_MS, 'renewing the certificate', async () => run(), true);
+  const end = runEvery(app, {
+    every_ms: LOOK_MS,
+    what: 'renewing the certificate',
+    work: turn,
+    at_once: true,
+    wake: 'certificate',
+  });
   return () => {
     ending.abort();
-    endLooking();
-    app.background(subscribed.then((end) => end()));
+    end();
   };
 }
 

@@ -1,4 +1,4 @@
-import type { DnsCredentials } from '#core/contract/config.ts';
+import type { DnsCredentials } from '#core/contract/settings/setting-values.ts';
 import type { Ask } from './ask.ts';
 import { cloudflare } from './cloudflare.ts';
 import type { DnsProvider } from './dns-provider.ts';

@@ -1,4 +1,4 @@
-import type { DnsCredentials } from '#core/contract/config.ts';
+import type { DnsCredentials } from '#core/contract/settings/setting-values.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 import { type DnsProvider, zoneCandidates } from './dns-provider.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { DbType } from '#core/contract/connections.ts';
+import type { DbType } from '#core/contract/definitions/connections.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { literal } from './literal.ts';

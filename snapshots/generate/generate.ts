@@ -1,5 +1,6 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
-import { listingInOrder } from '#core/lib/call/arguments.ts';
+import { isSent, listingInOrder } from '#core/lib/call/arguments.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
 import { type GeneratedFile, ourSources, readSource } from './files.ts';
@@ -16,16 +17,23 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
   const { server, connections, tools, resources, prompts } = snapshot.content;
   const named = nameConnections(connections);
   const left_out: string[] = [];
-  const served = <Q extends FrozenQuery & { readonly name: string }>(queries: readonly Q[]): Q[] =>
-    queries.filter((query) => {
-      const reason = whyLeftOut(query);
-      if (reason !== null) left_out.push(`\`${query.name}\`: ${reason}`);
+  const served = <E extends { readonly name: string }>(entities: readonly E[], why: (entity: E) => string | null): E[] =>
+    entities.filter((entity) => {
+      const reason = why(entity);
+      if (reason !== null) left_out.push(`\`${entity.name}\`: ${reason}`);
       return reason === null;
     });
-  const kept = { tools: served(tools), resources: served(resources), prompts };
+  const told = new Set(
+    connections.filter(({ session_values, session_role }) => session_values !== undefined || session_role).map(({ id }) => id),
+  );
+  const why = (query: FrozenQuery) => whyLeftOut(query, told);
+  const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
+    !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
+  const kept = { tools: served(tools, why), resources: served(resources, why), prompts: served(prompts, greets) };
   const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
   const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
-  const templates = prompts.length > 0 || [...kept.tools, ...kept.resources].some((query) => query.transform_template !== null);
+  const templates =
+    kept.prompts.length > 0 || [...kept.tools, ...kept.resources].some((query) => query.transform_template !== null);
   const parts = partsOf(linked);
   const facts = { snapshot, linked, parts, templates, left_out, ...kept };
 
@@ -39,7 +47,7 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     { path: 'src/connections.ts', content: connectionSource(linked) },
     ...folder('tools', 'Tool', kept.tools, (tool) => toolSource(tool, named)),
     ...folder('resources', 'Resource', kept.resources, (resource) => resourceSource(resource, named)),
-    ...folder('prompts', 'Prompt', prompts, promptSource),
+    ...folder('prompts', 'Prompt', kept.prompts, promptSource),
     { path: 'src/engine/types.ts', content: readSource('snapshots/generate/project-types.ts') },
     ...ourSources([
       `snapshots/generate/project/${templates ? 'templates' : 'no-templates'}.ts`,
@@ -76,10 +84,22 @@ ${members.join('')}  connections,
   }
 }
 
-function whyLeftOut({ statement }: FrozenQuery): string | null {
+/** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
+const NO_CALLER = 'it depends on who calls, which only Sluice knows';
+
+/** @param told connections that tell their database who calls. */
+function whyLeftOut(
+  { statement, parameters, transform_template, masks, connection_id }: FrozenQuery,
+  told: ReadonlySet<string>,
+): string | null {
   const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
-  return passthrough ? 'its whole statement is an argument, which only Sluice can guard' : null;
+  if (passthrough) return 'its whole statement is an argument, which only Sluice can guard';
+  const is_told = told.has(connection_id) || masks !== undefined;
+  return is_told || !parameters.every(isSent) || readsCaller(transform_template) ? NO_CALLER : null;
 }
+
+const readsCaller = (template: string | null): boolean =>
+  template !== null && parseTemplate(template).program.free.includes('caller');
 
 /** One file an entity, and an index of them. */
 function folder<E extends { readonly name: string }>(

@@ -128,9 +128,10 @@ function describe({ name, listing }: { readonly name: string; readonly listing: 
   return `\`${name}\`${typeof description === 'string' && description !== '' ? `: ${inline(description).slice(0, 200)}` : ''}`;
 }
 
-/** A person's text on one line of Markdown, without markup. */
+/** A person's text on one line of Markdown, without markup. An underscore after a letter begins no emphasis and stays as it is. */
 const inline = (text: string): string =>
   text
     .replace(/[\s\p{C}]+/gu, ' ')
-    .replace(/[\\`*_{}[\]<>|#]/g, '\\$&')
+    .replace(/[\\`*{}[\]<>|#]/g, '\\$&')
+    .replace(/(?<![\p{L}\p{N}_])_+/gu, (run) => run.replaceAll('_', '\\_'))
     .trim();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ServerConfigPatch } from '#core/contract/config.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
@@ -23,6 +23,8 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   introspection_issuer: { introspection_issuer: 'https://evil.example/realms/shop' },
   introspection_scopes: { introspection_scopes: ['admin'] },
   introspection_audience: { introspection_audience: 'another-server' },
+  accept_mcp_tokens: { accept_mcp_tokens: false },
+  jwt_issuers: { jwt_issuers: [{ issuer: 'https://evil.example', audience: 'shop' }] },
   cors_origins: { cors_origins: ['https://evil.example'] },
   ssl_enabled: { ssl_enabled: true, ui_domain: 'evil.example', acme_email: 'a@evil.example' },
   ui_domain: { ui_domain: 'evil.example' },
@@ -37,6 +39,10 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   prompt_guard_threshold: { prompt_guard_threshold: 'high' },
   prompt_guard_allow: { prompt_guard_allow: ['override.ignore_previous'] },
   agent_enabled: { agent_enabled: false },
+  password_sign_in: { password_sign_in: false },
+  oauth_access_minutes: { oauth_access_minutes: 1_440 },
+  oauth_refresh_days: { oauth_refresh_days: 90 },
+  dynamic_registration: { dynamic_registration: false },
   agent_rate_limit: { agent_rate_limit: 1_000_000 },
 };
 
@@ -93,6 +99,8 @@ describe.each(Object.entries(RESERVED))('%s', (_, change) => {
       expect(imported.status).toBeGreaterThanOrEqual(400);
     }
     expect(await config()).toEqual(before);
+    // Takes an owner who signs in elsewhere, for an administrator too.
+    if (change['password_sign_in'] === false) return;
     // An administrator may, and a token may not take it back.
     const changed = await a.s.api('PATCH', '/server/config', change);
     expect([changed.status, changed.body['detail']]).toEqual([200, undefined]);
@@ -128,8 +136,9 @@ test('an earlier snapshot does not bring back what only an administrator changes
   });
   const first = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
   const content = (await a.s.api('GET', `/snapshots/${first}`)).body['content'] as { server: Record<string, unknown> };
-  // Settings of introspection are frozen only where they are set.
-  const frozen = [...Object.keys(content.server), 'introspection_issuer', 'introspection_scopes', 'introspection_audience'];
+  // Some settings are frozen only where they are set.
+  const when_set = ['introspection_issuer', 'introspection_scopes', 'introspection_audience', 'accept_mcp_tokens', 'jwt_issuers'];
+  const frozen = [...Object.keys(content.server), ...when_set];
   expect(frozen.length).toBeGreaterThan(10);
   for (const field of frozen.filter((name) => !OPEN.includes(name))) {
     await a.s.api('PATCH', '/server/config', RESERVED[field] ?? {});

@@ -111,7 +111,7 @@ describe('reading', () => {
 
   test('the whole layout', async () => {
     const flow = await ok('get_flow_layout');
-    expect(flow['totals']).toEqual({ connections: 1, tools: 2, resources: 1, prompts: 1 });
+    expect(flow['totals']).toEqual({ connections: 1, tools: 2, resources: 1, prompts: 1, toolsets: 0 });
     const { id } = await ok('get_tool', { tool_id: 'by_name' });
     const connection = await ok('get_connection', { connection_id: 'My shop' });
     expect(flow['edges']).toContainEqual({ from: connection['id'], to: id, kind: 'owns' });

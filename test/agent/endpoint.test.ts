@@ -44,7 +44,8 @@ describe('nobody', () => {
           const answer = await post(base, token, CALL, {}, path);
           expect([answer.status, isErrorBody(answer.body)]).toEqual([401, true]);
           const challenge = answer.headers.get('www-authenticate') ?? '';
-          const [, url = '', error] = /^Bearer resource_metadata="([^"]+)"(, error="invalid_token")?$/.exec(challenge) ?? [];
+          const [, url = '', error] =
+            /^Bearer resource_metadata="([^"]+)", scope="read write deploy"(, error="invalid_token")?$/.exec(challenge) ?? [];
           expect(error === undefined).toBe(token === null);
           const document = (await (await fetch(url)).json()) as { resource: string; authorization_servers: string[] };
           expect(document.resource).toBe(`${base}${path.replace(/\/$/, '')}`);
@@ -235,6 +236,12 @@ test('agent_enabled false turns the endpoint off on both ports, and the REST API
   await a.s.api('PATCH', '/server/config', { agent_enabled: true });
   expect((await post(a.s.url, token, CALL)).status).toBe(200);
   expect((await rest())[0]).toBe(200);
+});
+
+test('a line of the agent has the id of the request that caused it', async () => {
+  const answer = await post(a.url, await a.token(), '{}', { 'x-request-id': 'agent-1' });
+  const line = a.s.lines.find(({ message }) => message === 'mcp request refused');
+  expect([answer.headers.get('x-request-id'), line?.fields['request_id']]).toEqual(['agent-1', 'agent-1']);
 });
 
 test('a service token that differs is said to differ', async () => {

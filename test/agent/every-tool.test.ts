@@ -131,6 +131,23 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ prompt_id: 'ask', name: '1' }, 'name'],
   },
   delete_prompt: { ok: [{ prompt_id: 'ask' }, { deleted: true, name: 'ask' }], refused: [{ prompt_id: 'ask' }, none] },
+  create_toolset: {
+    ok: [
+      { name: 'desk', include: { tags: ['desk'], tool_ids: [] }, enabled: false },
+      { name: 'desk', version: 1, enabled: false },
+    ],
+    refused: [{ name: 'open', include: { tags: ['desk'] } }, 'enabled'],
+  },
+  list_toolsets: { ok: [{ search: 'desk' }, { total: 1 }], refused: [{ enabled: 'maybe' }, 'enabled'] },
+  update_toolset: {
+    ok: [
+      // A name in the place of an id.
+      { toolset_id: 'desk', read_only: true, include: { connection_ids: ['shop'] } },
+      { read_only: true, version: 2, include: { connection_ids: [expect.stringMatching(/^[0-9a-f-]{36}$/)] } },
+    ],
+    refused: [{ toolset_id: 'desk', include: { tool_ids: ['no'] } }, 'include.tool_ids.0'],
+  },
+  delete_toolset: { ok: [{ toolset_id: 'desk' }, { deleted: true, name: 'desk' }], refused: [{ toolset_id: 'desk' }, none] },
   get_global_variables: { ok: [{}, { variables: {}, total: 0 }], refused: null },
   set_global_variables: {
     ok: [{ variables: { currency: 'EUR' } }, { total: 1, removed: [], history_id: expect.any(String) }],

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConnectionPatch } from '#core/contract/connections.ts';
+import { ConnectionPatch } from '#core/contract/definitions/connections.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { connectHost } from '#test/support/host.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
@@ -34,6 +34,11 @@ const HARMLESS =
   'id version name enabled password ssl_cert ssl_key extra_params pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes'.split(
     ' ',
   );
+/** What the database is told of callers is an administrator's: a token is refused. */
+const ADMINISTRATORS = {
+  session_values: { session_values: [{ name: 'app.sub', from: 'caller.sub' }] },
+  session_role: { session_role: { from: 'caller.groups', allow: ['reader'] } },
+};
 
 let a: ListeningAgent;
 let token: string;
@@ -54,8 +59,14 @@ afterAll(async () => {
 const stored = async () => (await a.s.api('GET', `/connections/${id}`)).body;
 
 test('every field of a connection is of one kind', () => {
-  const fields = [...Object.keys(MOVES), ...HARMLESS, 'read_only'];
+  const fields = [...Object.keys(MOVES), ...HARMLESS, ...Object.keys(ADMINISTRATORS), 'read_only'];
   expect(fields.toSorted()).toEqual(Object.keys(ConnectionPatch.entries).toSorted());
+});
+
+test('a token does not say what the database is told of callers', async () => {
+  for (const change of Object.values(ADMINISTRATORS)) {
+    expect([change, (await rest('PATCH', `/connections/${id}`, change)).status]).toEqual([change, 403]);
+  }
 });
 
 test('a token may not send a kept password elsewhere: by a change, an import, or an undone change', async () => {

@@ -8,6 +8,8 @@ import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
 /** Specification 4.4. */
+/** Tools of the second edition. */
+const ADDED = ['list_toolsets', 'create_toolset', 'update_toolset', 'delete_toolset'];
 const SPECIFIED = `
 list_connections get_connection create_connection update_connection delete_connection test_connection list_tables list_columns
 list_tools get_tool create_tool create_tools_batch update_tool delete_tool duplicate_tool preview_sql
@@ -19,6 +21,7 @@ list_history get_entity_history rollback
 get_metrics_stats get_metrics_timeseries get_queue_metrics
 get_server_config update_server_config get_global_variables set_global_variables update_global_variables get_server_health get_generated_code
 get_flow_layout
+${ADDED.join(' ')}
 `
   .trim()
   .split(/\s+/);
@@ -79,8 +82,8 @@ function vague(schema: Readonly<Record<string, unknown>>, path: string): string[
   return [...own, ...all.flatMap(([key, item]) => (isObject(item) ? vague(item, `${path}.${key}`) : []))];
 }
 
-test('the tools are the 45 of the specification, and every text and operation belongs to one of them', () => {
-  expect(SPECIFIED).toHaveLength(45);
+test('the tools are the 45 of the specification and those of toolsets, and every text and operation belongs to one of them', () => {
+  expect(SPECIFIED).toHaveLength(45 + ADDED.length);
   expect([...tools.keys()].toSorted()).toEqual(SPECIFIED.toSorted());
   expect([...Object.keys(CONFIGURE), ...Object.keys(OPERATE)].toSorted()).toEqual(SPECIFIED.toSorted());
   const named = (Object.values(operations) as Operation[]).flatMap(({ agent }) => agent ?? []);
@@ -89,7 +92,7 @@ test('the tools are the 45 of the specification, and every text and operation be
 
 test('the list of them is short enough for a model to read, and says nothing twice', () => {
   const listings = [...tools.values()].map(({ listing }) => listing);
-  expect(JSON.stringify(listings).length).toBeLessThan(100_000);
+  expect(JSON.stringify(listings).length).toBeLessThan(115_000);
   const text = JSON.stringify(listings.map(({ outputSchema }) => outputSchema));
   const named = [...text.matchAll(/Fields as (\w+) gives them/g)].map(([, tool]) => tool ?? '');
   expect(named.length).toBeGreaterThan(10);
@@ -156,6 +159,10 @@ describe('REST and agent', () => {
     await a.stop();
   });
 
+  /** Identity providers are exported for administrators alone. */
+  const withoutProviders = (config: unknown) =>
+    Object.fromEntries(Object.entries(config ?? {}).filter(([field]) => field !== 'identity_providers'));
+
   test('answer shared operations alike', async () => {
     const shared = [...tools.values()].filter(({ operation, listing }) => {
       const { method, path } = operations[operation] as Operation;
@@ -167,7 +174,11 @@ describe('REST and agent', () => {
       const [rest, agent] = [await a.s.api('GET', path), await client.call(listing.name, {})];
       const differing = ['exported_at', 'points'];
       const plain = (body: Record<string, unknown> | undefined) =>
-        Object.fromEntries(Object.entries(body ?? {}).filter(([field]) => !differing.includes(field)));
+        Object.fromEntries(
+          Object.entries(body ?? {})
+            .filter(([field]) => !differing.includes(field))
+            .map(([field, value]) => [field, field === 'server_config' ? withoutProviders(value) : value]),
+        );
       expect([listing.name, plain(agent.structuredContent)]).toEqual([listing.name, plain(rest.body)]);
       expect(JSON.parse(agent.content[0]?.text ?? '')).toEqual(agent.structuredContent);
     }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { measureBeside, measureGuards } from './beside.ts';
+import { measureCallers } from './callers.ts';
 import { measureCalls } from './calls.ts';
 import { measureLists } from './lists.ts';
 import { busyMeter, describeMachine } from './machine.ts';
@@ -15,9 +16,9 @@ import { hasWrk, WRK_MISSING } from './wrk.ts';
 
 /**
  * Everything that is measured, in one run, written to RESULTS.md.
- * `bun run bench [--quick] [--only=calls,beside,lists,guards,registry,deploys] [--out=FILE]`
+ * `bun run bench [--quick] [--only=calls,beside,lists,guards,callers,registry,deploys] [--out=FILE]`
  */
-const PARTS = ['calls', 'beside', 'lists', 'guards', 'registry', 'deploys'] as const;
+const PARTS = ['calls', 'beside', 'lists', 'guards', 'callers', 'registry', 'deploys'] as const;
 type Part = (typeof PARTS)[number];
 
 const flags = process.argv.slice(2);
@@ -55,6 +56,7 @@ try {
   }
   if (missing === null && wants('guards'))
     sections.push(await measureGuards(database, { ...options, rounds: SIZE.rounds * 2 - 1 }));
+  if (missing === null && wants('callers')) sections.push(await measureCallers(database, options));
   if (wants('registry')) sections.push(await measureRegistry([10, 100, 1_000, 5_000]));
   if (wants('deploys')) sections.push(...(await measureDeploys({ postgres: database.url, deploys: SIZE.deploys, quick, say })));
 } finally {

@@ -1,18 +1,27 @@
 import { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { percentile, row } from '#test/bench/figures.ts';
-import { measureTree } from '#test/bench/machine.ts';
+import { measureTree, pidOf, pidsBelow } from '#test/bench/machine.ts';
 import { removeFolder, startPrograms } from '#test/support/programs.ts';
 
 /**
  * Deploys of many tools of which one changed: the whole call as the caller sees it, and the host's part (parse and swap).
- * `bun test/bench/deploy.ts [tools] [deploys] [postgres URL]`
+ * `bun test/bench/deploy.ts [tools] [deploys] [postgres URL | ""] [metadata URL]`: the first URL is of the database that the tools
+ * read, the second of an empty one for metadata.
  */
 const [tools = 500, deploys = 60] = process.argv.slice(2, 4).map(Number);
-const postgres = process.argv[4];
+const postgres = process.argv[4] || undefined;
+const metadata = process.argv[5];
 
-const programs = await startPrograms({ env: { SVC_DEMO: 'false', SVC_LOG_LEVEL: 'WARNING' } });
+const programs = await startPrograms({
+  env: {
+    SVC_DEMO: 'false',
+    SVC_LOG_LEVEL: 'WARNING',
+    ...(metadata === undefined ? {} : { SVC_DATABASE_URL: metadata }),
+  },
+});
+const server_pid = programs.process.pid;
 try {
   await programs.signIn();
   await programs.api('POST', '/connections', connection());
@@ -42,6 +51,10 @@ try {
   const whole: number[] = [];
   const host: number[] = [];
   const status: number[] = [];
+  const imported_mib = measureTree([server_pid]).rss_mib;
+  const host_pid = pidOf(pidsBelow(server_pid).slice(1), 'mcp-host') ?? server_pid;
+  const cpu_before = [cpuMs(server_pid), cpuMs(host_pid)] as const;
+  const written_before = writtenBy(server_pid);
   for (let n = 1; n <= deploys; n++) {
     await programs.api('PATCH', `/tools/${ids[n % tools]}`, { description: `Changed ${n}` });
     status.push((await timed(() => programs.api('GET', '/deploy/status'))).ms);
@@ -52,6 +65,8 @@ try {
     whole.push(ms);
     host.push(value.hosts[0]?.load_ms ?? Number.NaN);
   }
+  const [server_cpu, host_cpu] = [cpuMs(server_pid) - cpu_before[0], cpuMs(host_pid) - cpu_before[1]];
+  const written = writtenBy(server_pid) - written_before;
   process.stdout.write(
     [
       row([
@@ -64,12 +79,16 @@ try {
         'deploy p95 ms',
         'host p50 ms',
         'host p95 ms',
+        'server CPU ms a round',
+        'host CPU ms a round',
+        'server KiB written a round',
+        'server MiB after the import',
         'server MiB',
       ]),
-      row(Array.from({ length: 10 }, () => '---')),
+      row(Array.from({ length: 14 }, () => '---')),
       row([
         tools,
-        postgres === undefined ? 'SQLite' : 'PostgreSQL',
+        `${postgres === undefined ? 'SQLite' : 'PostgreSQL'}, metadata ${metadata === undefined ? 'SQLite' : 'PostgreSQL'}`,
         imported.ms.toFixed(0),
         first.ms.toFixed(1),
         percentile(status, 95),
@@ -77,7 +96,11 @@ try {
         percentile(whole, 95),
         percentile(host, 50),
         percentile(host, 95),
-        Math.round(measureTree([programs.process.pid]).rss_mib),
+        (server_cpu / deploys).toFixed(1),
+        (host_cpu / deploys).toFixed(1),
+        Math.round(written / deploys / 1024),
+        Math.round(imported_mib),
+        Math.round(measureTree([server_pid]).rss_mib),
       ]),
       '',
     ].join('\n'),
@@ -105,6 +128,15 @@ function connection() {
   db.run('create table products (id integer primary key, name text, price real, shelf integer)');
   db.close();
   return { name: 'bench', db_type: 'sqlite', database: 'bench.sqlite' };
+}
+
+function cpuMs(pid: number): number {
+  return measureTree([pid]).cpu_s * 1_000;
+}
+
+/** Bytes that a process had written to disks. */
+function writtenBy(pid: number): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
 
 async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> {

@@ -34,7 +34,8 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
   const gates: Gate[] = [];
   for (const size of sizes) {
     const offer = { tools: [TOOLS.lookup], filler: size - 1 };
-    const targets: Target[] = [await startOurs(database, { ...offer, bearer: true })];
+    const ours = await startOurs(database, { ...offer, bearer: true, toolset: true });
+    const targets: Target[] = [ours];
     try {
       if (peers !== null)
         for (const peer of ['toolbox', 'dbhub'] as const) targets.push(await startPeer(peer, peers, database, offer));
@@ -58,6 +59,12 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
         await measure(target, 'Sluice, other ids', other_ids, FETCH_ENCODINGS);
         await measure(target, 'Sluice, no gzip', LIST_BODY, 'identity');
         await measure(target, 'Sluice, no gzip, other ids', other_ids, 'identity');
+        await measure({ ...ours, headers: ours.limited ?? {} }, 'Sluice, limited to a toolset', LIST_BODY, FETCH_ENCODINGS);
+      }
+      if (size === 1_000) {
+        const [limited, whole] = [rps.get('Sluice, limited to a toolset') ?? 0, rps.get('Sluice') ?? 0];
+        const what = 'tools/list of 1 000 tools in a toolset: requests/s to those of a caller that sees everything';
+        gates.push(ratioGate(what, limited, whole, '>=', 1 / 1.1, 'a look-up of the rights'));
       }
       const toolbox = rps.get('Toolbox');
       for (const [name, what, bound] of [

@@ -8,12 +8,16 @@ export interface Ours extends Target {
   readonly connection_id: string;
   readonly server_pid: number;
   readonly host_pid: number;
+  /** Of a caller that is limited to a toolset of all the tools; null without `toolset`. */
+  readonly limited: Readonly<Record<string, string>> | null;
   /** The host alone, without the server that keeps its log of calls and the agent. */
   measureHost(): Tree;
 }
 
 export interface OursOptions extends Offer {
   readonly bearer: boolean;
+  /** Deploys a toolset of all the tools, and makes a token that is limited to it. */
+  readonly toolset?: boolean;
   readonly env?: Record<string, string>;
 }
 
@@ -49,6 +53,7 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
     const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'bench' });
     headers = { authorization: `Bearer ${token}` };
   }
+  const limited = options.toolset === true ? await limitedHeaders(programs, connection_id) : null;
   await programs.api('POST', '/deploy', {});
   const pids = pidsBelow(programs.process.pid);
   const host = pidOf(pids, 'mcp-host/main.ts') ?? programs.process.pid;
@@ -60,6 +65,7 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
     connection_id,
     server_pid: programs.process.pid,
     host_pid: host,
+    limited,
     measure: () => measureTree(pids),
     measureHost: () => measureTree([host]),
     async stop() {
@@ -67,6 +73,12 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
       removeFolder(programs);
     },
   };
+}
+
+async function limitedHeaders(programs: Programs, connection_id: string): Promise<Record<string, string>> {
+  await programs.api('POST', '/toolsets', { name: 'bench', include: { connection_ids: [connection_id] } });
+  const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'limited', toolsets: ['bench'] });
+  return { authorization: `Bearer ${token}` };
 }
 
 /** Tools for long lists, sent as an import, which is one transaction. */

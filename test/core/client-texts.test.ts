@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
-import { AuthType } from '#core/contract/config.ts';
+import { placeholdersIn } from '#core/lib/command-text.ts';
+import { AuthType } from '#core/contract/settings/setting-values.ts';
 import { parseEnv } from '#core/env.ts';
 import { stdioCommand } from '#core/deploy/stdio-command.ts';
 
@@ -24,7 +25,10 @@ describe('the texts that connect a client', () => {
     for (const auth_type of AuthType.options) {
       for (const { id, text } of clientTexts(endpoint({ auth_type }))) {
         const bare = ['stdio', 'chatgpt'].includes(id);
-        expect([id, auth_type, text.includes('Bearer YOUR_TOKEN')]).toEqual([id, auth_type, !bare && auth_type !== 'none']);
+        // With sign-in only a shell needs one.
+        const signs_in = auth_type === 'oauth' && id !== 'curl';
+        const expected = !bare && !signs_in && auth_type !== 'none';
+        expect([id, auth_type, text.includes('Bearer YOUR_TOKEN')]).toEqual([id, auth_type, expected]);
         if (id !== 'stdio') expect(text).toContain('https://mcp.example.com/mcp');
         if (text.startsWith('{')) expect(JSON.parse(text)).toBeObject();
       }
@@ -40,6 +44,28 @@ describe('the texts that connect a client', () => {
     const code = texts.find(({ id }) => id === 'vscode')?.link ?? '';
     expect(JSON.parse(decodeURIComponent(code.split('?')[1] ?? ''))).toMatchObject({ name: 'ada-s-shop', type: 'http', headers });
     expect(agentTexts('https://s.example.com')[0]?.text).toContain('https://s.example.com/agent-mcp/mcp');
+  });
+
+  test('register tools and administration under two names, so that one client can have both', () => {
+    const served = endpoint({ server_name: 'Sluice' });
+    const named = (texts: readonly { id: string; text: string }[]) =>
+      texts.flatMap(({ text }) => /transport http (\S+)|"mcpServers": \{\s+"([^"]+)"/.exec(text)?.slice(1) ?? []).filter(Boolean);
+    expect(new Set(named(clientTexts(served)))).toEqual(new Set(['sluice']));
+    expect(new Set(named(agentTexts('https://s.example.com')))).toEqual(new Set(['sluice-admin']));
+  });
+
+  test('offer to open a client only once the token is in the link', () => {
+    const links = (more: Partial<Endpoint>) => clientTexts(endpoint(more)).flatMap(({ link = [] }) => link).length;
+    expect([links({}), links({ auth_type: 'bearer' }), links({ auth_type: 'bearer', token: 'mine' })]).toEqual([2, 0, 2]);
+  });
+
+  test('name the placeholders that somebody has to replace', () => {
+    expect(placeholdersIn(textOf('curl', { auth_type: 'bearer' }))).toEqual(['YOUR_TOKEN']);
+    expect(placeholdersIn(textOf('curl', { auth_type: 'bearer', token: 'mine' }))).toEqual([]);
+    const [, , , client] = agentTexts('https://s.example.com');
+    expect(placeholdersIn(client?.text ?? '')).toEqual(['CLIENT_ID', 'CLIENT_SECRET']);
+    const filled = agentTexts('https://s.example.com', { client_id: 'me', client_secret: 'mine' });
+    expect(filled[3]?.text).toContain("-u 'me:mine'");
   });
 
   test('are valid for a shell', async () => {
@@ -59,7 +85,7 @@ describe('the texts that connect a client', () => {
 
   test('offer ChatGPT only where it can authenticate', () => {
     const offered = AuthType.options.filter((auth_type) => textOf('chatgpt', { auth_type }) !== '');
-    expect(offered).toEqual(['none', 'oauth_introspection']);
+    expect(offered).toEqual(['none', 'oauth_introspection', 'jwt', 'oauth']);
   });
 
   test('are those of standard input and output alone when the network endpoint is closed', () => {

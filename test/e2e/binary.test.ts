@@ -54,7 +54,7 @@ test('the stdio line works from another folder', async () => {
 test('the interface and the documentation pages are inside', async () => {
   const page = await (await fetch(programs.url)).text();
   const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
-  for (const path of [script, '/api/docs', '/api/docs/assets/swagger-ui-bundle.js', '/api/docs/assets/redoc.standalone.js']) {
+  for (const path of [script, '/api/docs', '/api/docs/assets/swagger-ui-bundle.js', '/api/redoc']) {
     const answer = await fetch(programs.url + path);
     expect({ path, status: answer.status, empty: (await answer.text()).length < 100 }).toEqual({
       path,

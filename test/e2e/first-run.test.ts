@@ -96,28 +96,29 @@ browserTest(
     const { page, faults } = await openPage(browser, { width: 1280, scheme: 'light' });
 
     await page.goto(`${app.url}/tools`);
-    await page.getByRole('heading', { name: 'Create the administrator' }).waitFor();
+    await page.getByRole('heading', { name: 'Create the owner' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/setup');
     await page.getByLabel('Username').fill(ACCOUNT.username);
     await page.getByLabel('Password', { exact: true }).fill('short');
-    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.getByRole('button', { name: 'Create owner' }).click();
     await page.getByText('Use at least 8 characters.').waitFor();
     await look(page, 'setup-1280-light');
     await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
-    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.getByRole('button', { name: 'Create owner' }).click();
 
     const live = page.getByRole('region', { name: 'Deployment' });
     await live.getByText('Version 1', { exact: true }).waitFor();
 
     const tool = await changeATool(page);
-    await live.getByText('1 change waiting').waitFor();
-    await page.getByRole('button', { name: 'See what will change' }).click();
+    await live.getByText('1 change to deploy').waitFor();
+    await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('dialog').getByText(tool, { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('d');
+    await page.getByRole('dialog', { name: 'Deploy 1 change?' }).getByRole('button', { name: 'Deploy' }).click();
     const receipt = page.getByRole('region', { name: 'Deploy receipt' });
-    await receipt.getByRole('heading', { name: 'Version 2 is live' }).waitFor();
-    await live.getByText('Nothing to deploy').waitFor();
+    await receipt.getByText('Version 2 is live').waitFor();
+    await live.getByText('No changes').waitFor();
     await look(page, 'overview-1280-light');
 
     const places = page.getByRole('navigation', { name: 'Main' });
@@ -135,7 +136,7 @@ browserTest(
     await page.reload();
     expect(await page.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark');
 
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(faults).toEqual([]);
 
@@ -202,7 +203,7 @@ async function signInWithSecondFactor(url: string): Promise<void> {
   const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) });
   // A step is taken once: the one before confirms the setup, so that this one is left for signing in.
   expect(await post('verify-setup', { code: totp.generate({ timestamp: Date.now() - 30_000 }) })).toEqual({ totp_enabled: true });
-  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
 
   await enterPassword(page);
   const code = page.getByLabel('Code', { exact: true });

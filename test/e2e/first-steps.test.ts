@@ -24,18 +24,18 @@ browserTest(
   async () => {
     const { page, context, faults } = await openPage(browser, { width: 1280, scheme: 'light' });
     await page.goto(programs.url);
-    await page.getByRole('heading', { name: 'Create the administrator' }).waitFor();
+    await page.getByRole('heading', { name: 'Create the owner' }).waitFor();
     await expectAccessible(page);
     await page.getByLabel('Username').fill(ACCOUNT.username);
     await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
-    await page.getByRole('button', { name: 'Create administrator' }).click();
+    await page.getByRole('button', { name: 'Create owner' }).click();
 
     await current(page, 'Connect a database');
     await look(page, 'welcome-1-1280-light');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Use the sample database' }).click();
 
-    await current(page, 'Make a first tool from a table');
+    await current(page, 'Create a tool from a table');
     await page.getByRole('link', { name: 'customers' }).click();
     await page.getByRole('button', { name: 'Create tool' }).first().waitFor();
     await page.getByRole('button', { name: 'Create tool' }).first().click();

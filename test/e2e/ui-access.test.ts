@@ -18,12 +18,17 @@ browserTest(
 
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     await page.reload();
-    await page.getByText('changes with the next deploy').waitFor();
+    await page.getByText('changes at the next deploy').waitFor();
     await ui.programs.api('POST', '/deploy', {});
     await page.reload();
+    await page.getByRole('button', { name: 'Copy the text for Claude Code' }).click();
+    await toast(page, 'Copied. Replace YOUR_TOKEN before you use it.').waitFor();
+    await page.getByRole('tab', { name: 'Cursor' }).click();
+    expect(await page.getByRole('link', { name: 'Open Cursor' }).count()).toBe(0);
+    await page.getByRole('tab', { name: 'Claude Code' }).click();
     await page.getByRole('textbox', { name: 'Access token for the test' }).fill('svc_mcp_wrong');
     await page.getByRole('button', { name: 'Test the connection' }).click();
-    await page.getByText('The server asks for a token.').waitFor();
+    await page.getByText('The server rejects this token.').waitFor();
 
     await page.getByRole('button', { name: 'New token' }).first().click();
     const form = page.getByRole('dialog', { name: 'New access token' });
@@ -34,6 +39,7 @@ browserTest(
     const made = page.getByRole('dialog', { name: 'Token “laptop”' });
     const token = (await made.getByRole('group', { name: 'Access token' }).textContent()) ?? '';
     expect(token).toMatch(/^svc_mcp_/);
+    await made.getByRole('group', { name: 'the text for Claude Code' }).getByText(token).waitFor();
     await expectAccessible(page, 'a token shown once');
     await made.getByRole('button', { name: 'I have copied it' }).click();
     await page.locator('button:focus').getByText('New token').waitFor();
@@ -73,7 +79,7 @@ browserTest(
     await page.getByRole('tab', { name: 'stdio' }).click();
     expect(await page.getByRole('group', { name: 'the text for stdio' }).textContent()).toContain(ui.programs.directory);
     await page.getByRole('tab', { name: 'Claude Code' }).click();
-    const template = page.getByRole('link', { name: 'order' });
+    const template = page.getByRole('link', { name: 'order', exact: true });
     const href = await template.getAttribute('href');
     await template.click();
     await page.waitForURL(`**${href}`);
@@ -101,6 +107,9 @@ browserTest(
     await form.getByRole('button', { name: 'Create token' }).click();
     const made = page.getByRole('dialog', { name: 'Token “Claude”' });
     const token = (await made.getByRole('group', { name: 'Token', exact: true }).textContent()) ?? '';
+    const text = await made.getByRole('group', { name: 'the text for Claude Code' }).textContent();
+    expect(text).toContain('sluice-admin');
+    expect(text).toContain(token);
     await made.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('table', { name: 'Tokens' }).getByText('Claude').waitFor();
 
@@ -128,10 +137,12 @@ browserTest(
     await client.getByRole('checkbox', { name: 'Read' }).check();
     await client.getByRole('button', { name: 'Create client' }).click();
     await page.getByRole('dialog', { name: 'Client “Pipeline”' }).getByRole('group', { name: 'Client secret' }).waitFor();
+    const exchange = page.getByRole('dialog').getByRole('group', { name: 'the text for OAuth client' });
+    expect(await exchange.textContent()).not.toContain('CLIENT_SECRET');
     await page.getByRole('button', { name: 'I have copied it' }).click();
 
     await page.getByRole('tab', { name: 'Tools', exact: true }).click();
-    await page.getByText('45 MCP tools').waitFor();
+    await page.getByText('49 MCP tools').waitFor();
     await page.getByLabel('Search tools').fill('rollback');
     await page.getByRole('list', { name: 'Tools' }).getByText('rollback', { exact: true }).waitFor();
     await close(opened);
@@ -143,14 +154,16 @@ browserTest(
   'a server that anyone may call is named on every page, with the way out, until it asks for a token',
   async () => {
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'none', host: '0.0.0.0' });
-    await ui.programs.api('POST', '/deploy', {});
     const opened = await ui.signedIn();
     const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    await page.getByText('This deploy lets anyone call every tool').waitFor();
+    await ui.programs.api('POST', '/deploy', {});
     await page.goto(`${ui.programs.url}/tools`);
-    const warning = page.getByRole('alert').filter({ hasText: 'Anyone may call every tool' });
+    const warning = page.getByRole('alert').filter({ hasText: 'Anyone can call every tool' });
     await warning.getByText('listens on 0.0.0.0').waitFor();
     await expectAccessible(page, 'a standing warning');
-    await warning.getByRole('link', { name: 'Choose an authentication' }).click();
+    await warning.getByRole('link', { name: 'Choose authentication' }).click();
     await page.waitForURL('**/settings/auth');
     await warning.waitFor();
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer', host: '127.0.0.1' });

@@ -31,7 +31,7 @@ browserTest(
     expect(await table.getByText(/^:/).allTextContents()).toEqual([':max_price', ':category']);
     expect(await page.getByRole('checkbox', { name: 'Required of max_price' }).isChecked()).toBe(true);
     expect(await page.getByRole('checkbox', { name: 'Required of category' }).isChecked()).toBe(false);
-    expect(await page.getByRole('button', { name: /Type of max_price/ }).textContent()).toContain('number');
+    await page.getByRole('button', { name: /Type of max_price number/ }).waitFor();
 
     await side(page).getByLabel('max_price').fill('9');
     await editor(page).press('Control+Enter');
@@ -47,7 +47,7 @@ browserTest(
     await page.keyboard.press('Control+c');
     await toast(page, 'Cell copied.').waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Basket');
-    await side(page).getByText('To the model', { exact: true }).click();
+    await side(page).getByText('As the model sees it', { exact: true }).click();
     await side(page)
       .getByText(/about \d+ tokens$/)
       .waitFor();
@@ -128,10 +128,10 @@ browserTest(
     await ui.programs.api('PATCH', path, { description: 'Changed by somebody else.' });
     await page.getByLabel('Description', { exact: true }).fill('Pieces of every category.');
     await page.getByRole('button', { name: /^Save tool/ }).click();
-    const conflict = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
+    const conflict = page.getByRole('alertdialog', { name: 'Someone else saved this in the meantime' });
     await conflict.waitFor();
     await expectAccessible(page, 'a conflict');
-    await conflict.getByRole('button', { name: 'Save merged' }).click();
+    await conflict.getByRole('button', { name: 'Save merged version' }).click();
     await toast(page, 'Saved.').waitFor();
     const stored = await ui.programs.api('GET', path);
     expect(stored).toMatchObject({ version: 3, description: 'Pieces of every category.', read_only: true });
@@ -148,7 +148,7 @@ browserTest(
     const { page } = opened;
     const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections');
     await page.goto(`${ui.programs.url}/tools/new?connection=${items[0]?.id}&table=customers`);
-    await page.getByText('From the table customers').waitFor();
+    await page.getByText('From table customers').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('get_customer');
     await page.getByText('Search', { exact: true }).click();
     await page.getByRole('heading', { name: 'Parameters' }).waitFor();
@@ -158,14 +158,14 @@ browserTest(
     await side(page).getByRole('gridcell').first().waitFor();
     await page.getByLabel('Title').fill('Mine');
     await page.getByText('List', { exact: true }).click();
-    await page.getByRole('button', { name: 'Keep what I wrote' }).click();
+    await page.getByRole('button', { name: 'Keep my changes' }).click();
     expect(await page.getByLabel('Title').inputValue()).toBe('Mine');
     const statement = String(await editor(page).textContent());
     await editor(page).fill('with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) select i from n');
-    await page.getByRole('button', { name: /^Most rows of the preview/ }).click();
+    await page.getByRole('button', { name: /^Preview row limit/ }).click();
     await page.getByRole('option', { name: '1,000 rows' }).click();
     await editor(page).press('Control+Enter');
-    await page.getByText('Only the first 1,000 rows: there are more.').waitFor();
+    await page.getByText('Showing the first 1,000 rows. There are more.').waitFor();
     await side(page).getByRole('gridcell', { name: '1', exact: true }).focus();
     await page.keyboard.press('Control+End');
     await side(page).getByRole('gridcell', { name: '1000', exact: true }).waitFor();
@@ -195,6 +195,44 @@ browserTest(
 );
 
 browserTest(
+  'parameters take their types from the database, lists are chips, and a writing statement is rolled back',
+  async () => {
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/tools/new`);
+    await editor(page).fill('select id, status from orders where status in (:count) and customer_id = :name order by id');
+    await page.getByRole('button', { name: /Type of count array/ }).waitFor();
+    await page.getByRole('button', { name: /Type of name integer/ }).waitFor();
+    await side(page).getByLabel('name').fill('1');
+    await side(page).getByLabel('count').fill('shipped, paid');
+    expect(await side(page).getByLabel('count').inputValue()).toBe('');
+    await side(page).getByRole('button', { name: 'Remove shipped' }).waitFor();
+    await side(page).getByRole('button', { name: 'Remove paid' }).waitFor();
+    await editor(page).press('Meta+Enter');
+    await side(page)
+      .getByText(/^\d+ rows? · /)
+      .waitFor();
+
+    await editor(page).fill("update orders set status = 'paid' where id < :id");
+    await side(page).getByText('Sluice runs it in a transaction and rolls it back.').waitFor();
+    await side(page).getByLabel('id').fill('4');
+    await side(page).getByRole('button', { name: 'Run and roll back' }).click();
+    await side(page)
+      .getByText(/^3 rows affected, rolled back · /)
+      .waitFor();
+    await expectAccessible(page, 'a trial');
+    await editor(page).fill("select count(*) as paid from orders where id < 4 and status = 'paid'");
+    await side(page).getByRole('button', { name: 'Run', exact: true }).waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('paid_orders');
+    await page.getByLabel('Description', { exact: true }).fill('How many of the first orders are paid.');
+    await page.keyboard.press('Meta+s');
+    await page.getByRole('heading', { name: 'paid_orders', level: 1 }).waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'the builder fits every width and theme, and leaves the keyboard free',
   async () => {
     const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
@@ -218,6 +256,30 @@ browserTest(
       expect(await editor(page).evaluate((element) => element.matches(':focus'))).toBe(false);
       await close(opened);
     }
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'what was written and not saved is there again after a reload, until it is discarded',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(`${ui.programs.url}/prompts/new`);
+    await page.getByLabel('Name', { exact: true }).fill('half_written');
+    await page.getByText('Not saved yet').waitFor();
+    await page.reload();
+    await toast(page, 'Your unsaved changes are back.').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('half_written');
+    await page.getByRole('main').getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Not saved yet').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+    await page.waitForTimeout(600);
+    await page.reload();
+    await page.getByLabel('Name', { exact: true }).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+    await close(opened);
   },
   LIMIT_MS,
 );

@@ -30,16 +30,16 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       const opened = await ui.signedIn(1280, 'light');
       const { page } = opened;
       await page.goto(`${ui.programs.url}/connections`);
-      await page.getByText('No database is connected').waitFor();
+      await page.getByText('No connections yet').waitFor();
       await page.getByRole('main').getByRole('link', { name: 'Connect a database' }).first().click();
       await page.getByRole('radio', { name: 'PostgreSQL' }).waitFor({ state: 'attached' });
 
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
       await page.getByText('Some fields need attention.').waitFor();
       await expectAccessible(page, 'a form with faults');
-      await page.getByLabel('Paste an address').fill(database.url.replace(':5432', ':1'));
+      await page.getByLabel('Connection string').fill(database.url.replace(':5432', ':1'));
       expect(await page.getByLabel('Host', { exact: true }).inputValue()).toBe('127.0.0.1');
-      expect(await page.getByLabel('Paste an address').inputValue()).toBe('');
+      expect(await page.getByLabel('Connection string').inputValue()).toBe('');
       await page.getByRole('button', { name: 'Test', exact: true }).click();
       await page.getByText('Nothing listens at that host and port.').waitFor();
       await page.getByRole('button', { name: 'Go to Port' }).click();
@@ -54,7 +54,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       expect(new URL(page.url()).search).toBe('?tab=tables');
       await page.getByRole('button', { name: 'public.customers' }).click();
       await page.getByRole('row', { name: /country.*DE/ }).waitFor();
-      const make = page.getByRole('link', { name: 'Make a tool from this table' });
+      const make = page.getByRole('link', { name: 'Create a tool from this table' });
       expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=public\.customers$/);
       await page.keyboard.press('/');
       await page.keyboard.type('shel');
@@ -66,11 +66,11 @@ describe.skipIf(!reachable.postgres)('connections', () => {
 
       await page.getByRole('link', { name: 'Connections', exact: true }).first().click();
       await page.getByRole('button', { name: 'More for shop' }).click();
-      await page.getByRole('menuitem', { name: 'Switch off' }).click();
-      await toast(page, '1 connection switched off.').waitFor();
+      await page.getByRole('menuitem', { name: 'Disable' }).click();
+      await toast(page, '1 connection disabled.').waitFor();
       await page.getByRole('button', { name: 'State All' }).click();
       await page.getByRole('option', { name: 'Enabled' }).click();
-      await page.getByText('No connection fits these filters').waitFor();
+      await page.getByText('No results').waitFor();
       expect(new URL(page.url()).search).toBe('?state=on');
       await page.getByRole('button', { name: 'Clear filters' }).first().click();
 
@@ -79,10 +79,59 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByRole('alertdialog').getByText('The connection shop').waitFor();
       await page.getByRole('button', { name: 'Delete connection' }).click();
       await toast(page, 'Deleted “shop”.').waitFor();
-      await page.getByText('No database is connected').waitFor();
+      await page.getByText('No connections yet').waitFor();
       await page.getByRole('button', { name: 'Undo' }).click();
       await page.getByRole('link', { name: 'shop', exact: true }).waitFor();
       await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    'a database that does not answer is saved only on purpose, a superuser is named first, and the list says which one answers',
+    async () => {
+      const opened = await ui.signedIn(1280, 'light');
+      const { page } = opened;
+      const saved = async () =>
+        (await ui.programs.api<{ items: { name: string }[] }>('GET', '/connections')).items.map(({ name }) => name);
+      await page.goto(`${ui.programs.url}/connections/new?next=welcome`);
+      expect(await page.getByRole('switch', { name: 'Read-only' }).isChecked()).toBe(true);
+      await page.goto(`${ui.programs.url}/connections/new`);
+      const name = page.getByLabel('Name', { exact: true });
+      await page.getByLabel('Connection string').fill(database.url.replace(':5432', ':1'));
+      await name.fill('dead');
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+      await page.getByText('Nothing listens at that host and port.').waitFor();
+      expect(await saved()).not.toContain('dead');
+      await page.getByRole('button', { name: 'Save anyway' }).click();
+      await page.getByRole('heading', { name: 'dead', exact: true }).waitFor();
+      await page.getByText('Unreachable').waitFor();
+
+      await page.goto(`${ui.programs.url}/connections/new`);
+      await page.getByLabel('Connection string').fill(database.url);
+      await name.fill('root');
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+      await page.getByText('The account is a superuser').waitFor();
+      expect(await saved()).not.toContain('root');
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+      await page.getByRole('heading', { name: 'root', exact: true }).waitFor();
+      expect(await saved()).toContain('root');
+
+      await page.goto(`${ui.programs.url}/connections`);
+      await page.getByRole('row', { name: /dead/ }).getByText('Unreachable').waitFor();
+      await page
+        .getByRole('row', { name: /root\b/ })
+        .getByText('Connected, with warnings')
+        .waitFor();
+      await expectAccessible(page, 'connections and how they are');
+      await page.getByRole('link', { name: 'root', exact: true }).click();
+      await page.getByRole('spinbutton', { name: 'Port' }).fill('1');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Nothing listens at that host and port.').waitFor();
+      for (const { id } of (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items)
+        await ui.programs.api('DELETE', `/connections/${id}`);
+      // The page of tables asks a database that is not there.
+      await close(opened, [502]);
     },
     LIMIT_MS,
   );
@@ -109,13 +158,13 @@ describe.skipIf(!reachable.postgres)('connections', () => {
 
       await ui.programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
       await page.getByRole('button', { name: 'Save', exact: true }).click();
-      const choice = page.getByRole('alertdialog', { name: 'Somebody else saved this meanwhile' });
+      const choice = page.getByRole('alertdialog', { name: 'Someone else saved this in the meantime' });
       await choice.getByText('1 field only they changed: Read-only.').waitFor();
       await expectAccessible(page, 'the choice between two versions');
       await look(page, 'conflict-1280-dark');
       await choice.getByText('Theirs', { exact: true }).click();
       await choice.getByText('Mine', { exact: true }).click();
-      await choice.getByRole('button', { name: 'Save merged' }).click();
+      await choice.getByRole('button', { name: 'Save merged version' }).click();
       await toast(page, 'Saved “mine”.').waitFor();
       expect(await ui.programs.api('GET', `/connections/${id}`)).toMatchObject({ name: 'mine', read_only: true, version: 3 });
       // The refused save is the 409 that the choice came from.
@@ -190,6 +239,6 @@ async function walk(page: Page, id: string, one: Look): Promise<void> {
   await page.getByRole('listitem').filter({ hasText: 'Deploy it' }).waitFor();
   await check('welcome');
   await page.goto(`${ui.programs.url}/nowhere`);
-  await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor();
   await check('nowhere');
 }

@@ -29,7 +29,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
-    const changes = page.getByRole('list', { name: 'Changes of the next deploy' });
+    const changes = page.getByRole('group', { name: 'Changes of the next deploy' });
     await changes.getByText('The tool sales_by_category is no longer offered.').waitFor();
     expect(await changes.getByRole('listitem').first().textContent()).toContain('sales_by_category');
     const row = changes.getByRole('listitem').filter({ hasText: 'get_customer' });
@@ -60,7 +60,7 @@ browserTest(
     await versions.getByRole('button', { name: 'More for version 1' }).click();
     await page.getByRole('menuitem', { name: 'Compare with the live version' }).click();
     const compare = page.getByRole('dialog', { name: 'Compare two versions' });
-    await compare.getByText('turnover').waitFor();
+    await compare.getByText('turnover', { exact: true }).waitFor();
     expect(new URL(page.url()).search).toContain('from=1&to=2');
     await expectAccessible(page, 'two versions compared');
     await page.keyboard.press('Escape');
@@ -68,10 +68,10 @@ browserTest(
     await versions.locator('[aria-label="More for version 1"]:focus').waitFor();
 
     await versions.getByRole('button', { name: 'More for version 1' }).click();
-    await page.getByRole('menuitem', { name: 'Serve this version' }).click();
-    const confirm = page.getByRole('dialog', { name: 'Serve version 1 again?' });
+    await page.getByRole('menuitem', { name: 'Restore this version' }).click();
+    const confirm = page.getByRole('dialog', { name: 'Restore version 1?' });
     await confirm.getByText('sales_by_category').first().waitFor();
-    await confirm.getByRole('button', { name: 'Serve this version' }).click();
+    await confirm.getByRole('button', { name: 'Restore this version' }).click();
     await page.getByText('Version 1 is live').waitFor();
     expect((await ui.programs.api('GET', '/deploy/status'))['snapshot_version']).toBe(1);
 
@@ -86,7 +86,7 @@ browserTest(
     await tab(page, 'Changes').click();
     await page.getByRole('button', { name: 'Stop serving' }).click();
     await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Stop serving' }).click();
-    await toast(page, 'The server no longer serves.').waitFor();
+    await toast(page, 'Stopped.').waitFor();
     await page
       .getByRole('button', { name: /^Deploy/ })
       .last()
@@ -131,14 +131,14 @@ browserTest(
       .first()
       .waitFor();
     await drawer.getByRole('button', { name: 'Roll back…' }).click();
-    const preview = page.getByRole('dialog', { name: /Restore “search_products”/ });
+    const preview = page.getByRole('dialog', { name: 'Restore the previous state of “search_products”?' });
     await preview.getByText(tool.description).waitFor();
     expect((await named('search_products')).description).toBe('Something else altogether.');
     await preview.getByRole('button', { name: 'Roll back', exact: true }).click();
-    await toast(page, /is as it was before/).waitFor();
+    await toast(page, /^Restored “/).waitFor();
     expect((await named('search_products')).description).toBe(tool.description);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
-    await toast(page, 'The rollback was taken back.').waitFor();
+    await toast(page, 'Rollback undone.').waitFor();
     expect((await named('search_products')).description).toBe('Something else altogether.');
     await close(opened);
   },
@@ -152,7 +152,7 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/transfer`);
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download the configuration' }).click();
+    await page.getByRole('button', { name: 'Download configuration' }).click();
     const saved = await download;
     expect(saved.suggestedFilename()).toMatch(/^[a-z0-9-]+-\d{4}-\d\d-\d\d\.json$/);
     const data = (await Bun.file(await saved.path()).json()) as { tools: Record<string, unknown>[] };
@@ -163,16 +163,16 @@ browserTest(
     await give({ hello: 'world' });
     await page.getByText(/the field “format” is missing/).waitFor();
     await give(data);
-    await page.getByText('Nothing would change').waitFor();
+    await page.getByText('Nothing to import').waitFor();
     await page.getByRole('button', { name: 'Choose another file' }).click();
 
     const copy = { ...data.tools[0], name: 'copied' };
     await give({ ...data, tools: [...data.tools, { ...copy, sql_query: 'selec 1' }] });
     await page
-      .getByText(/fault.* in the file/)
+      .getByText(/error.* in the file/)
       .first()
       .waitFor();
-    await page.getByRole('region', { name: 'What the import will do' }).getByText('copied').first().waitFor();
+    await page.getByRole('region', { name: 'Import preview' }).getByText('copied').first().waitFor();
     await expectAccessible(page, 'faults of an import');
     await page.getByRole('button', { name: 'Choose another file' }).click();
 
@@ -181,7 +181,7 @@ browserTest(
     await toast(page, /Imported 1 record/).waitFor();
     expect((await tools()).some(({ name }) => name === 'copied')).toBe(true);
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
-    await toast(page, 'The import was taken back.').waitFor();
+    await toast(page, 'Import undone.').waitFor();
     expect((await tools()).some(({ name }) => name === 'copied')).toBe(false);
     await close(opened);
   },
@@ -198,7 +198,7 @@ browserTest(
       { path: '/deploy?view=versions', name: 'versions', ready: 'Clearer words' },
       { path: '/deploy?view=code', name: 'code', ready: 'Download all' },
       { path: '/history', name: 'history', ready: 'Today' },
-      { path: '/transfer', name: 'transfer', ready: 'Download the configuration' },
+      { path: '/transfer', name: 'transfer', ready: 'Download configuration' },
     ]);
   },
   LIMIT_MS,

@@ -43,19 +43,19 @@ browserTest(
     await page.getByLabel('Search tools').fill('list_ord');
     await listed(page, 'Tools', ['list_orders']);
     await page.getByLabel('Search tools').fill('nothing of that name');
-    await page.getByText('Nothing fits these filters').waitFor();
+    await page.getByText('No results').waitFor();
     await page.getByRole('main').getByRole('button', { name: 'Clear filters' }).last().click();
     await listed(page, 'Tools', all);
 
-    await page.getByRole('checkbox', { name: /^Choose all/ }).check();
+    await page.getByRole('checkbox', { name: /^Select all/ }).check();
     await page.getByRole('button', { name: 'Disable' }).click();
     await toast(page, '4 tools disabled.').waitFor();
-    await until(async () => (await page.getByText('Off', { exact: true }).count()) >= 4, 20_000);
+    await until(async () => (await page.getByRole('table').getByText('Disabled', { exact: true }).count()) >= 4, 20_000);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await toast(page, '4 tools as before.').waitFor();
-    await page.getByText('Off', { exact: true }).first().waitFor({ state: 'detached' });
+    await toast(page, 'Undone for 4 tools.').waitFor();
+    await page.getByRole('table').getByText('Disabled', { exact: true }).first().waitFor({ state: 'detached' });
 
-    await page.getByRole('checkbox', { name: 'Choose this row' }).first().check();
+    await page.getByRole('checkbox', { name: 'Select this row' }).first().check();
     await page.getByRole('button', { name: 'Add tags' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add tags' });
     await dialog.getByLabel('Tags').fill('people');
@@ -65,8 +65,8 @@ browserTest(
     await toast(page, '1 tool tagged.').waitFor();
     await rows(page, 'Tools').first().getByText('people').waitFor();
 
-    await page.getByRole('checkbox', { name: 'Choose this row' }).nth(1).check();
-    await page.getByRole('checkbox', { name: 'Choose this row' }).nth(2).check();
+    await page.getByRole('checkbox', { name: 'Select this row' }).nth(1).check();
+    await page.getByRole('checkbox', { name: 'Select this row' }).nth(2).check();
     await page.getByRole('button', { name: 'Delete' }).click();
     const confirm = page.getByRole('alertdialog', { name: 'Delete 2 tools?' });
     await confirm.getByText('list_orders').waitFor();
@@ -88,9 +88,9 @@ browserTest(
     await page.goto(`${ui.programs.url}/resources/new`);
     await page.getByLabel('URI', { exact: true }).fill('shop://customers/{country}');
     await page.getByRole('table', { name: 'Parameters' }).getByText(':country').waitFor();
-    await page.getByText('not in the statement').waitFor();
+    await page.getByText('unused', { exact: true }).waitFor();
     await editor(page, 'SQL').fill('select name, email from customers where country = :country order by name');
-    await page.getByText('not in the statement').waitFor({ state: 'detached' });
+    await page.getByText('unused', { exact: true }).waitFor({ state: 'detached' });
     await page.getByRole('combobox', { name: 'Media type' }).fill('text/csv');
     await page.getByRole('option', { name: /^text\/csv/ }).click();
     const { rows: found } = await ui.programs.api<{ rows: { country: string }[] }>('POST', '/preview/execute', {
@@ -101,7 +101,7 @@ browserTest(
       .getByLabel('country')
       .fill(found[0]?.country ?? '');
     await editor(page, 'SQL').press('Control+Enter');
-    await side(page).getByText('To the model', { exact: true }).click();
+    await side(page).getByText('As the model sees it', { exact: true }).click();
     await side(page)
       .getByText(/^name,email/)
       .waitFor();
@@ -134,11 +134,7 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/prompts/new`);
     await editor(page, 'Message 1').fill('Greet {{ person }} in {{ language }}.');
-    await page.getByRole('button', { name: 'Add argument' }).click();
-    await page.getByLabel('Name of argument').fill('person');
     await page.getByLabel('Description of person').fill('Who');
-    await page.getByRole('button', { name: 'Add argument' }).click();
-    await page.getByLabel('Name of argument').fill('language');
     await page.getByRole('checkbox', { name: 'Required of language' }).uncheck();
     await page.getByRole('button', { name: 'Rules of language' }).click();
     await page.getByLabel('Allowed values').fill('French\nGerman');
@@ -201,7 +197,7 @@ browserTest(
     }
     const opened = await ui.signedIn(360, 'light');
     await opened.page.goto(`${ui.programs.url}/tools/0190b0c0-0000-7000-8000-000000000000`);
-    await opened.page.getByText('There is no such tool').waitFor();
+    await opened.page.getByText('Tool not found').waitFor();
     await opened.page.getByRole('link', { name: 'Go to the tools' }).click();
     await rows(opened.page, 'Tools').first().waitFor();
     await close(opened, [404]);

@@ -26,7 +26,7 @@ const PAGES = [
   { name: 'tools', path: '/tools', ready: 'tr >> text=search_products' },
   { name: 'deploy', path: '/deploy', ready: 'text=Dry run' },
   { name: 'connections', path: '/connections', ready: 'tr >> text=demo' },
-  { name: 'settings', path: '/settings', ready: 'text=Listen on' },
+  { name: 'settings', path: '/settings', ready: 'text=Listen address' },
 ] as const;
 
 const ui = startUi({ live: true });

@@ -74,12 +74,12 @@ browserTest(
       '/tools?search=get_customer',
     );
     await ui.programs.api('PATCH', `/tools/${items[0]?.id}`, { description: `${items[0]?.description} Changed.` });
-    const waiting = page.getByRole('region', { name: 'Waiting for a deploy' });
+    const waiting = page.getByRole('region', { name: 'Changes to deploy' });
     await waiting.getByText('get_customer').waitFor();
-    await waiting.getByRole('button', { name: 'See them all' }).click();
+    await waiting.getByRole('button', { name: 'View all' }).click();
     await page.getByRole('dialog').getByText('get_customer', { exact: true }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();
-    await page.getByRole('heading', { name: 'Version 2 is live' }).waitFor();
+    await page.getByRole('region', { name: 'Deploy receipt' }).getByText('Version 2 is live').waitFor();
     await waiting.waitFor({ state: 'detached' });
 
     await figure('Errors').getByRole('link').click();
@@ -101,15 +101,15 @@ browserTest(
     const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
     await page.goto(`${ui.programs.url}/metrics`);
-    const table = page.getByRole('table', { name: 'What was called' });
+    const table = page.getByRole('table', { name: 'Tools, resources and prompts' });
     await table.getByRole('row', { name: /search_products.*200/ }).waitFor();
     await table.getByRole('button', { name: 'p95' }).click();
     await page.getByText('1h', { exact: true }).click();
     expect(address(page)).toEqual({ path: '/metrics', period: '1h' });
     await table.getByRole('row', { name: /list_orders.*100/ }).click();
     const panel = page.getByRole('region', { name: 'list_orders', exact: true });
-    await panel.getByText('Newest failures').waitFor();
-    await panel.getByText('Too slow, cancelled').first().waitFor();
+    await panel.getByText('Latest errors').waitFor();
+    await panel.getByText('Timed out').first().waitFor();
 
     const chart = panel.getByRole('group', { name: 'Calls and errors of list_orders, last 1 hour' });
     await chart.locator('canvas').waitFor();
@@ -120,9 +120,9 @@ browserTest(
       .getByText(/Calls \d+, Errors \d+/)
       .first()
       .waitFor();
-    await panel.getByText('Figures as a table').first().click();
+    await panel.getByText('Show as table').first().click();
     await panel
-      .getByRole('region', { name: /figures/ })
+      .getByRole('region', { name: /: table$/ })
       .getByRole('row')
       .nth(60)
       .waitFor();
@@ -156,17 +156,18 @@ browserTest(
     await lines.hover();
     await page.mouse.wheel(0, -2_000);
     await page.getByRole('button', { name: 'Follow', pressed: false }).waitFor();
-    await page.getByLabel('Find in these lines').fill('list_orders failed');
+    await page.getByLabel('Search lines').fill('list_orders failed');
+    await page.waitForURL(/[?&]q=list_orders/);
     await lines.getByText('tool list_orders failed').first().click();
     await page.getByRole('dialog', { name: 'Log line' }).getByText('timeout', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByLabel('Find in these lines').fill('no such words at all');
-    await page.getByText('No line has these words').waitFor();
-    await page.getByLabel('Find in these lines').fill('');
+    await page.getByLabel('Search lines').fill('no such words at all');
+    await page.getByText('No results').waitFor();
+    await page.getByLabel('Search lines').fill('');
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('Nothing was logged yet').waitFor();
+    await page.getByText('No log lines yet').waitFor();
     await page.goto(`${ui.programs.url}/logs?level=ERROR&source=tls`);
-    await page.getByText('Nothing was logged yet').waitFor();
+    await page.getByText('No log lines yet').waitFor();
 
     await page.getByRole('tab', { name: 'Calls' }).click();
     await main(page)
@@ -176,18 +177,18 @@ browserTest(
     await main(page).getByText('12 of 12').waitFor();
     await page
       .getByRole('table', { name: 'Calls' })
-      .getByRole('row', { name: /Too slow/ })
+      .getByRole('row', { name: /Timed out/ })
       .first()
       .click();
     const drawer = page.getByRole('dialog', { name: 'Call' });
     await drawer.getByText('claude-code/2.1').waitFor();
-    await drawer.getByRole('link', { name: 'Open its definition' }).waitFor();
+    await drawer.getByRole('link', { name: 'Open definition' }).waitFor();
     await drawer.getByRole('link', { name: 'demo' }).waitFor();
     await expectAccessible(page, 'the drawer of a call');
     await page.keyboard.press('Escape');
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download' }).click();
-    await page.getByRole('menuitem', { name: /As CSV/ }).click();
+    await page.getByRole('menuitem', { name: /^CSV/ }).click();
     const text = await Bun.file(await (await saved).path()).text();
     expect(text.split('\r\n').filter((line) => line.includes(',timeout,'))).toHaveLength(12);
     await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -212,7 +213,15 @@ browserTest(
     const queue = page.getByRole('region', { name: 'demo' });
     await queue.getByRole('meter', { name: 'Running' }).waitFor();
     await queue.getByText('0 of 4').waitFor();
-    expect(await queue.getByRole('link', { name: 'See its calls' }).getAttribute('href')).toMatch(/^\/logs\?.*connection=/);
+    expect(await queue.getByRole('link', { name: 'View calls' }).getAttribute('href')).toMatch(/^\/logs\?.*connection=/);
+
+    await opened.context.setOffline(true);
+    await page.getByText('Offline: trying again').waitFor();
+    expect(await queue.getByText('0 of 4').isVisible()).toBe(true);
+    await opened.context.setOffline(false);
+    await page.getByText('Offline: trying again').waitFor({ state: 'detached' });
+    // The browser names every request that it could not send.
+    opened.faults.length = 0;
 
     await page.goto(`${ui.programs.url}/flow`);
     const canvas = page.getByRole('group', { name: /^Graph of 1 connection and 7 entries/ });
@@ -235,6 +244,23 @@ browserTest(
     await page.locator('.flow-node', { hasText: 'list_orders' }).click();
     await page.waitForURL(/\/tools\/[0-9a-f-]{36}$/);
     await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a long name of a connection widens no page of a phone',
+  async () => {
+    const { items } = await ui.programs.api<{ items: { id: string; name: string }[] }>('GET', '/connections');
+    const [demo] = items;
+    const rename = (name: string) => ui.programs.api('PATCH', `/connections/${demo?.id ?? ''}`, { name });
+    await rename(`a_connection_of_${'a_very_long_name_'.repeat(5)}`);
+    await inspectAll(ui, [
+      { path: '/queue', name: 'queue-long', ready: 'Running' },
+      { path: '/flow?view=list', name: 'flow-long', ready: { css: '.flow-rows a' } },
+      { path: '/connections', name: 'connections-long', ready: 'Connected' },
+    ]);
+    await rename(demo?.name ?? 'demo');
   },
   LIMIT_MS,
 );

@@ -36,7 +36,7 @@ browserTest(
       .waitFor();
     await result(page).getByRole('columnheader', { name: 'customer' }).waitFor();
     await result(page)
-      .getByText(/about \d+ tokens/)
+      .getByText(/about [\d,]+ tokens/)
       .waitFor();
     await result(page).getByRole('tab', { name: 'JSON' }).click();
     await result(page).getByText('"row_count"').waitFor();
@@ -86,17 +86,53 @@ browserTest(
     await result(page).getByText('The tool answered with an error').waitFor();
     await page.getByLabel('Arguments as JSON').fill('[');
     await page.getByRole('button', { name: 'Call', exact: true }).click();
-    await page.getByText('This is not JSON.').waitFor();
+    await page.getByText('Enter the arguments as a JSON object').waitFor();
 
-    const history = page.getByRole('region', { name: 'Calls of this visit' });
+    const history = page.getByRole('region', { name: 'Recent calls' });
     await until(async () => (await history.getByRole('listitem').count()) === 5, 20_000);
-    await history.getByRole('button', { name: /list_orders/ }).click();
+    await history.getByRole('button', { name: /^Result list_orders/ }).click();
     await page.getByRole('heading', { name: 'List orders' }).waitFor();
     expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('2026-06-01');
-    await history.getByRole('button', { name: 'Forget them' }).click();
-    await history.getByText('Nothing was called yet.').waitFor();
+    await history.getByRole('button', { name: 'Clear recent calls' }).click();
+    await history.getByText('No calls yet.').waitFor();
     await page.goto(`${ui.programs.url}/playground?tool=not_there`);
     await page.getByText('not_there is not deployed').waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the result stands beside the arguments, stays over a reload, and a call can be saved',
+  async () => {
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${ui.programs.url}/playground?tool=list_orders`);
+    await page.getByLabel('from', { exact: true }).fill('2026-01-01');
+    await page.getByLabel('to', { exact: true }).fill('2026-06-01');
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    const found = result(page).getByText(/^\d+ rows$/);
+    await found.waitFor();
+    const [call, rows] = await Promise.all([
+      page.getByRole('button', { name: 'Call', exact: true }).boundingBox(),
+      result(page).getByRole('columnheader').first().boundingBox(),
+    ]);
+    expect((rows?.x ?? 0) > (call?.x ?? 0) + (call?.width ?? 0)).toBe(true);
+    expect((rows?.y ?? 900) < 900 && (call?.y ?? 900) < 900).toBe(true);
+    const shown = await found.textContent();
+
+    await page.reload();
+    await result(page).getByText(String(shown), { exact: true }).waitFor();
+    expect(await page.getByLabel('to', { exact: true }).inputValue()).toBe('2026-06-01');
+    await page.getByRole('button', { name: 'Save this call of list_orders' }).click();
+    await page.getByRole('button', { name: 'Clear recent calls' }).click();
+    await page.reload();
+    const saved = page.getByRole('region', { name: 'Saved calls' });
+    await saved.getByRole('button', { name: /^list_orders/ }).click();
+    expect(await page.getByLabel('from', { exact: true }).inputValue()).toBe('2026-01-01');
+    await saved.getByRole('button', { name: /Remove the saved call/ }).click();
+    await saved.waitFor({ state: 'detached' });
     await close(opened);
   },
   LIMIT_MS,
@@ -127,7 +163,7 @@ browserTest(
 );
 
 browserTest(
-  'a server with access tokens asks for one, which no message shows',
+  'a server with access tokens lets its administrator in, and tries a token that no message shows',
   async () => {
     const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
@@ -136,13 +172,24 @@ browserTest(
     await ui.programs.api('POST', '/deploy', {});
     await until(async () => (await fetch(ui.programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
     await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
-    await page.getByRole('heading', { name: 'This server wants an access token' }).waitFor();
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await result(page).getByText('5 rows').waitFor();
+    expect(await page.content()).not.toContain('svc_playground_');
+    const callers = async () =>
+      (await ui.programs.api<{ items: { token_prefix: string | null }[] }>('GET', '/logs?limit=20')).items.map(
+        ({ token_prefix }) => token_prefix,
+      );
+    await until(async () => (await callers()).includes('playground:ada'), 20_000);
+
+    await page.getByRole('button', { name: 'Use an access token' }).click();
+    await page.getByRole('heading', { name: 'Call with an access token' }).waitFor();
     await expectAccessible(page, 'the access token');
     await page.getByLabel('Access token', { exact: true }).fill('svc_mcp_wrong');
-    await page.getByRole('button', { name: 'Use this token' }).click();
-    await page.getByText('This access token was not accepted').waitFor();
+    await page.getByRole('button', { name: 'Use token' }).click();
+    await page.getByText('Access token not accepted').waitFor();
     await page.getByLabel('Access token', { exact: true }).fill(token);
-    await page.getByRole('button', { name: 'Use this token' }).click();
+    await page.getByRole('button', { name: 'Use token' }).click();
+    await page.getByText('Calls use this access token.').waitFor();
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await result(page).getByText('5 rows').waitFor();
     await result(page)
@@ -152,6 +199,8 @@ browserTest(
       .getByText(/authorization: Bearer …/)
       .waitFor();
     expect(await page.content()).not.toContain(token);
+    await page.getByRole('button', { name: 'Call as yourself' }).click();
+    await page.getByRole('heading', { name: 'Call with an access token' }).waitFor({ state: 'detached' });
     // The refusals of the host are what the browser reports; nothing else is.
     await close(opened, [401]);
   },

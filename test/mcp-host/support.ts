@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Parameter } from '#core/contract/parameters.ts';
-import type { ReturnType } from '#core/contract/tools.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
 import { createLog, type LogLine } from '#core/log.ts';
@@ -13,7 +13,8 @@ import { engineOf, openSource } from '#core/engines/index.ts';
 import type { Column } from '#core/engines/shared/source.ts';
 import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
-import { createHost, type Host, type HostOptions } from '#mcp-host/host.ts';
+import { createHost, type Host } from '#mcp-host/host.ts';
+import type { HostOptions } from '#mcp-host/host-options.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   type FrozenConnection,
@@ -149,6 +150,7 @@ export function snapshotOf(
     tools: [],
     resources: [],
     prompts: [],
+    toolsets: [],
     ...content,
     server: {
       server_name: 'Shop',

@@ -125,6 +125,78 @@ test('reset-2fa turns the second factor off and ends every session and half-done
   expect((await t.request('GET', '/api/v1/auth/2fa/status')).body).toEqual({ totp_enabled: false, recovery_codes_remaining: 0 });
 });
 
+describe('people', () => {
+  const accept = (link: string, body: object) => {
+    const token = /#(svc_invite_\w+)/.exec(link)?.[1];
+    return t.request('POST', '/api/v1/auth/accept-invite', { anonymous: true, body: { token, ...body } });
+  };
+
+  test('are added with a link, listed, changed and removed', async () => {
+    await t.signIn();
+    const added = await cli([
+      'people',
+      'add',
+      'grace',
+      '--role',
+      'editor',
+      '--groups',
+      'sales, emea',
+      '--email',
+      'g@example.com',
+    ]);
+    expect([added.code, added.err]).toEqual([0, '']);
+    expect((await accept(added.out, { password: 'a long password' })).body['username']).toBe('grace');
+    const listed = await cli(['people', 'list']);
+    expect(listed.out).toMatch(/^username +role +state +last seen +groups$/m);
+    expect(listed.out).toMatch(/^ada +owner +enabled +2026-03-01T12:00:00\.000Z$/m);
+    expect(listed.out).toMatch(/^grace +editor +enabled +\S+ +sales, emea$/m);
+    const set = await cli(['people', 'set', 'grace', '--role', 'viewer', '--disable', '--groups', '']);
+    expect(set).toEqual({ code: 0, out: 'grace: role viewer, disabled.\n', err: '' });
+    expect((await cli(['people', 'invite', 'grace'])).err).toContain('disabled');
+    expect(await cli(['people', 'remove', 'grace'])).toEqual({ code: 0, out: 'grace was removed.\n', err: '' });
+    expect(await cli(['people', 'remove', 'grace'])).toMatchObject({ code: 1, err: expect.stringContaining('no person') });
+    const last = (await entries()).at(-1);
+    expect(last).toMatchObject({ action: 'delete', entity_name: 'grace', actor: { type: 'system', name: 'command line' } });
+  });
+
+  test('a wrong command line is refused, and the last owner stays', async () => {
+    await t.signIn();
+    for (const args of [
+      ['people'],
+      ['people', 'add'],
+      ['people', 'list', 'ada'],
+      ['people', 'lose', 'ada'],
+      ['people', 'set', 'ada'],
+      ['people', 'set', 'ada', '--role', 'root'],
+      ['people', 'set', 'ada', '--enable', '--disable'],
+    ]) {
+      expect([args, (await cli(args)).code]).toEqual([args, 2]);
+    }
+    for (const args of [
+      ['set', 'ada', '--disable'],
+      ['set', 'ada', '--role', 'admin'],
+      ['remove', 'ada'],
+      ['add', 'ADA'],
+    ]) {
+      expect([args, (await cli(['people', ...args])).code]).toEqual([args, 1]);
+    }
+    expect(await me()).toBe(200);
+  });
+
+  test('an owner who is locked out comes back', async () => {
+    await t.signIn();
+    const { people } = t.app.store.tables;
+    await t.app.store.write((tx) => tx.update(people).set({ role: 'viewer', enabled: false }));
+    expect(await cli(['check'])).toMatchObject({ code: 1, out: expect.stringContaining('No owner can sign in') });
+    expect((await cli(['people', 'set', 'ada', '--role', 'owner', '--enable'])).code).toBe(0);
+    expect((await cli(['reset-password'], {}, 'new password')).code).toBe(0);
+    expect(await login('new password')).toBe(200);
+    await cli(['people', 'add', 'grace']);
+    const unnamed = await cli(['reset-password'], {}, 'new password');
+    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('--username')]);
+  });
+});
+
 test('keys status says what each key protects, rewrap frees the old one', async () => {
   await t.signIn();
   await addConnection('hunter2 hunter2');
@@ -213,7 +285,7 @@ describe('check', () => {
     const { code, out } = await cli(['check']);
     expect(code).toBe(0);
     expect(out).toMatch(/ok +secrets +All open\./);
-    expect(out).toMatch(/ok +administrator +ada; the second factor is off\./);
+    expect(out).toMatch(/ok +people +1 person; owners: ada \(second factor off\)\./);
     expect(out).not.toContain('fault');
   });
 

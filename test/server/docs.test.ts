@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
-import { fullPath, operations, pathVariables } from '#core/contract/index.ts';
+import { operations } from '#core/contract/index.ts';
+import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import type { Access, Operation } from '#core/contract/operation.ts';
 import { browserTest, openBrowser, openPage } from '#test/support/browser.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
@@ -39,7 +40,8 @@ interface OpenApi extends Json {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Readonly<Record<string, Json>> };
 }
 
-const STREAMS = ['/api/v1/deploy/logs', '/api/v1/playground/mcp'];
+/** No operations: streams, and what only browsers visit. */
+const STREAMS = ['/api/v1/deploy/logs', '/api/v1/playground/mcp', '/api/v1/auth/oidc/{id}/start', '/api/v1/auth/oidc/callback'];
 const described = (): [string, string, Described][] => all().filter(([path]) => !STREAMS.includes(path));
 const all = (): [string, string, Described][] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -114,6 +116,14 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(logs?.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
     expect(logs?.parameters.map(({ name }) => name)).toEqual(['level', 'source', 'since']);
     expect(Object.keys(document.paths['/api/v1/playground/mcp'] ?? {})).toEqual(['post', 'delete']);
+  });
+
+  test('describes the two addresses of a sign-in through an identity provider', () => {
+    const visits = ['/api/v1/auth/oidc/{id}/start', '/api/v1/auth/oidc/callback'].map((path) => document.paths[path]?.['get']);
+    expect(visits.map((visit) => Object.keys(visit?.responses ?? {}))).toEqual([
+      ['302', '303', 'default'],
+      ['302', '303', 'default'],
+    ]);
   });
 
   test('describes every operation of the contract once, under its method and path', () => {
@@ -211,44 +221,43 @@ async function visit(browser: Browser, path: string, ready: string) {
   try {
     await page.goto(`${s.url}${path}`);
     await page.locator(ready).first().waitFor({ timeout: 20_000 });
-    return { text: await page.locator('body').innerText(), title: await page.title(), elsewhere, faults };
+    // A long page draws what is in sight.
+    let text = '';
+    for (let step = 0; step < 100; step++) {
+      text += await page.locator('body').innerText();
+      const at_end = await page.evaluate<boolean>(
+        '(scrollBy(0, innerHeight), scrollY + innerHeight >= document.documentElement.scrollHeight - 1)',
+      );
+      await Bun.sleep(100);
+      if (at_end) break;
+    }
+    text += await page.locator('body').innerText();
+    return { text, title: await page.title(), elsewhere, faults };
   } finally {
     await context.close();
   }
 }
 
-/** Redoc's own picture of itself; the page's policy stops it. */
-const LOGO = /cdn\.redoc\.ly/;
-
 describe('the documentation pages work without the Internet', () => {
   let browser: Browser | undefined;
   afterAll(async () => browser?.close());
 
-  browserTest(
-    '/api/docs lists the operations',
-    async () => {
-      browser ??= await openBrowser();
-      const { text, title, elsewhere, faults } = await visit(browser, '/api/docs', '.opblock');
-      for (const path of ['/api/health', '/api/v1/auth/login', '/api/v1/tools/{id}/duplicate']) {
-        expect(text.replaceAll('\u200b', '')).toContain(path);
-      }
-      expect(title).toContain('Sluice');
-      expect([elsewhere, faults]).toEqual([[], []]);
-    },
-    60_000,
-  );
-
-  browserTest(
-    '/api/redoc lists the operations',
-    async () => {
-      browser ??= await openBrowser();
-      const { text, title, elsewhere, faults } = await visit(browser, '/api/redoc', '[data-section-id]');
-      for (const sentence of ['Check that the server answers', 'Copy a tool under the name', 'Freeze the working copy'])
-        expect(text).toContain(sentence);
-      expect(title).toContain('Sluice');
-      expect(elsewhere.filter((url) => !LOGO.test(url))).toEqual([]);
-      expect(faults.filter((fault) => !LOGO.test(fault))).toEqual([]);
-    },
-    60_000,
-  );
+  for (const path of ['/api/docs', '/api/redoc']) {
+    browserTest(
+      `${path} lists the operations`,
+      async () => {
+        browser ??= await openBrowser();
+        const { text, title, elsewhere, faults } = await visit(browser, path, '.opblock');
+        for (const route of ['/api/health', '/api/v1/auth/login', '/api/v1/tools/{id}/duplicate']) {
+          expect(text.replaceAll('\u200b', '')).toContain(route);
+        }
+        for (const sentence of ['Check that the server answers', 'Copy a tool under the name', 'Freeze the working copy']) {
+          expect(text).toContain(sentence);
+        }
+        expect(title).toContain('Sluice');
+        expect([elsewhere, faults]).toEqual([[], []]);
+      },
+      60_000,
+    );
+  }
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { fullPath, operations } from '#core/contract/index.ts';
+import { operations } from '#core/contract/index.ts';
+import { fullPath } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
@@ -111,7 +112,7 @@ test('the OpenAPI document names every operation and every reference resolves', 
     Object.values(item).map(({ operationId }) => operationId),
   );
   // What is handed on or streamed is no operation.
-  const streams = ['deploy.logs', 'playground.send', 'playground.end'];
+  const streams = ['deploy.logs', 'playground.send', 'playground.end', 'auth.oidc_start', 'auth.oidc_callback'];
   expect(ids.sort()).toEqual([...Object.keys(operations), ...streams].sort());
   for (const [reference] of JSON.stringify(body).matchAll(/#\/[\w/]+/g)) {
     let node: unknown = body;

@@ -135,8 +135,10 @@ describe('with mcp_proxy the front port', () => {
     expect(await status('mcp.example.com', '/api/v1/auth/status')).toBe(404);
     expect(await status('mcp.example.com', '/')).toBe(404);
     expect(await status('ui.example.com', '/api/v1/auth/status')).toBe(200);
-    // Buying a token at the root is for the domain that serves nothing else; no scheme of the MCP server sells any here.
-    expect(await status('ui.example.com', '/oauth/token', 'POST')).toBe(404);
+    // On the domain of MCP the host answers for its own tokens; elsewhere people sign in.
+    expect(await status('mcp.example.com', '/oauth/token', 'POST')).toBe(404);
+    expect(await status('mcp.example.com', '/oauth/authorize')).toBe(404);
+    expect(await status('ui.example.com', '/oauth/token', 'POST')).toBe(400);
   });
 
   test('tells the MCP server which address its clients asked for', async () => {

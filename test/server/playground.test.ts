@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { verifyPlaygroundToken } from '#core/edge/playground-token.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
@@ -107,6 +108,41 @@ test('the message goes to the host as it is, without what is the browser’s own
   expect(answer.headers.get('x-sluice-host')).toBe('h1');
   expect(answer.headers.get('mcp-session-id')).toBe('abc');
   expect([answer.headers.get('set-cookie'), answer.headers.get('location')]).toEqual([null, null]);
+});
+
+test('a signed-in administrator needs no access token, holds none, and is out with the session', async () => {
+  connect('h1', `http://127.0.0.1:${host.port}`);
+  const answer = await send();
+  const [, token = ''] = /^Bearer (.+)$/.exec(seen[0]?.headers['authorization'] ?? '') ?? [];
+  const claims = await verifyPlaygroundToken(s.server.app.env.SVC_ENCRYPTION_KEY, token, new Date());
+  expect(claims).toMatchObject({ username: 'ada' });
+  expect((claims?.ends ?? 0) - Date.now()).toBeLessThanOrEqual(15 * 60_000);
+  expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(token);
+  expect((await s.api('GET', '/mcp-tokens')).body).toMatchObject({ items: [], total: 0 });
+  await s.api('POST', '/auth/logout');
+  expect([(await send()).status, seen.length]).toEqual([401, 1]);
+});
+
+test('it calls as the person, or as whom the person pretends to be; an access token says itself who calls', async () => {
+  connect('h1', `http://127.0.0.1:${host.port}`);
+  const claimsOf = async (headers: Record<string, string>) => {
+    const answer = await send({ headers });
+    if (answer.status !== 200) return { status: answer.status, body: await answer.json() };
+    const token = (seen.at(-1)?.headers['authorization'] ?? '').slice('Bearer '.length);
+    expect(seen.at(-1)?.headers['x-sluice-caller']).toBeUndefined();
+    return (await verifyPlaygroundToken(s.server.app.env.SVC_ENCRYPTION_KEY, token, new Date()))?.caller;
+  };
+  const { id } = ((await s.api('GET', '/people')).body['items'] as { id: string }[])[0] ?? { id: '' };
+  expect(await claimsOf({})).toMatchObject({ identity: { sub: id, name: 'ada', groups: [], token: null }, claims: {} });
+  const caller = encodeURIComponent(JSON.stringify({ sub: 'u1', name: 'Grâce', groups: ['a'], claims: { tenant: 'x' } }));
+  expect(await claimsOf({ 'x-sluice-caller': caller })).toMatchObject({
+    identity: { sub: 'u1', name: 'Grâce', groups: ['a'] },
+    claims: { tenant: 'x' },
+  });
+  for (const wrong of ['{', '[]', encodeURIComponent('{"role":"owner"}'), `{"sub":"${'x'.repeat(9_000)}"}`]) {
+    expect(await claimsOf({ 'x-sluice-caller': wrong })).toMatchObject({ status: 422 });
+  }
+  expect(await claimsOf({ 'x-sluice-caller': caller, authorization: 'Bearer svc_mcp_x' })).toMatchObject({ status: 422 });
 });
 
 test('what the host refuses is told apart from what this server refuses, and a session ends where it began', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
-import { fullPath, operations } from '#core/contract/index.ts';
+import { operations } from '#core/contract/index.ts';
+import { fullPath } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { ADDED, ADDED_FIELDS, AGENT_TOOLS, ANSWERS, DEFAULTS, NOT_BUILT, PAGES, SPECIFIED } from './specification-tables.ts';
@@ -94,10 +95,13 @@ test('only the endpoints of section 5 are open to everybody', () => {
   expect(open.sort()).toEqual([
     'GET /api/health',
     'GET /api/v1/auth/status',
+    'GET /api/v1/oauth/requests/{id}',
+    'POST /api/v1/auth/accept-invite',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/login/verify-2fa',
     'POST /api/v1/auth/logout',
     'POST /api/v1/auth/setup',
+    'POST /api/v1/oauth/requests/{id}',
   ]);
 });
 

@@ -1,5 +1,5 @@
-import type { DbType } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { DbType } from '#core/contract/definitions/connections.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { type FrozenConnection, type FrozenTool, SNAPSHOT_FORMAT, type Snapshot } from '#snapshots/format.ts';
@@ -84,7 +84,7 @@ export function snapshotOf(
         transport: 'http',
         host: '127.0.0.1',
         port: 8080,
-        log_level: 'info',
+        log_level: 'INFO',
         otel_enabled: false,
         auth_type: 'none',
         oauth_clients: [],
@@ -96,6 +96,7 @@ export function snapshotOf(
         cors_origins: [],
         global_variables: { currency: 'EUR' },
       },
+      toolsets: [],
       connections,
       tools: tools.map((tool) => tool(connections)),
       resources: [

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { Json, Source } from '#core/engines/shared/source.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { hashOf } from '#snapshots/canonical.ts';
-import { applyDelta, compare, deltaOf, keyOf, KINDS, type Leaf, parseTree, toTree } from '#snapshots/tree.ts';
+import { diff } from '#snapshots/diff.ts';
+import { applyDelta, compare, deltaOf, keyOf, type Kind, KINDS, type Leaf, parseTree, toBlob, toTree } from '#snapshots/tree.ts';
 
 const leaves = fc
   .uniqueArray(
@@ -23,6 +24,31 @@ test('a tree is read as it was written, whatever order its leaves came in', () =
       expect(toTree(list.toReversed()).checksum).toBe(tree.checksum);
     }),
   );
+});
+
+test('a tree is the same whatever tree its branches were taken from, and keeps those that did not change', () => {
+  const leaf = (name: string, change: number): Leaf => ({ kind: 'tool', name, hash: hashOf(`${name} ${change}`) });
+  const numbers = fc.uniqueArray(fc.nat(2_000), { maxLength: 400 });
+  fc.assert(
+    fc.property(numbers, numbers, fc.nat(2), (some, others, change) => {
+      const known = new Map(some.map((n) => [n, leaf(`tool_${n}`, 0)]));
+      const before = toTree([...known.values()]);
+      const after = others.map((n) => (n % 3 < change ? leaf(`tool_${n}`, change) : (known.get(n) ?? leaf(`tool_${n}`, 0))));
+      const [fresh, led] = [toTree(after), toTree(after.toSorted(compare), before)];
+      expect([led.text, led.checksum, led.branches.map(({ hash }) => hash)]).toEqual([
+        fresh.text,
+        fresh.checksum,
+        fresh.branches.map(({ hash }) => hash),
+      ]);
+    }),
+    { numRuns: 50 },
+  );
+  const many = Array.from({ length: 10_000 }, (_, n) => leaf(`tool_${n}`, 0)).toSorted(compare);
+  const before = toTree(many);
+  const after = toTree(many.with(5_000, leaf(many[5_000]!.name, 1)), before);
+  const made = after.branches.filter((branch) => !before.branches.includes(branch));
+  expect(made.length).toBeLessThanOrEqual(2);
+  expect(before.branches.length).toBeGreaterThan(100);
 });
 
 test('a delta leads from any tree to any other, and holds nothing that both have', () => {
@@ -51,6 +77,17 @@ test('the root follows every name, kind and hash', () => {
     ],
   ].map((list) => toTree(list as Leaf[]).checksum);
   expect(new Set(roots).size).toBe(roots.length);
+});
+
+test('a secret that is sealed anew changes nothing; a value of a tool that looks like one does', () => {
+  const sealed = (end: string) => ({ $sealed: `v1.00000000.fingerprint.${end}` });
+  const hashes = (kind: Kind) => ['a', 'b'].map((end) => toBlob(kind, 'x', { default: sealed(end) }).hash);
+  expect(new Set(hashes('connection')).size).toBe(1);
+  expect(new Set(hashes('tool')).size).toBe(2);
+  const tool = (end: string) => ({ name: 'x', parameters: [{ name: 'p', default: sealed(end) }] });
+  const content = (end: string) => ({ server: {}, connections: [], tools: [tool(end)], resources: [], prompts: [] });
+  const changes = diff(content('a') as never, content('b') as never);
+  expect(changes.map(({ name, fields }) => [name, fields])).toEqual([['x', ['parameters']]]);
 });
 
 test('an entity of a thousand costs its name and less than fifty bytes', () => {

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, createApp } from '#core/app.ts';
+import { type App, type AppOptions, createApp } from '#core/app.ts';
 import { openStore } from '#core/store/open.ts';
 import { parseEnv } from '#core/env.ts';
+import type { PasswordWork } from '#core/lib/passwords.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createHttp } from '#server/http/http.ts';
-import { testDatabase } from './databases.ts';
+import { type Dialect, emptyMetadata } from './metadata.ts';
 
 export interface Answer {
   readonly status: number;
@@ -38,11 +39,22 @@ export interface RequestOptions {
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
+export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document'> {
+  /** Instead of the store of this run. */
+  readonly metadata?: Dialect;
+}
+
+/** Hashing a password costs as little as it can: tests sign in again and again. */
+const LIGHT_WORK: PasswordWork = { memory_kib: 8, passes: 1 };
+
 /** A whole server in this process: a fresh store (embedded, or PostgreSQL when TEST_METADATA says so), a clock that stands still, its own folder. */
-export async function testApp(variables: Record<string, string> = {}, database_url?: string): Promise<TestApp> {
+export async function testApp(
+  variables: Record<string, string> = {},
+  database_url?: string,
+  { password_work = LIGHT_WORK, metadata, fetch_document }: TestAppOptions = {},
+): Promise<TestApp> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
-  const own =
-    database_url === undefined && process.env['TEST_METADATA'] === 'postgresql' ? await testDatabase('postgresql') : null;
+  const own = database_url === undefined ? await emptyMetadata(directory, metadata) : null;
   const { env } = parseEnv('server', {
     SVC_ENV: 'dev',
     SVC_KV: 'memory',
@@ -58,11 +70,13 @@ export async function testApp(variables: Record<string, string> = {}, database_u
   const lines: LogLine[] = [];
   const app = await createApp({
     env,
-    store: await openStore(own?.url ?? database_url ?? `file:${join(directory, 'sluice.sqlite')}`),
+    store: await openStore(own?.url ?? database_url ?? ''),
     kv: createMemoryKv(() => now),
     log: createLog('DEBUG', (line) => lines.push(line)),
     clock: () => new Date(now),
     ids: () => Bun.randomUUIDv7(),
+    password_work,
+    ...(fetch_document === undefined ? {} : { fetch_document }),
   });
   const http = createHttp(app);
   let cookie = '';
@@ -100,7 +114,7 @@ export async function testApp(variables: Record<string, string> = {}, database_u
     },
     async close() {
       await app.close();
-      await own?.drop();
+      await own?.release();
       rmSync(directory, { recursive: true, force: true });
     },
   };

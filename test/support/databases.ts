@@ -43,6 +43,8 @@ async function postgresDatabase(name: string): Promise<TestDatabase> {
   const options = { host, port, username, max: 1, onnotice: () => {} };
   const admin = postgres({ ...options, database: 'postgres' });
   await admin.unsafe(`create database ${name}`);
+  // Nothing that a test stores has to outlive a fall of the machine.
+  await admin.unsafe(`alter database ${name} set synchronous_commit = off`);
   const inside = postgres({ ...options, database: name });
   return {
     settings: settingsOf('postgresql', 'postgres', name),

@@ -29,6 +29,8 @@ const FILE_MS = 600_000;
 const FEW = 10;
 /** Run only when a filter names them: they take minutes. */
 const LONG = ['test/bench/'];
+/** They wait for a clock more than they work, so one more runs at a time than there are processors. */
+const WAITING = ['idle.test', 'redis.test', 'deploy-hosts', 'leases', 'shared-limits', 'sign-in-limits', 'tls/dns', 'tracing'];
 const CHECKS = [
   { title: 'oxfmt --check', program: ['oxfmt', 'oxfmt'], args: ['--check', '.'] },
   { title: 'oxlint --type-aware', program: ['oxlint', 'oxlint'], args: ['--type-aware'] },
@@ -37,6 +39,10 @@ const CHECKS = [
 
 /** Tests of the whole server run a second time with the metadata in PostgreSQL; these look at the embedded file itself. */
 const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'two-factor'];
+
+/** Every test of these names its store, so a second run would have none. */
+const STORES_NAMED = ['search.test', 'two-servers', 'usage-storing'];
+const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED];
 
 const NOTHING_RAN: Report = {
   title: '',
@@ -53,18 +59,17 @@ async function runAll(args: readonly string[]): Promise<number> {
   const filters = options_at < 0 ? args : args.slice(0, options_at);
   const options = options_at < 0 ? [] : args.slice(options_at);
   const reports = await mkdtemp(join(tmpdir(), 'sluice-test-'));
-  const checks = args.length > 0 ? [] : CHECKS.map((check) => () => runCheck(check));
+  const checks = args.length > 0 ? [] : CHECKS.map((check) => ({ run: () => runCheck(check) }));
   const found = testFiles(filters);
   const runs = [
     ...found.map((file) => ({ file, environment: {} })),
     ...found.filter(onBothStores).map((file) => ({ file, environment: { TEST_METADATA: 'postgresql' } })),
   ];
-  const files = runs.map(
-    ({ file, environment }, index) =>
-      () =>
-        runFile(file, options, join(reports, `${index}.xml`), environment),
-  );
-  const checked = await inParallel([buildUi, ...checks]);
+  const files = runs.map(({ file, environment }, index) => ({
+    run: () => runFile(file, options, join(reports, `${index}.xml`), environment),
+    waits: waits(file),
+  }));
+  const checked = await inParallel([{ run: buildUi }, ...checks]);
   const tested = await again(await inParallel(files), files);
   await rm(reports, { recursive: true, force: true });
   const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
@@ -73,7 +78,7 @@ async function runAll(args: readonly string[]): Promise<number> {
 
 /** Without a PostgreSQL server the tests that name it are skipped, or fail in CI; there is no need to say so twice. */
 function onBothStores(file: string): boolean {
-  if (!reachable.postgres || !file.startsWith('test/server/') || EMBEDDED_ONLY.some((name) => file.includes(name))) return false;
+  if (!reachable.postgres || !file.startsWith('test/server/') || ONCE.some((name) => file.includes(name))) return false;
   return readFileSync(join(ROOT, file), 'utf8').includes('testApp(');
 }
 
@@ -137,6 +142,8 @@ function testFiles(filters: readonly string[]): string[] {
     .toSorted((a, b) => Number(b.startsWith('test/e2e/')) - Number(a.startsWith('test/e2e/')) || (a < b ? -1 : 1));
 }
 
+const waits = (file: string): boolean => WAITING.some((name) => file.includes(name));
+
 async function runFile(
   file: string,
   options: readonly string[],
@@ -176,19 +183,33 @@ function attribute(attributes: string, name: string): string {
   );
 }
 
-/** Runs jobs a few at a time, prints each report as it comes, with its output when something failed, and answers in their order. */
-async function inParallel(jobs: readonly (() => Promise<Report>)[]): Promise<Report[]> {
+interface Job {
+  readonly run: () => Promise<Report>;
+  /** It leaves the processors to the others. */
+  readonly waits?: boolean;
+}
+
+/**
+ * Runs as many jobs at a time as there are processors, and one more: of those that wait, as long as there are any. Prints each report
+ * as it comes, with its output when something failed, and answers in the order of the jobs.
+ */
+async function inParallel(jobs: readonly Job[]): Promise<Report[]> {
   const queue = [...jobs.entries()];
   const reports: Report[] = [];
-  const worker = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [index, job] = next;
-      const report = await job();
+  const next = (prefers: boolean) => {
+    const at = queue.findIndex(([, job]) => (job.waits ?? false) === prefers);
+    return queue.splice(Math.max(0, at), 1)[0];
+  };
+  const worker = async (prefers: boolean) => {
+    for (let taken = next(prefers); taken !== undefined; taken = next(prefers)) {
+      const [index, job] = taken;
+      const report = await job.run();
       reports[index] = report;
       print(report);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
+  const processors = Math.min(4, availableParallelism());
+  await Promise.all([worker(true), ...Array.from({ length: processors }, () => worker(false))]);
   return reports;
 }
 
@@ -196,7 +217,7 @@ async function inParallel(jobs: readonly (() => Promise<Report>)[]): Promise<Rep
  * A few files that failed run once more, one by one on a machine with nothing else to do: what then passes was a matter of
  * time and is named as unsteady. What fails again has failed.
  */
-async function again(reports: readonly Report[], jobs: readonly (() => Promise<Report>)[]): Promise<Report[]> {
+async function again(reports: readonly Report[], jobs: readonly Job[]): Promise<Report[]> {
   const titles = reports.filter((report) => report.failed.length > 0).map((report) => report.title);
   if (titles.length === 0 || titles.length > FEW) return [...reports];
   say('\nOnce more, one by one:');
@@ -204,7 +225,7 @@ async function again(reports: readonly Report[], jobs: readonly (() => Promise<R
   for (const [index, report] of reports.entries()) {
     const job = jobs[index];
     if (report.failed.length === 0 || job === undefined) continue;
-    const second = await job();
+    const second = await job.run();
     print(second);
     result[index] = { ...second, unsteady: second.failed.length > 0 ? [] : report.failed };
   }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Call } from '#ui/src/api.ts';
-import { createCatalog, mentions, placeAt, quoteName } from '#ui/src/kernel/builder-completion.ts';
-import { scanSql } from '#ui/src/kernel/builder-sql.ts';
+import { mentions } from '#core/lib/sql/mentions.ts';
+import { createCatalog, placeAt, quoteName } from '#ui/src/features/builder/sql/completion.ts';
+import { scanSql } from '#ui/src/features/builder/sql/scan.ts';
 
 const tablesOf = (sql: string) =>
   mentions(sql, scanSql(sql, 'postgresql')).map(({ schema, table, alias }) => [schema, table, alias]);

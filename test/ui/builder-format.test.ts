@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { formatSql, loadFormatter } from '#ui/src/kernel/builder-format.ts';
-import { type Dialect, optionalBlocks, parameterNames, scanSql } from '#ui/src/kernel/builder-sql.ts';
+import { formatSql, loadFormatter } from '#ui/src/features/builder/sql/format.ts';
+import { type Dialect, optionalBlocks, parameterNames, scanSql } from '#ui/src/features/builder/sql/scan.ts';
 
 const format = await loadFormatter();
 const tidy = (sql: string, dialect: Dialect = 'postgresql') => formatSql(sql, dialect, format);

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
-import { Parameter } from '#core/contract/parameters.ts';
+import { Parameter } from '#core/contract/definitions/parameters.ts';
+import { typeOfColumn } from '#core/lib/sql/column-type.ts';
 import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
-import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/kernel/builder-arguments.ts';
+import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/features/run/arguments.ts';
 import {
   constraintsOf,
-  followStatement,
-  guessType,
+  followParameters,
   ITEM_TYPES,
   PARAMETER_TYPES,
   rulesInWords,
+  suggestionInWords,
   trimmed,
-  typeOfColumn,
-  withDetected,
+  withSuggestion,
   withType,
-} from '#ui/src/kernel/builder-parameters.ts';
+} from '#ui/src/features/builder/parameters.ts';
 
 const parameter = (over: Partial<Parameter> & { name: string }): Parameter => ({
   type: 'string',
@@ -24,24 +24,48 @@ const parameter = (over: Partial<Parameter> & { name: string }): Parameter => ({
 });
 
 describe('the list of parameters', () => {
-  test('gets the names of the statement, with a type that the name suggests', () => {
-    const list = withDetected([parameter({ name: 'q' })], ['q', 'customer_id', 'since', 'min_price', 'note'], new Set(['since']));
+  test('gets the names of the statement as texts, until the database says more', () => {
+    const followed = followParameters();
+    const list = followed.follow([parameter({ name: 'q' })], ['q', 'customer_id', 'states'], new Set(['states']));
     expect(list.map(({ name, type, required }) => [name, type, required])).toEqual([
       ['q', 'string', true],
-      ['customer_id', 'integer', true],
-      ['since', 'date', false],
-      ['min_price', 'number', true],
-      ['note', 'string', true],
+      ['customer_id', 'string', true],
+      ['states', 'string', false],
     ]);
-    for (const one of list) expect(v.is(Parameter, one)).toBe(true);
+    const suggested = followed.suggest(list, [
+      { name: 'q', type: 'integer', description: '' },
+      { name: 'customer_id', type: 'integer', description: 'Number of the customer' },
+      { name: 'states', type: 'array', items: 'string', enum: ['new', 'paid'], description: '' },
+    ]);
+    expect(suggested).toEqual([
+      // What a person wrote stays, and a description is theirs to take.
+      parameter({ name: 'q' }),
+      parameter({ name: 'customer_id', type: 'integer' }),
+      parameter({ name: 'states', type: 'array', items: 'string', enum: ['new', 'paid'], required: false }),
+    ]);
+    for (const one of suggested) expect(v.is(Parameter, one)).toBe(true);
+    const mine = suggested.map((one) => ({ ...one, type: 'string' as const }));
+    expect(followed.suggest(mine, [{ name: 'customer_id', type: 'integer', description: '' }])[1]?.type).toBe('string');
+  });
+
+  test('says what the database suggests until it is taken', () => {
+    const suggestion = { name: 'state', type: 'string', enum: ['new', 'paid'], description: 'Where it stands' } as const;
+    const before = parameter({ name: 'state' });
+    expect(suggestionInWords(before, { ...suggestion, enum: [...suggestion.enum] })).toBe(
+      'string · one of new, paid · “Where it stands”',
+    );
+    const taken = withSuggestion(before, { ...suggestion, enum: [...suggestion.enum] });
+    expect(taken).toEqual(parameter({ name: 'state', enum: ['new', 'paid'], description: 'Where it stands' }));
+    expect(suggestionInWords(taken, { ...suggestion, enum: [...suggestion.enum] })).toBe('');
   });
 
   test('a name that is typed letter by letter leaves nothing behind; what a person wrote stays', () => {
+    const followed = followParameters();
     let list: Parameter[] = [];
-    for (const name of ['c', 'cu', 'cust', 'customer_id']) list = followStatement(list, [name], new Set());
+    for (const name of ['c', 'cu', 'cust', 'customer_id']) list = followed.follow(list, [name]);
     expect(list.map(({ name }) => name)).toEqual(['customer_id']);
     list = list.map((one) => ({ ...one, description: 'Number of the customer' }));
-    expect(followStatement(list, [], new Set())).toEqual(list);
+    expect(followed.follow(list, [])).toEqual(list);
   });
 
   test('another type drops what does not fit it', () => {
@@ -102,7 +126,6 @@ describe('the list of parameters', () => {
       'uuid',
       'json',
     ]);
-    expect(guessType('is_active')).toBe('boolean');
   });
 });
 
@@ -151,11 +174,21 @@ describe('the arguments of a preview', () => {
       expect([text, parseEntry(text, parameter({ name: 'a', ...over }))]).toEqual([text, { fault: expect.any(String) }]);
   });
 
+  test('two values of a list are two, or an error, and never one', () => {
+    const list = [parameter({ name: 'states', type: 'array', items: 'string' })];
+    expect(toArguments(list, { states: 'open\npending' }).values).toEqual({ states: ['open', 'pending'] });
+    expect(toArguments(list, { states: 'open, pending' }).errors['states']).toStartWith('Line 1: write one value per line.');
+    expect(toArguments(list, { states: '["Paris, France"]' }).values).toEqual({ states: ['Paris, France'] });
+    expect(writeEntry(['Paris, France', 'Rome'])).toContain('[');
+  });
+
   test('what is left empty is not given; what is needed is asked for', () => {
     const list = [parameter({ name: 'a' }), parameter({ name: 'b', required: false }), parameter({ name: 'c', default: 'x' })];
-    expect(toArguments(list, {})).toEqual({ values: {}, errors: { a: 'A value is needed.' } });
+    expect(toArguments(list, {})).toEqual({ values: {}, errors: { a: 'This argument is required.' } });
     expect(toArguments(list, { a: '' })).toEqual({ values: { a: '' }, errors: {} });
-    expect(toArguments([parameter({ name: 'n', type: 'integer' })], { n: '' }).errors).toEqual({ n: 'A value is needed.' });
+    expect(toArguments([parameter({ name: 'n', type: 'integer' })], { n: '' }).errors).toEqual({
+      n: 'This argument is required.',
+    });
   });
 
   test('large whole numbers keep their digits, lists come back as they were written', () => {

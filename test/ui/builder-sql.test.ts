@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { DbType } from '#core/contract/connections.ts';
-import { type Dialect, dialectOf, optionalBlocks, parameterNames, scanSql, sqlFaults } from '#ui/src/kernel/builder-sql.ts';
+import { DbType } from '#core/contract/definitions/connections.ts';
+import {
+  type Dialect,
+  dialectOf,
+  optionalBlocks,
+  parameterNames,
+  scanSql,
+  sqlFaults,
+} from '#ui/src/features/builder/sql/scan.ts';
 import { parameterNames as enginesNames } from '#test/support/sql.ts';
 
 const DIALECTS: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite'];

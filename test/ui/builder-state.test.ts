@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#ui/src/api.ts';
-import { createBulk, type Entity } from '#ui/src/kernel/builder-bulk.ts';
-import { changedFields, namesOfStatement, uriVariables } from '#ui/src/kernel/builder-drafts.ts';
-import { asArgument, asParameter, messagesOf, namesUsed, withMessages } from '#ui/src/kernel/builder-messages.ts';
-import { createLiveCheck, createRunner } from '#ui/src/kernel/builder-run.ts';
-import type { Timers } from '#ui/src/kernel/query.ts';
+import { createBulk, type Entity } from '#ui/src/features/builder/definitions/bulk.ts';
+import { changedFields, namesOfStatement, uriVariables } from '#ui/src/features/builder/drafts.ts';
+import { asArgument, asParameter, messagesOf, withMessages } from '#ui/src/features/builder/messages.ts';
+import { createLiveCheck, createRunner } from '#ui/src/features/run/runner.ts';
+import type { Timers } from '#ui/src/kernel/data/query.ts';
 
 /** Timers that run when told to. */
 function handTimers() {
@@ -185,6 +185,5 @@ describe('the messages of a prompt', () => {
     const argument = { name: 'a', description: 'A', required: false, enum: ['x'] };
     expect(asArgument(asParameter(argument))).toEqual(argument);
     expect(asArgument({ ...asParameter(argument), enum: [] })).toEqual({ name: 'a', description: 'A', required: false });
-    expect(namesUsed([{ role: 'user', template: '{{ a }} and b {% if c %}{% endif %}' }])).toEqual(['a', 'if', 'c', 'endif']);
   });
 });

@@ -1,12 +1,12 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
-import type { TableColumn } from '#core/contract/schema.ts';
-import { ToolDraft } from '#core/contract/tools.ts';
-import { toCsv } from '#ui/src/kernel/builder-result.ts';
-import { snippetsOf } from '#ui/src/kernel/builder-snippets.ts';
-import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
-import { draftFromTable, recipesFor } from '#ui/src/kernel/builder-tables.ts';
+import type { TableColumn } from '#core/contract/definitions/schema.ts';
+import { ToolDraft } from '#core/contract/definitions/tools.ts';
+import { toCsv } from '#core/lib/csv.ts';
+import { snippetsOf } from '#ui/src/features/builder/snippets.ts';
+import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
+import { draftFromTable, recipesFor } from '#ui/src/features/builder/sql/tables.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
 
 const column = (name: string, type: string, over: Partial<TableColumn> = {}): TableColumn => ({
@@ -76,8 +76,8 @@ test('rows leave as CSV that every program reads', () => {
     toCsv(
       ['a', 'b'],
       [
-        { a: 'x,"y"', b: null },
-        { a: '', b: { c: 1 } },
+        ['x,"y"', null],
+        ['', { c: 1 }],
       ],
     ),
   ).toBe('a,b\r\n"x,""y""",\r\n"","{""c"":1}"\r\n');

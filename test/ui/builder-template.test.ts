@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { FILTERS } from '#core/lib/template/filters/filters.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import { placeInText, TEMPLATE_FILTERS, templateNames, templatePlaceAt } from '#ui/src/kernel/builder-template.ts';
+import { placeInText, TEMPLATE_FILTERS, templateNames, templatePlaceAt } from '#ui/src/features/builder/sql/template.ts';
 
 test('the filters that are offered are those of the server', () => {
   expect([...TEMPLATE_FILTERS].sort()).toEqual([...FILTERS.keys()].sort());

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { Connection } from '#core/contract/connections.ts';
-import { changesOf, draftOf, emptyDraft, parseAddress, placeOf, withType } from '#ui/src/kernel/connection-draft.ts';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import { changesOf, draftOf, emptyDraft, parseAddress, placeOf, withType } from '#ui/src/pages/connections/connection-draft.ts';
 import { createFirstRun } from '#ui/src/kernel/first-run.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import type { Call } from '#ui/src/api.ts';

@@ -4,17 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { createApi } from '#ui/src/api.ts';
-import { changeLines, sortChanges, summary } from '#ui/src/kernel/deploy-changes.ts';
-import { highlight, LONGEST_HIGHLIGHT, toFolders, tokensOf } from '#ui/src/kernel/deploy-code.ts';
-import { zip } from '#ui/src/kernel/deploy-zip.ts';
-import { createDeployment } from '#ui/src/kernel/deployment.ts';
+import { groupChanges, sortChanges, summary } from '#ui/src/features/deploy/changes.ts';
+import { diffLines, markWords } from '#ui/src/kernel/form/line-diff.ts';
+import { highlight, LONGEST_HIGHLIGHT, toFolders, tokensOf } from '#ui/src/pages/deploy/code.ts';
+import { zip } from '#ui/src/pages/deploy/zip.ts';
+import { createCache } from '#ui/src/kernel/data/cache.ts';
+import { createDeployment } from '#ui/src/features/deploy/deployment.ts';
 
 const change = (name: string, over: Partial<Change> = {}): Change => ({
   entity_type: 'tool',
   name,
+  connection_id: null,
   change: 'changed',
   fields: [],
   values: {},
+  risks: [],
   breaking: [],
   ...over,
 });
@@ -29,11 +33,33 @@ test('changes that may break a client come first, then the server, connections a
   ];
   expect(sortChanges(changes).map(({ name }) => name)).toEqual(['z', 'Sluice', 'shop', 'b', 'a']);
   expect(summary(changes)).toBe('1 added, 3 changed, 1 removed');
-  expect(changeLines(changes, 2)).toEqual([
-    'tool z: removed, may break clients',
-    'server Sluice: changed',
-    'and 3 other changes',
+});
+
+test('many changes stand by kind and connection', () => {
+  const on = (connection_id: string) => ({ connection_id });
+  const changes = [
+    change('a', on('1')),
+    change('b', on('2')),
+    change('c', { entity_type: 'resource', ...on('1') }),
+    change('d', { ...on('1'), breaking: ['The tool d is no longer offered.'] }),
+    change('e', { entity_type: 'prompt' }),
+  ];
+  const groups = groupChanges(changes, (id) => ({ '1': 'shop', '2': 'crm' })[id]);
+  expect(groups.map(({ title, changes: members }) => [title, members.map(({ name }) => name)])).toEqual([
+    ['Tools on shop', ['d', 'a']],
+    ['Tools on crm', ['b']],
+    ['Resources on shop', ['c']],
+    ['Prompts', ['e']],
   ]);
+});
+
+test('of two lines that stand in each other’s place the words that differ are marked, of others nothing', () => {
+  const lines = diffLines('select id from orders\nlimit 5', 'select id, name from orders\norder by something else');
+  const marked = markWords(lines).map((pieces) => pieces.filter((piece) => piece.marked).map(({ text }) => text));
+  expect(lines.map(({ kind }) => kind)).toEqual(['removed', 'removed', 'added', 'added']);
+  expect(marked[2]?.join('')).toBe(', name');
+  expect([marked[0], marked[1], marked[3]]).toEqual([[], [], []]);
+  expect(markWords(lines).map((pieces) => pieces.map(({ text }) => text).join(''))).toEqual(lines.map(({ text }) => text));
 });
 
 test('the pieces of highlighted code are the code', () => {
@@ -92,7 +118,7 @@ test('a note goes with the deploy, a dry run says that it is one, a version is s
       return Response.json(url.endsWith('/status') ? { status: 'running', hosts: [], pending_changes: 0 } : receipt);
     },
   });
-  const deployment = createDeployment(call);
+  const deployment = createDeployment(call, createCache(call));
   await deployment.rehearse();
   expect([deployment.rehearsed(), deployment.receipt()?.changed]).toEqual([true, true]);
   await deployment.run(' first ');

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { createApi } from '#ui/src/api.ts';
-import { createDeployment } from '#ui/src/kernel/deployment.ts';
+import { type Cache, createCache } from '#ui/src/kernel/data/cache.ts';
+import { createDeployment } from '#ui/src/features/deploy/deployment.ts';
 import { ADVICE } from '#ui/src/pages/connections/words.ts';
-import { TestResult } from '#core/contract/connections.ts';
+import { TestResult } from '#core/contract/definitions/connections.ts';
 
 const state = (snapshot_version: number, pending_changes: number) => ({
   status: 'running',
@@ -24,24 +25,33 @@ const RECEIPT = {
 };
 
 function deploymentOver(answer: (path: string) => Response | Promise<Response>) {
-  let changes = 0;
-  const call = createApi({ onSessionEnd: () => {}, fetch: (url) => Promise.resolve(answer(url)) });
-  const deployment = createDeployment(call, () => {
-    changes += 1;
+  const asked: string[] = [];
+  let at = 0;
+  const call = createApi({
+    onSessionEnd: () => {},
+    onChanged: (nouns) => cache.invalidate(nouns),
+    fetch: (url) => {
+      asked.push(url.replace('/api/v1/deploy', ''));
+      return Promise.resolve(answer(url));
+    },
   });
-  return { deployment, changes: () => changes };
+  const cache: Cache = createCache(call, () => at);
+  return { deployment: createDeployment(call, cache), asked, pass: (ms: number) => (at += ms) };
 }
 
-test('a deploy shows its receipt, reads the state again and tells that it changed', async () => {
+test('a deploy shows its receipt and reads again what is live and what waits', async () => {
   let live = state(1, 1);
-  const { deployment, changes } = deploymentOver((path) => {
+  const { deployment, asked, pass } = deploymentOver((path) => {
     if (path.endsWith('/deploy/status')) return Response.json(live);
+    if (path.endsWith('/deploy/diff')) return Response.json({ from_version: live.snapshot_version, changes: [] });
     live = state(2, 0);
     return Response.json(RECEIPT);
   });
+  await deployment.show();
+  pass(2_000);
   await deployment.refresh();
-  await deployment.refresh();
-  expect(changes()).toBe(0);
+  // The state alone: nothing is compared again while nothing changed.
+  expect(asked.splice(0)).toEqual(['/status', '/diff', '/status']);
   const running = deployment.run();
   expect(deployment.phase()).toBe('deploying');
   await running;
@@ -50,9 +60,17 @@ test('a deploy shows its receipt, reads the state again and tells that it change
     2,
     0,
   ]);
-  expect(changes()).toBe(1);
+  await deployment.diff.reload();
+  expect(asked.splice(0)).toEqual(['', '/status', '/diff']);
   deployment.dismiss();
   expect(deployment.receipt()).toBeUndefined();
+
+  // Somebody else changed something.
+  live = state(2, 3);
+  pass(2_000);
+  await deployment.refresh();
+  await deployment.diff.reload();
+  expect(asked.filter((path) => path === '/diff')).toEqual(['/diff']);
 });
 
 test('a second deploy does not begin while one runs, and a refused one keeps every reason', async () => {

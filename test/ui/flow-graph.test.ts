@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import * as dagre from '@dagrejs/dagre';
 import {
   centreOn,
   cut,
@@ -12,9 +11,9 @@ import {
   SERVER_ID,
   shownPart,
   zoomAt,
-} from '#ui/src/kernel/flow-graph.ts';
+} from '#ui/src/pages/flow/flow-graph.ts';
 
-const ALL = { search: '', kinds: ['tool', 'resource', 'prompt'], connection_id: undefined } as const;
+const ALL = { search: '', kinds: ['tool', 'resource', 'prompt'], connection_id: undefined, expanded: new Set<string>() } as const;
 
 function layoutOf(connections: number, tools_each: number): FlowLayout {
   const ids = Array.from({ length: connections }, (_, n) => `c${n}`);
@@ -33,9 +32,10 @@ function layoutOf(connections: number, tools_each: number): FlowLayout {
     tools,
     resources: [],
     prompts: [{ id: 'p', name: 'report', enabled: true, connection_id: null, tags: [] }],
+    toolsets: [],
     edges: [],
     server: { server_name: 'Shop', status: 'running', snapshot_version: 3, transport: 'http', auth_type: 'none' },
-    totals: { connections, tools: tools.length, resources: 0, prompts: 1 },
+    totals: { connections, tools: tools.length, resources: 0, prompts: 1, toolsets: 0 },
     pending_changes: 0,
   };
 }
@@ -57,7 +57,7 @@ describe('the picture', () => {
     last_called_at: '',
   };
   const stats = { tools: { tool_c0_0: { ...usage, calls: 7 } }, resources: {}, prompts: {} };
-  const small = drawFlow(layoutOf(2, 3), stats, ALL, dagre);
+  const small = drawFlow(layoutOf(2, 3), stats, ALL);
 
   test('goes from connections over what they own to the server, and nothing overlaps', () => {
     const at = (id: string) => small.nodes.find((node) => node.id === id)?.x ?? Number.NaN;
@@ -83,13 +83,13 @@ describe('the picture', () => {
   });
 
   test('shows what is looked for, with where it belongs', () => {
-    const found = drawFlow(layoutOf(2, 3), undefined, { ...ALL, search: 'TOOL_C1_2' }, dagre);
+    const found = drawFlow(layoutOf(2, 3), undefined, { ...ALL, search: 'TOOL_C1_2' });
     expect(found.nodes.map(({ id }) => id).toSorted()).toEqual(['c1', 'c1-t2', SERVER_ID]);
-    const prompts = drawFlow(layoutOf(2, 3), undefined, { ...ALL, kinds: ['prompt'] }, dagre);
+    const prompts = drawFlow(layoutOf(2, 3), undefined, { ...ALL, kinds: ['prompt'] });
     expect(prompts.nodes.filter(({ kind }) => kind === 'tool')).toEqual([]);
-    const one = drawFlow(layoutOf(2, 3), undefined, { ...ALL, connection_id: 'c0' }, dagre);
+    const one = drawFlow(layoutOf(2, 3), undefined, { ...ALL, connection_id: 'c0' });
     expect(one.nodes.filter(({ kind }) => kind === 'connection')).toHaveLength(1);
-    const nothing = drawFlow(layoutOf(0, 0), undefined, { ...ALL, kinds: ['tool'] }, dagre);
+    const nothing = drawFlow(layoutOf(0, 0), undefined, { ...ALL, kinds: ['tool'] });
     expect(nothing.nodes.map(({ id }) => id)).toEqual([SERVER_ID]);
   });
 
@@ -103,13 +103,26 @@ describe('the picture', () => {
 
 test('five hundred nodes stand in columns, with one line for all of a group', () => {
   const began = performance.now();
-  const large = drawFlow(layoutOf(4, 124), undefined, ALL, dagre);
+  const expanded = new Set(['c0', 'c1', 'c2', 'c3'].map((id) => `group:${id}:tool`));
+  const large = drawFlow(layoutOf(4, 124), undefined, { ...ALL, expanded });
   expect(performance.now() - began).toBeLessThan(5_000);
   expect(large.nodes).toHaveLength(502);
   expect(large.edges.length).toBeLessThan(20);
   expect(large.groups.every(({ columns, count }) => (count > 12 ? columns > 3 : columns === 1))).toBe(true);
   for (const [index, node] of large.nodes.entries())
     expect(large.nodes.slice(index + 1).some((other) => overlap(node, other))).toBe(false);
+});
+
+test('three hundred tools open collapsed, as a whole and readable', () => {
+  const picture = drawFlow(layoutOf(5, 60), undefined, ALL);
+  expect(picture.groups.filter(({ collapsed }) => collapsed).map(({ count }) => count)).toEqual([60, 60, 60, 60, 60]);
+  expect(picture.nodes.map(({ kind }) => kind).filter((kind) => kind === 'tool')).toEqual([]);
+  expect(fit(picture, { width: 1_130, height: 600 }).scale).toBeGreaterThan(0.9);
+  expect(related(picture, 'c1').has('group:c1:tool')).toBe(true);
+  const one = drawFlow(layoutOf(5, 60), undefined, { ...ALL, expanded: new Set(['group:c1:tool']) });
+  expect(one.nodes.filter(({ kind }) => kind === 'tool')).toHaveLength(60);
+  const found = drawFlow(layoutOf(5, 60), undefined, { ...ALL, search: 'tool_c2' });
+  expect(found.groups).toMatchObject([{ collapsed: false, count: 60 }]);
 });
 
 test('a view fits, zooms at the pointer and keeps within its limits', () => {

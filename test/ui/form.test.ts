@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { ConnectionDraft } from '#core/contract/connections.ts';
+import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import { AppError } from '#core/errors.ts';
-import { emptyDraft } from '#ui/src/kernel/connection-draft.ts';
-import { bare, createForm } from '#ui/src/kernel/form.ts';
+import { emptyDraft } from '#ui/src/pages/connections/connection-draft.ts';
+import { bare, createForm } from '#ui/src/kernel/form/form.ts';
 
 const draft = (): ConnectionDraft => emptyDraft({ db_type: 'postgresql', default_port: 5432 });
 
@@ -78,6 +78,34 @@ describe('a form', () => {
     it.set('port', 0);
     await it.submit();
     expect(it.error('port')).toBe('Must be at least 1.');
+  });
+
+  test('what is typed while it is saved stays, beside what is stored now', async () => {
+    const it = createForm({
+      schema: ConnectionDraft,
+      initial: () => ({ ...draft(), name: 'a', database: 'b' }),
+      submit: async (values) => {
+        it.set('name', 'typed later');
+        return { ...values, port: 6_000 };
+      },
+      onDone: (stored) => it.stored(stored),
+    });
+    it.set('database', 'c');
+    expect(await it.submit()).toBe(true);
+    expect([it.values.name, it.values.port, it.changed()]).toEqual(['typed later', 6_000, ['name']]);
+  });
+
+  test('a text that is not a number is kept, and refused by the schema', async () => {
+    const it = form();
+    it.change((values) => Object.assign(values, { name: 'a', database: 'b' }));
+    it.number('queue_limit').onInput('30s');
+    expect([it.number('queue_limit').value, await it.submit(), it.error('queue_limit')]).toEqual([
+      '30s',
+      false,
+      'Must be a number.',
+    ]);
+    it.number('queue_limit').onInput(null);
+    expect([it.number('queue_limit').value, it.error('queue_limit')]).toEqual([null, 'Must not be empty.']);
   });
 
   test('runs checks of its own beside the schema', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { HistoryEntry } from '#core/contract/history.ts';
-import { blockedOf, byDay, dateOf, dayName, deedName, placeOf, whyNot } from '#ui/src/kernel/history-log.ts';
+import { blockedOf, byDay, dateOf, dayName, deedName, placeOf, whyNot } from '#ui/src/pages/history/history-log.ts';
 
 const entry = (id: string, over: Partial<HistoryEntry> = {}): HistoryEntry => ({
   id,
@@ -53,7 +53,7 @@ test('a record is found where it is edited, unless it is gone', () => {
   expect(placeOf(entry('1'))).toBe('/tools/e-1');
   expect(placeOf(entry('1', { action: 'delete' }))).toBeUndefined();
   expect(placeOf(entry('1', { entity_type: 'server_config' }))).toBe('/settings');
-  expect(placeOf(entry('1', { entity_type: 'admin' }))).toBeUndefined();
+  expect(placeOf(entry('1', { entity_type: 'admin' }))).toBe('/people');
 });
 
 test('a refused change says which control refused what, and what to do when it was meant', () => {

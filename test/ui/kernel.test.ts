@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test';
 import { type Command, createCommands, type KeyPress } from '#ui/src/kernel/commands.ts';
-import { createCountdown } from '#ui/src/kernel/countdown.ts';
-import { createPoll, createQuery, type Timers } from '#ui/src/kernel/query.ts';
+import { createCountdown } from '#ui/src/features/sign-in/countdown.ts';
+import { createPoll, createQuery, type Timers } from '#ui/src/kernel/data/query.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import { createTheme, type Theme } from '#ui/src/kernel/theme.ts';
 import { createToasts } from '#ui/src/kernel/toasts.ts';
 import { ago, clock, duration, plural } from '#ui/src/kernel/words.ts';
-import { clientName, shellQuote } from '#core/client-texts.ts';
+import { clientName } from '#core/client-texts.ts';
+import { shellQuote } from '#core/lib/command-text.ts';
 
 function memoryStorage(): Storage {
   const values = new Map<string, string>();

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { createDialogs } from '#ui/src/kernel/dialogs.ts';
 import { rank, score } from '#ui/src/kernel/fuzzy.ts';
-import { diffLines, foldSame } from '#ui/src/kernel/line-diff.ts';
-import { createLiveStream, type StreamSocket } from '#ui/src/kernel/live-stream.ts';
-import { compareThree, mergeThree, same } from '#ui/src/kernel/merge.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { createPages } from '#ui/src/kernel/pages.ts';
-import { choice, createSearchParams, flag, many, oneOf, text, whole } from '#ui/src/kernel/search-params.ts';
+import { diffLines, foldSame } from '#ui/src/kernel/form/line-diff.ts';
+import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
+import { compareThree, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { choice, createSearchParams, flag, many, oneOf, text, whole } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
-import { nextRow, nextSort, sortRows } from '#ui/src/kernel/table.ts';
+import { nextRow, nextSort, sortRows } from '#ui/src/components/table/table.ts';
 import { bytes, count, percent } from '#ui/src/kernel/words.ts';
 
 describe('three versions of one record', () => {

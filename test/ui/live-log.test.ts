@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createLiveLog, KEPT_LINES, lineText, matches } from '#ui/src/kernel/live-log.ts';
+import { createLiveLog, KEPT_LINES, lineText, matches } from '#ui/src/features/log/live-log.ts';
 
 const frame = (seq: number, more: object = {}) =>
   JSON.stringify({
@@ -23,6 +23,17 @@ test('lines are kept in their order, each once, with the place where some were l
   log.take(frame(12));
   expect(seqs(log)).toEqual([1, 2, 'lost', 12]);
   expect(log.url()).toBe('ws://here/api/v1/deploy/logs?since=12');
+});
+
+test('many lines are shown together, with one copy of the list', () => {
+  const announced: (() => void)[] = [];
+  const log = createLiveLog('ws://here', undefined, (publish) => announced.push(publish));
+  for (let seq = 1; seq <= 1_000; seq++) log.take(frame(seq));
+  expect(announced).toHaveLength(1);
+  expect(log.entries()).toBe(log.entries());
+  announced[0]?.();
+  log.take(frame(1_001));
+  expect([announced.length, log.entries().length]).toEqual([2, 1_001]);
 });
 
 test('a pause holds the list still and counts what comes', () => {

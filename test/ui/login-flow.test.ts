@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createLoginFlow } from '#ui/src/kernel/login-flow.ts';
+import { createLoginFlow } from '#ui/src/features/sign-in/login-flow.ts';
 import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
 import type { PendingSignIn, SecondFactor, SignIn } from '#ui/src/kernel/session.ts';
 import { LOGIN_WORDS } from '#ui/src/kernel/words.ts';

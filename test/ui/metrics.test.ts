@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { toCsv } from '#core/lib/csv.ts';
 import {
   callsHref,
   errorTone,
@@ -10,12 +11,12 @@ import {
   sparkPath,
   startOf,
   type Stats,
-  toCsv,
   topBy,
   toRows,
   totalsOf,
+  isLonePoint,
 } from '#ui/src/kernel/metrics.ts';
-import { keepSamples, type QueueMetrics, queueState } from '#ui/src/kernel/metrics-queue.ts';
+import { keepSamples, type QueueMetrics, queueState } from '#ui/src/pages/queue/metrics-queue.ts';
 
 const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
   id: null,
@@ -88,6 +89,17 @@ test('a figure leads to the calls behind it', () => {
   expect([metricsHref('24h'), metricsHref('1h', 'tool:a')]).toEqual(['/metrics?', '/metrics?period=1h&of=tool%3Aa']);
 });
 
+test('a series with one value is drawn as a dot', () => {
+  expect([[], [null, null], [null, 3, null], [0], [1, 2], [1, null, 2]].map(isLonePoint)).toEqual([
+    false,
+    false,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 test('a queue is full when calls wait or every place is taken, and what it did is remembered for a while', () => {
   const queue = (active: number, waiting: number): QueueMetrics => ({
     name: 'shop',
@@ -99,6 +111,7 @@ test('a queue is full when calls wait or every place is taken, and what it did i
     timed_out: 0,
     avg_wait_ms: 0,
     p95_wait_ms: 0,
+    longest_wait_ms: 0,
   });
   expect([undefined, queue(0, 0), queue(2, 0), queue(4, 0), queue(1, 1)].map(queueState)).toEqual([
     'idle',

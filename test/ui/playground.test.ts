@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createPlayground, type Offer, type Playground } from '#ui/src/kernel/playground.ts';
-import { encoded, ERAS } from '#ui/src/kernel/playground-client.ts';
-import { expand, fieldsOfSchema, fieldsOfTemplate, fill, toTexts } from '#ui/src/kernel/playground-form.ts';
-import { cellText, tokensOf, toResult } from '#ui/src/kernel/playground-result.ts';
+import { createPlayground, type Offer, type Playground } from '#ui/src/pages/playground/state.ts';
+import { encoded, ERAS } from '#ui/src/features/run/mcp-client.ts';
+import { expand, fieldsOfSchema, fieldsOfTemplate, toEntered } from '#ui/src/features/run/schema-fields.ts';
+import { toArguments } from '#ui/src/features/run/arguments.ts';
+import { cellText } from '#core/lib/csv.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import { toResult } from '#ui/src/features/run/result.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 describe('arguments', () => {
@@ -28,23 +31,23 @@ describe('arguments', () => {
       'loud:boolean',
       'more:json',
     ]);
-    expect(fields.find(({ name }) => name === 'status')).toMatchObject({ options: ['open', 'shipped'], fallback: 'open' });
+    expect(fields.find(({ name }) => name === 'status')).toMatchObject({ enum: ['open', 'shipped'], default: 'open' });
     expect(fieldsOfSchema(undefined)).toEqual([]);
   });
 
   test('are sent as their types, and an empty field is none', () => {
-    const texts = { id: '7', on: '2026-01-01', status: '', tags: '1\n 2\n\n', loud: 'true', more: '{"a":[1]}' };
-    const filled = fill(fields, texts);
+    const texts = { id: '7', on: '2026-01-01', status: undefined, tags: '1\n 2\n\n', loud: 'true', more: '{"a":[1]}' };
+    const filled = toArguments(fields, texts);
     expect(filled).toEqual({ values: { id: 7, on: '2026-01-01', tags: [1, 2], loud: true, more: { a: [1] } }, errors: {} });
-    expect(fill(fields, toTexts(filled.values)).values).toEqual(filled.values);
-    const faults = fill(fields, { id: 'x', tags: '1\ntwo', more: '{' }).errors;
+    expect(toArguments(fields, toEntered(filled.values)).values).toEqual(filled.values);
+    const faults = toArguments(fields, { id: 'x', tags: '1\ntwo', more: '{' }).errors;
     expect(faults).toEqual({
-      id: 'Enter a number.',
+      id: 'Enter a whole number.',
       on: 'This argument is required.',
-      tags: 'Enter a number. One value a line.',
-      more: 'This is not JSON.',
+      tags: 'Line 2: Enter a whole number.',
+      more: 'Enter JSON, such as {"a": 1}.',
     });
-    expect(fill(fields, { id: '9007199254740993', on: 'x' }).values['id']).toBe('9007199254740993');
+    expect(toArguments(fields, { id: '9007199254740993', on: 'x' }).values['id']).toBe('9007199254740993');
   });
 
   test('of a template stand in its address', () => {
@@ -83,7 +86,7 @@ test('a result is a table when it has rows, and is measured as the model gets it
     [{ from: 'user', kind: 'text', mime_type: 'text/plain', data: 'Hello' }],
     undefined,
   ]);
-  expect([tokensOf('abcdefgh'), tokensOf('日本語')]).toEqual([2, 2]);
+  expect([estimateTokens('abcdefgh'), estimateTokens('日本語')]).toEqual([2, 3]);
   expect([null, 'a', 1, { b: 1 }].map(cellText)).toEqual(['', 'a', '1', '{"b":1}']);
 });
 
@@ -174,15 +177,17 @@ describe('with the real host', () => {
     ]);
   });
 
-  test('a server with access tokens says so; the token opens it and stands in no message that is kept', async () => {
+  test('a server with access tokens refuses a wrong one; a right one opens it and stands in no message that is kept', async () => {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
     await programs.api('POST', '/deploy', {});
+    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 20_000);
     const p = playground();
-    await until(async () => {
-      await p.load();
-      return p.refusal()?.reason === 'unauthorized';
-    }, 20_000);
+    await p.load();
+    // Whoever is signed in needs none.
+    expect([p.refusal(), p.offers()?.length]).toEqual([undefined, 7]);
+    p.setToken('svc_mcp_wrong');
+    await until(() => p.refusal()?.reason === 'unauthorized', 20_000);
     expect(ended).toBe(0);
     p.setToken(token);
     await until(() => p.offers()?.length === 7 && p.refusal() === undefined, 20_000);

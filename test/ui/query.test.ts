@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createQuery, keepEqual } from '#ui/src/kernel/query.ts';
+import { createQuery, keepEqual } from '#ui/src/kernel/data/query.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 });
 const row = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), name: fc.string(), tags: fc.array(fc.string()) });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createRouter, matchPath, safeNext } from '#ui/src/kernel/router.ts';
+import { createRouter, matchPath, safeNext } from '#ui/src/kernel/route/router.ts';
 
 const ORIGIN = 'https://sluice.test';
 

@@ -29,8 +29,23 @@ function sessionOver(answers: Answers) {
 }
 
 const status = (setup_required: boolean, authenticated: boolean) => () =>
-  Response.json({ setup_required, authenticated, version: '1.2.3' });
+  Response.json({
+    setup_required,
+    authenticated,
+    version: '1.2.3',
+    providers: [{ id: 'p', name: 'Google' }],
+    password_sign_in: false,
+  });
 const STATUS = 'GET /api/v1/auth/status';
+const ME = { 'GET /api/v1/auth/me': () => Response.json({ username: 'ada', role: 'viewer' }) };
+
+test('the ways to sign in are those that the server names', async () => {
+  const { session } = sessionOver({ [STATUS]: status(false, false) });
+  expect(session.ways()).toEqual({ providers: [], password: true });
+  await session.load();
+  expect(session.ways()).toEqual({ providers: [{ id: 'p', name: 'Google' }], password: false });
+});
+
 const CREDENTIALS = { username: 'ada', password: 'correct horse' };
 
 test('the first look at the server decides between setup, login and the pages', async () => {
@@ -70,6 +85,7 @@ test('setup asks for problem details and keeps the faults of the fields', async 
 test('setup signs in; when somebody was faster the login page is next', async () => {
   const first = sessionOver({
     'POST /api/v1/auth/setup': () => Response.json({ username: 'ada', totp_enabled: false }, { status: 201 }),
+    ...ME,
   });
   expect(await first.session.setup(CREDENTIALS)).toBe('signed_in');
   expect([first.session.state(), first.session.username()]).toEqual(['signed_in', 'ada']);
@@ -98,7 +114,7 @@ test('a wrong password is told apart from too many attempts and from a second fa
 test('the second factor signs in; a wrong code ends no session', async () => {
   const VERIFY = 'POST /api/v1/auth/login/verify-2fa';
   const factor = { pending_token: 'p', code: '123456', is_recovery: false };
-  const right = sessionOver({ [VERIFY]: () => Response.json({ totp_required: false, username: 'ada' }) });
+  const right = sessionOver({ [VERIFY]: () => Response.json({ totp_required: false, username: 'ada' }), ...ME });
   expect(await right.session.verify(factor)).toBe('signed_in');
   expect([right.session.state(), right.session.username()]).toEqual(['signed_in', 'ada']);
   expect(right.asked[0]?.init.body).toBe(JSON.stringify(factor));
@@ -111,16 +127,24 @@ test('the second factor signs in; a wrong code ends no session', async () => {
 test('a call that the server refuses for lack of a session ends it, once', async () => {
   const { session, call, ended } = sessionOver({
     'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: 'ada' }),
+    ...ME,
     'GET /api/v1/deploy/status': problem(401, { code: 'unauthenticated', detail: 'Sign in.' }),
   });
   await session.login(CREDENTIALS);
   expect(await call('deploy.status', {}).catch(toProblem)).toMatchObject({ detail: 'Sign in.' });
   expect(ended()).toBe(1);
   expect([session.end(), session.end()]).toEqual([true, false]);
+  // The page stays, with what was typed; leaving it leads to the login.
+  expect([session.state(), redirect('expired', 'member', at('/tools'))]).toEqual(['expired', undefined]);
+  session.leave();
+  expect(session.state()).toBe('anonymous');
 });
 
 test('logging out that did not reach the server leaves the session as it is', async () => {
-  const { session } = sessionOver({ 'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: 'ada' }) });
+  const { session } = sessionOver({
+    'POST /api/v1/auth/login': () => Response.json({ totp_required: false, username: 'ada' }),
+    ...ME,
+  });
   await session.login(CREDENTIALS);
   expect(await session.logout()).toMatchObject({ code: 'offline' });
   expect(session.state()).toBe('signed_in');
@@ -155,4 +179,29 @@ test('a fault that is no answer becomes a sentence without its inner text', () =
   expect(toProblem(new TypeError('secret address')).detail).not.toContain('secret');
   expect(toProblem(new SyntaxError('secret body'))).toMatchObject({ code: 'internal' });
   expect(toProblem(new DOMException('x', 'AbortError')).code).toBe('aborted');
+});
+
+test('what may be done follows the role, also when it has changed meanwhile', async () => {
+  let role = 'viewer';
+  const { session } = sessionOver({
+    [STATUS]: status(false, true),
+    'GET /api/v1/auth/me': () => Response.json({ username: 'ada', role }),
+  });
+  expect([session.may('tools.list'), session.may('auth.login')]).toEqual([false, true]);
+  await session.load();
+  expect([session.role(), session.may('tools.list'), session.may('tools.update'), session.may('people.list')]).toEqual([
+    'viewer',
+    true,
+    false,
+    false,
+  ]);
+  role = 'editor';
+  await session.refresh();
+  expect([session.role(), session.may('tools.update'), session.may('people.list')]).toEqual(['editor', true, false]);
+});
+
+test('an invitation is accepted whoever is signed in, but not before the first account is made', () => {
+  expect(redirect('anonymous', 'invited', at('/invite'))).toBeUndefined();
+  expect(redirect('signed_in', 'invited', at('/invite'))).toBeUndefined();
+  expect(redirect('setup', 'invited', at('/invite'))).toBe('/setup');
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import * as v from 'valibot';
-import { isLoopback, ServerConfigPatch } from '#core/contract/config.ts';
-import { countryName, flagOf, left } from '#ui/src/kernel/access-activity.ts';
-import { createAccessTest } from '#ui/src/kernel/access-test.ts';
-import { codesText, deviceOf, inFours, svgAddress } from '#ui/src/kernel/account-device.ts';
-import { changesOf, withCredential } from '#ui/src/kernel/settings-draft.ts';
-import { rowFaults, toRows, toVariables, valueOf } from '#ui/src/kernel/settings-variables.ts';
+import { isLoopback, ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { countryName, flagOf, left } from '#ui/src/pages/agents/access-activity.ts';
+import { createAccessTest } from '#ui/src/pages/access/access-test.ts';
+import { codesText, deviceOf, inFours, svgAddress } from '#ui/src/pages/account/account-device.ts';
+import { changesOf, withCredential } from '#ui/src/pages/settings/settings-draft.ts';
+import { rowFaults, toRows, toVariables, valueOf } from '#ui/src/pages/settings/settings-variables.ts';
 
 describe('variables', () => {
   test('a text is a value only when it fits its type', () => {

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import type { ImportReport } from '#core/contract/transfer.ts';
-import { exportName, groupFaults, readExport, reportRows, toImport, writes } from '#ui/src/kernel/transfer-file.ts';
+import { exportName, groupFaults, readExport, reportRows, toImport, writes } from '#ui/src/pages/transfer/transfer-file.ts';
 
 test('a file that is no export is refused with what is wrong about it', () => {
   const refused = (text: string) => {
     const answer = readExport('a.json', text);
     return answer.ok ? '' : answer.reason;
   };
-  expect(refused('{')).toContain('no JSON');
-  expect(refused('[]')).toContain('no export');
+  expect(refused('{')).toContain('isn’t valid JSON');
+  expect(refused('[]')).toContain('isn’t an export');
   expect(refused('{"a":1}')).toContain('“format” is missing');
   expect(refused('{"format":"other/2"}')).toContain('other/2');
   expect(refused('{"format":"sluice/1","tools":{}}')).toContain('“tools” must be a list');
@@ -31,7 +31,7 @@ test('an export is counted, and sent with how it is to be taken', () => {
 });
 
 test('faults stand at their record, and only what the file concerns has a row', () => {
-  const none = { connections: 0, tools: 0, resources: 0, prompts: 0, server_config: 0 };
+  const none = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, server_config: 0 };
   const report: ImportReport = {
     dry_run: true,
     created: { ...none, tools: 2 },

@@ -1,4 +1,6 @@
 import { createClient, type Call } from '#core/client.ts';
+import { routes } from '#core/contract/routes.ts';
+import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { toProblem } from './kernel/problem.ts';
 
 export type { Call };
@@ -8,19 +10,11 @@ export interface ApiOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** The session has ended: called for every refused call that is not part of signing in. */
   readonly onSessionEnd: () => void;
-  /** What is served has become another. */
-  readonly onDeployed?: () => void;
+  /** The role of the person does not allow it, whatever it was when the page was made. */
+  readonly onRoleRefused?: () => void;
+  /** Something was changed: what was read of these nouns is no longer true; undefined: nothing is. */
+  readonly onChanged?: (nouns: readonly string[] | undefined) => void;
 }
-
-/** Calls after which something else is served. */
-const DEPLOYS: ReadonlySet<string> = new Set([
-  'deploy.run',
-  'deploy.stop',
-  'snapshots.activate',
-  'config.update',
-  'history.rollback',
-  'transfer.import',
-]);
 
 /** The REST API as typed calls in the session of this browser. */
 export function createApi(options: ApiOptions): Call {
@@ -31,11 +25,13 @@ export function createApi(options: ApiOptions): Call {
   return async (name, input, signal) => {
     try {
       const answer = await call(name, input, signal);
-      if (DEPLOYS.has(name)) options.onDeployed?.();
+      const nouns = affectedBy(name, routes[name].method, input);
+      if (nouns?.length !== 0) options.onChanged?.(nouns);
       return answer;
     } catch (fault) {
-      if (!name.startsWith('auth.') && name !== 'two_factor.login' && toProblem(fault).code === 'unauthenticated')
-        options.onSessionEnd();
+      const { code } = toProblem(fault);
+      if (code === 'role_required') options.onRoleRefused?.();
+      if (!name.startsWith('auth.') && name !== 'two_factor.login' && code === 'unauthenticated') options.onSessionEnd();
       throw fault;
     }
   };

@@ -12,42 +12,65 @@ import {
   Switch,
 } from 'solid-js';
 import { Dynamic } from 'solid-js/web';
+import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';
 import { Button } from './components/button.tsx';
 import { LinkButton } from './components/link.tsx';
-import { RouteContext } from './components/route-context.ts';
-import { keepScroll } from './components/scroll-keeper.ts';
-import { type NavGroup, Shell } from './components/shell.tsx';
-import { ToastList } from './components/toast-list.tsx';
-import { registerCommands } from './components/app-commands.ts';
+import { RouteContext } from '#ui/src/components/shell/route-context.ts';
+import { keepScroll } from '#ui/src/components/shell/scroll-keeper.ts';
+import { type NavGroup, Shell } from '#ui/src/components/shell/shell.tsx';
+import { ToastList } from '#ui/src/components/shell/toast-list.tsx';
+import { registerCommands } from '#ui/src/components/shell/app-commands.ts';
 import { useKernel } from './kernel/kernel.ts';
-import { matchPath } from './kernel/router.ts';
+import { matchPath } from '#ui/src/kernel/route/router.ts';
 import { redirect } from './kernel/session.ts';
 import { NAV_GROUPS, type Route, routes } from './routes.tsx';
 
-const AskedDialog = lazy(async () => ({ default: (await import('./components/asked-dialog.tsx')).AskedDialog }));
-const CommandDialog = lazy(async () => ({ default: (await import('./components/command-dialog.tsx')).CommandDialog }));
-const ShortcutsDialog = lazy(async () => ({ default: (await import('./components/shortcuts-dialog.tsx')).ShortcutsDialog }));
+const AskedDialog = lazy(async () => ({ default: (await import('#ui/src/components/shell/asked-dialog.tsx')).AskedDialog }));
+const SignInDialog = lazy(async () => ({ default: (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog }));
+const CommandDialog = lazy(async () => ({
+  default: (await import('#ui/src/components/shell/command-dialog.tsx')).CommandDialog,
+}));
+const ShortcutsDialog = lazy(async () => ({
+  default: (await import('#ui/src/components/shell/shortcuts-dialog.tsx')).ShortcutsDialog,
+}));
 
 const nav: readonly NavGroup[] = NAV_GROUPS.map((name) => ({
   name,
   entries: routes.flatMap(({ path, title, nav }) => (nav?.group === name ? [{ path, label: title, icon: nav.icon }] : [])),
 })).filter(({ entries }) => entries.length > 0);
 
+const hrefPath = (href: string): string => new URL(href, window.location.origin).pathname;
 const routeOf = (path: string): Route | undefined => routes.find((candidate) => matchPath(candidate.path, path) !== null);
-const prefetch = (href: string) => void routeOf(new URL(href, window.location.origin).pathname)?.page.preload();
+const prefetch = (href: string) => void routeOf(hrefPath(href))?.page.preload();
 
 export function App() {
   const { session, router, commands, dialogs } = useKernel();
   const [finding, setFinding] = createSignal(false);
   const [shortcuts, setShortcuts] = createSignal(false);
   const route = createMemo(() => routeOf(router.path()));
+  const isOpen = ({ audience, least = 'admin' }: Route): boolean => {
+    const role = session.role();
+    return audience !== 'member' || (role !== undefined && holds(role, least));
+  };
+  const mayOpen = (href: string): boolean => {
+    const to = routeOf(hrefPath(href));
+    return to === undefined || isOpen(to);
+  };
+  const own_nav = createMemo(() =>
+    nav
+      .map(({ name, entries }) => ({ name, entries: entries.filter(({ path }) => mayOpen(path)) }))
+      .filter(({ entries }) => entries.length > 0),
+  );
   const params = createMemo(() => matchPath(route()?.path ?? '', router.path()) ?? {});
-  const elsewhere = createMemo(() =>
-    redirect(session.state(), route()?.audience ?? 'member', {
-      path: router.path(),
-      search: window.location.search,
-      origin: window.location.origin,
-    }),
+  /** Who only calls tools has an account here and nothing else. */
+  const home = () => (session.role() === 'caller' && router.path() === '/' ? '/account' : undefined);
+  const elsewhere = createMemo(
+    () =>
+      redirect(session.state(), route()?.audience ?? 'member', {
+        path: router.path(),
+        search: window.location.search,
+        origin: window.location.origin,
+      }) ?? home(),
   );
   const settled = () => session.state() !== 'loading' && session.state() !== 'unreachable' && elsewhere() === undefined;
 
@@ -62,6 +85,7 @@ export function App() {
   registerCommands([...nav.flatMap(({ entries }) => entries), { path: '/account', label: 'Account' }], {
     find: () => setFinding(true),
     shortcuts: () => setShortcuts(true),
+    mayOpen,
   });
 
   const press = (event: KeyboardEvent) => {
@@ -88,15 +112,19 @@ export function App() {
   );
 
   return (
-    <RouteContext.Provider value={{ params, prefetch }}>
+    <RouteContext.Provider value={{ params, prefetch, mayOpen }}>
       <Switch>
         <Match when={session.state() === 'unreachable'}>
           <Unreachable />
         </Match>
         <Match when={settled() && (route()?.audience ?? 'member') === 'member'}>
-          <Shell nav={nav}>
+          <Shell nav={own_nav()}>
             <Show when={place()} keyed fallback={<NotFound />}>
-              {page}
+              {(path) => (
+                <Show when={mayOpen(path)} fallback={<NotAllowed least={routeOf(path)?.least ?? 'admin'} />}>
+                  {page(path)}
+                </Show>
+              )}
             </Show>
           </Shell>
         </Match>
@@ -113,6 +141,9 @@ export function App() {
         <Show when={shortcuts()}>
           <ShortcutsDialog open onClose={() => setShortcuts(false)} />
         </Show>
+        <Show when={session.state() === 'expired'}>
+          <SignInDialog />
+        </Show>
         <Show when={dialogs.asked() !== undefined}>
           <AskedDialog />
         </Show>
@@ -125,9 +156,24 @@ export function App() {
 function NotFound() {
   return (
     <div class="page-middle">
-      <h1>There is no such page</h1>
-      <p>The address may be mistyped, or the page was moved.</p>
+      <h1>Page not found</h1>
+      <p>Check the address, or start from the overview.</p>
       <LinkButton href="/">Go to the overview</LinkButton>
+    </div>
+  );
+}
+
+/** The role of the person does not reach this page. */
+function NotAllowed(props: { least: Role }) {
+  const { session } = useKernel();
+  const yours = () => ROLE_CHOICES[session.role() ?? 'caller'].label;
+  return (
+    <div class="page-middle">
+      <h1>You don’t have access to this page</h1>
+      <p>{`It requires the role ${ROLE_CHOICES[props.least].label}. Your role is ${yours()}. Ask an administrator if you need access.`}</p>
+      <Show when={session.role() !== 'caller'} fallback={<LinkButton href="/account">Go to your account</LinkButton>}>
+        <LinkButton href="/">Go to the overview</LinkButton>
+      </Show>
     </div>
   );
 }
@@ -140,8 +186,8 @@ function Broken(props: { fault: unknown }) {
   });
   return (
     <div class="page-middle">
-      <h1>This page could not be shown</h1>
-      <p>A newer version may have been installed meanwhile. Reload to get it; nothing that was saved is lost.</p>
+      <h1>This page could not be loaded</h1>
+      <p>Sluice may have been updated. Reload to get the new version; saved changes are not affected.</p>
       <Button kind="primary" onPress={() => window.location.reload()}>
         Reload
       </Button>
@@ -157,10 +203,8 @@ function Unreachable() {
   onCleanup(() => clearInterval(timer));
   return (
     <main class="page-middle">
-      <h1>The server does not answer</h1>
-      <p>
-        It may be starting or restarting. This page tries again by itself every few seconds; deployed MCP servers go on serving.
-      </p>
+      <h1>The server is not responding</h1>
+      <p>It may be starting or restarting. This page retries every few seconds. Deployed tools keep working.</p>
       <Button onPress={() => void session.load()}>Try now</Button>
     </main>
   );

@@ -1,5 +1,6 @@
 import { type Component, lazy } from 'solid-js';
 import type { IconName } from './components/icon.tsx';
+import type { Role } from '#core/contract/identity/roles.ts';
 import type { Audience } from './kernel/session.ts';
 
 /** The first has no heading: it is where one begins. */
@@ -10,6 +11,8 @@ interface RouteEntry {
   readonly path: string;
   readonly title: string;
   readonly audience: Audience;
+  /** The least role that sees it; without it the page is for administrators. */
+  readonly least?: Role;
   /** Stands in the navigation when given. */
   readonly nav?: { readonly group: (typeof NAV_GROUPS)[number]; readonly icon: IconName };
   readonly load: () => Promise<Component>;
@@ -21,6 +24,7 @@ const entries: readonly RouteEntry[] = [
     path: '/connections',
     title: 'Connections',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Build', icon: 'database' },
     load: async () => (await import('./pages/connections/connections.tsx')).Connections,
   },
@@ -28,18 +32,21 @@ const entries: readonly RouteEntry[] = [
     path: '/connections/new',
     title: 'Connect a database',
     audience: 'member',
+    least: 'editor',
     load: async () => (await import('./pages/connections/new-connection.tsx')).NewConnection,
   },
   {
     path: '/connections/:id',
     title: 'Connection',
     audience: 'member',
+    least: 'viewer',
     load: async () => (await import('./pages/connections/connection.tsx')).ConnectionPage,
   },
   {
     path: '/tools',
     title: 'Tools',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Build', icon: 'tool' },
     load: async () => (await import('./pages/tools/tools.tsx')).Tools,
   },
@@ -47,18 +54,21 @@ const entries: readonly RouteEntry[] = [
     path: '/tools/new',
     title: 'New tool',
     audience: 'member',
+    least: 'editor',
     load: async () => (await import('./pages/tools/new-tool.tsx')).NewTool,
   },
   {
     path: '/tools/:id',
     title: 'Tool',
     audience: 'member',
+    least: 'viewer',
     load: async () => (await import('./pages/tools/tool-page.tsx')).ToolPage,
   },
   {
     path: '/resources',
     title: 'Resources',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Build', icon: 'file' },
     load: async () => (await import('./pages/resources/resources.tsx')).Resources,
   },
@@ -66,18 +76,21 @@ const entries: readonly RouteEntry[] = [
     path: '/resources/new',
     title: 'New resource',
     audience: 'member',
+    least: 'editor',
     load: async () => (await import('./pages/resources/new-resource.tsx')).NewResource,
   },
   {
     path: '/resources/:id',
     title: 'Resource',
     audience: 'member',
+    least: 'viewer',
     load: async () => (await import('./pages/resources/resource-page.tsx')).ResourcePage,
   },
   {
     path: '/prompts',
     title: 'Prompts',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Build', icon: 'message' },
     load: async () => (await import('./pages/prompts/prompts.tsx')).Prompts,
   },
@@ -85,18 +98,43 @@ const entries: readonly RouteEntry[] = [
     path: '/prompts/new',
     title: 'New prompt',
     audience: 'member',
+    least: 'editor',
     load: async () => (await import('./pages/prompts/new-prompt.tsx')).NewPrompt,
   },
   {
     path: '/prompts/:id',
     title: 'Prompt',
     audience: 'member',
+    least: 'viewer',
     load: async () => (await import('./pages/prompts/prompt-page.tsx')).PromptPage,
+  },
+  {
+    path: '/toolsets',
+    title: 'Toolsets',
+    audience: 'member',
+    least: 'viewer',
+    nav: { group: 'Build', icon: 'filter' },
+    load: async () => (await import('./pages/toolsets/toolsets.tsx')).Toolsets,
+  },
+  {
+    path: '/toolsets/new',
+    title: 'New toolset',
+    audience: 'member',
+    least: 'editor',
+    load: async () => (await import('./pages/toolsets/new-toolset.tsx')).NewToolset,
+  },
+  {
+    path: '/toolsets/:id',
+    title: 'Toolset',
+    audience: 'member',
+    least: 'viewer',
+    load: async () => (await import('./pages/toolsets/toolset-page.tsx')).ToolsetPage,
   },
   {
     path: '/flow',
     title: 'Flow',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Build', icon: 'flow' },
     load: async () => (await import('./pages/flow/flow.tsx')).Flow,
   },
@@ -105,6 +143,7 @@ const entries: readonly RouteEntry[] = [
     path: '/',
     title: 'Overview',
     audience: 'member',
+    least: 'viewer',
     nav: { group: '', icon: 'gauge' },
     load: async () => (await import('./pages/overview/overview.tsx')).Overview,
   },
@@ -112,6 +151,7 @@ const entries: readonly RouteEntry[] = [
     path: '/deploy',
     title: 'Deploy',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Run', icon: 'rocket' },
     load: async () => (await import('./pages/deploy/deploy.tsx')).Deploy,
   },
@@ -119,6 +159,7 @@ const entries: readonly RouteEntry[] = [
     path: '/playground',
     title: 'Playground',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Run', icon: 'play' },
     load: async () => (await import('./pages/playground/playground.tsx')).Playground,
   },
@@ -127,6 +168,7 @@ const entries: readonly RouteEntry[] = [
     path: '/metrics',
     title: 'Metrics',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Observe', icon: 'chart' },
     load: async () => (await import('./pages/metrics/metrics.tsx')).Metrics,
   },
@@ -141,6 +183,7 @@ const entries: readonly RouteEntry[] = [
     path: '/queue',
     title: 'Queue',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Observe', icon: 'queue' },
     load: async () => (await import('./pages/queue/queue.tsx')).Queue,
   },
@@ -148,6 +191,7 @@ const entries: readonly RouteEntry[] = [
     path: '/history',
     title: 'History',
     audience: 'member',
+    least: 'viewer',
     nav: { group: 'Observe', icon: 'history' },
     load: async () => (await import('./pages/history/history.tsx')).History,
   },
@@ -160,17 +204,33 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/access/access.tsx')).Access,
   },
   {
+    path: '/people',
+    title: 'People',
+    audience: 'member',
+    least: 'admin',
+    nav: { group: 'Access', icon: 'user' },
+    load: async () => (await import('./pages/people/people.tsx')).People,
+  },
+  {
     path: '/agents',
     title: 'Agent access',
     audience: 'member',
     nav: { group: 'Access', icon: 'bot' },
     load: async () => (await import('./pages/agents/agents.tsx')).Agents,
   },
+  {
+    path: '/sign-in',
+    title: 'Sign-in',
+    audience: 'member',
+    nav: { group: 'Access', icon: 'key' },
+    load: async () => (await import('./pages/sign-ins/sign-ins.tsx')).SignIns,
+  },
   // System
   {
     path: '/transfer',
     title: 'Import/Export',
     audience: 'member',
+    least: 'editor',
     nav: { group: 'System', icon: 'swap' },
     load: async () => (await import('./pages/transfer/transfer.tsx')).Transfer,
   },
@@ -191,6 +251,7 @@ const entries: readonly RouteEntry[] = [
     path: '/account',
     title: 'Account',
     audience: 'member',
+    least: 'caller',
     load: async () => (await import('./pages/account/account.tsx')).Account,
   },
   {
@@ -202,9 +263,21 @@ const entries: readonly RouteEntry[] = [
   // Before signing in
   {
     path: '/setup',
-    title: 'First administrator',
+    title: 'First account',
     audience: 'setup',
     load: async () => (await import('./pages/setup/setup.tsx')).Setup,
+  },
+  {
+    path: '/invite',
+    title: 'Accept the invitation',
+    audience: 'invited',
+    load: async () => (await import('./pages/invite/invite.tsx')).Invite,
+  },
+  {
+    path: '/oauth/consent',
+    title: 'Allow a client',
+    audience: 'anyone',
+    load: async () => (await import('./pages/consent/consent.tsx')).Consent,
   },
   {
     path: '/login',

@@ -6,7 +6,13 @@ import { operation } from '../operation.ts';
 export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
 export type DeployStatus = v.InferOutput<typeof DeployStatus>;
 
-export const Counts = v.object({ connections: v.number(), tools: v.number(), resources: v.number(), prompts: v.number() });
+export const Counts = v.object({
+  connections: v.number(),
+  tools: v.number(),
+  resources: v.number(),
+  prompts: v.number(),
+  toolsets: v.optional(v.number()),
+});
 export type Counts = v.InferOutput<typeof Counts>;
 
 /** A host of a deploy receipt; `acked_ms` is null when it did not answer within 5 s, `load_ms` its own part, `error` its refusal. */
@@ -43,19 +49,33 @@ export const STDIO_HOST = 'stdio:';
 /** Whether clients can reach the host over the network. */
 export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
 
+export const Risk = v.picklist(['deletes_rows', 'changes_rows', 'superuser']);
+export type Risk = v.InferOutput<typeof Risk>;
+
 export const Change = v.object({
   entity_type: v.picklist(CONFIGURED),
   name: v.string(),
+  connection_id: v.pipe(v.nullable(v.string()), v.description('The connection that a tool or resource uses')),
   change: v.picklist(['added', 'removed', 'changed']),
   fields: v.array(v.string()),
   values: v.pipe(
     v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
-    v.description('The fields with both values; secrets are shown as "[redacted]"'),
+    v.description('The fields with both values, for what is added every field; secrets are shown as "[redacted]"'),
   ),
+  risks: v.pipe(v.array(Risk), v.description('What the new definition can do to data')),
   /** Why a client that knows the old version may fail, in sentences. */
   breaking: v.array(v.string()),
 });
 export type Change = v.InferOutput<typeof Change>;
+
+export const Totals = v.object({
+  connections: v.number(),
+  tools: v.number(),
+  resources: v.number(),
+  prompts: v.number(),
+  tool_tokens: v.pipe(v.number(), v.description('About how many tokens the list of tools takes of every conversation')),
+});
+export type Totals = v.InferOutput<typeof Totals>;
 
 export const deploy = {
   'deploy.run': operation({
@@ -89,7 +109,12 @@ export const deploy = {
     path: '/deploy/diff',
     access: 'read',
     input: Empty,
-    output: v.object({ from_version: v.nullable(v.number()), changes: v.array(Change) }),
+    output: v.object({
+      from_version: v.nullable(v.number()),
+      changes: v.array(Change),
+      totals: v.pipe(Totals, v.description('What the next deploy will serve')),
+      warnings: v.pipe(Warnings, v.description('Risks of what the next deploy will serve, as sentences')),
+    }),
     summary: 'List what the next deploy will change',
   }),
   'deploy.stop': operation({

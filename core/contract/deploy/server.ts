@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { AuthType, Transport } from '../config.ts';
+import { AuthType, Transport } from '../settings/setting-values.ts';
 import { Counts } from './deploy.ts';
 import { Empty, integerBetween } from '../fields.ts';
 import { operation } from '../operation.ts';
@@ -38,6 +38,7 @@ export const server = {
     method: 'GET',
     path: '/server/stdio',
     access: 'admin',
+    role: 'viewer',
     input: Empty,
     output: v.object({
       command: v.string(),

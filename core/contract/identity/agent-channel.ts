@@ -7,6 +7,8 @@ export const AgentSettings = v.object({
   cors_origins: v.array(v.string()),
   /** Host names of the configuration. */
   domains: v.array(v.string()),
+  /** Where people sign in for it; null: they cannot. */
+  issuer: v.nullable(v.string()),
   /** How suspicious text in answers is looked for; null: the guard is off. */
   guard: v.nullable(v.object({ threshold: v.picklist(['low', 'medium', 'high']), allow: v.array(v.string()) })),
 });

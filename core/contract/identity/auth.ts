@@ -1,12 +1,24 @@
 import * as v from 'valibot';
-import { byId, Empty, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { byId, Empty, Id, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
+import { ROLES } from './roles.ts';
 
-const Username = textBetween(1, 255);
-const NewPassword = textBetween(8, 1_024);
+export const Username = textBetween(1, 255);
+export const NewPassword = textBetween(8, 1_024);
 const Password = textBetween(1, 1_024);
 
-export const Account = v.object({ username: v.string(), totp_enabled: v.boolean(), created_at: Timestamp });
+export const Role = v.picklist(ROLES);
+
+export const Account = v.object({
+  id: v.string(),
+  username: v.string(),
+  display_name: v.nullable(v.string()),
+  email: v.nullable(v.string()),
+  role: Role,
+  groups: v.array(v.string()),
+  totp_enabled: v.boolean(),
+  created_at: Timestamp,
+});
 export const LoginResult = v.union([
   v.object({ totp_required: v.literal(true), pending_token: v.string(), expires_in: v.number() }),
   v.object({ totp_required: v.literal(false), username: v.string() }),
@@ -32,8 +44,17 @@ export const auth = {
     path: '/auth/status',
     access: 'public',
     input: Empty,
-    output: v.object({ setup_required: v.boolean(), authenticated: v.boolean(), version: v.string() }),
-    summary: 'Check whether the first administrator must still be created',
+    output: v.object({
+      setup_required: v.boolean(),
+      authenticated: v.boolean(),
+      version: v.string(),
+      providers: v.pipe(
+        v.array(v.object({ id: Id, name: v.string() })),
+        v.description('Enabled identity providers; a sign-in begins at auth/oidc/{id}/start'),
+      ),
+      password_sign_in: v.pipe(v.boolean(), v.description('Whether people can sign in with a password')),
+    }),
+    summary: 'Check whether the first account must still be created',
   }),
   'auth.setup': operation({
     method: 'POST',
@@ -42,7 +63,7 @@ export const auth = {
     input: v.strictObject({ username: Username, password: NewPassword }),
     output: v.object({ username: v.string(), totp_enabled: v.boolean() }),
     status: 201,
-    summary: 'Create the first administrator and sign in',
+    summary: 'Create the first account, the owner, and sign in',
   }),
   'auth.login': operation({
     method: 'POST',
@@ -65,14 +86,16 @@ export const auth = {
     method: 'GET',
     path: '/auth/me',
     access: 'admin',
+    role: 'caller',
     input: Empty,
     output: Account,
-    summary: 'Get the signed-in administrator',
+    summary: 'Get the signed-in person',
   }),
   'auth.update_me': operation({
     method: 'PATCH',
     path: '/auth/me',
     access: 'admin',
+    role: 'caller',
     input: v.strictObject({ current_password: Password, username: v.optional(Username), password: v.optional(NewPassword) }),
     output: Account,
     summary: 'Change the user name or password; all other sessions end',
@@ -81,6 +104,7 @@ export const auth = {
     method: 'GET',
     path: '/auth/sessions',
     access: 'admin',
+    role: 'caller',
     input: Empty,
     output: listOf(Session),
     summary: 'List active sessions of this account',
@@ -89,6 +113,7 @@ export const auth = {
     method: 'DELETE',
     path: '/auth/sessions/{id}',
     access: 'admin',
+    role: 'caller',
     input: byId,
     output: Nothing,
     status: 204,
@@ -110,6 +135,7 @@ export const twoFactor = {
     method: 'GET',
     path: '/auth/2fa/status',
     access: 'admin',
+    role: 'caller',
     input: Empty,
     output: v.object({ totp_enabled: v.boolean(), recovery_codes_remaining: v.number() }),
     summary: 'Check whether two-factor authentication is on, and how many recovery codes are left',
@@ -118,6 +144,7 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/setup',
     access: 'admin',
+    role: 'caller',
     input: v.strictObject({
       password: v.optional(v.pipe(Password, v.description('Required when the session is older than ten minutes'))),
     }),
@@ -133,6 +160,7 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/verify-setup',
     access: 'admin',
+    role: 'caller',
     input: v.strictObject({ code: Code }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication on; all other sessions end',
@@ -141,6 +169,7 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/disable',
     access: 'admin',
+    role: 'caller',
     input: v.strictObject({ password: Password, code: Code, is_recovery: IsRecovery }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication off; all other sessions end',
@@ -149,6 +178,7 @@ export const twoFactor = {
     method: 'POST',
     path: '/auth/2fa/regenerate-recovery',
     access: 'admin',
+    role: 'caller',
     input: v.strictObject({ password: Password, code: Code }),
     output: v.object({ recovery_codes: RecoveryCodes }),
     summary: 'Create new recovery codes; the old ones stop working and all other sessions end',

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { byId, Id, integerBetween, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { ToolsetNames } from '../definitions/toolsets.ts';
+import { CallerClaims } from './caller-claims.ts';
 import { operation } from '../operation.ts';
 
 export const McpToken = v.object({
@@ -7,6 +9,8 @@ export const McpToken = v.object({
   name: v.string(),
   token_prefix: v.string(),
   idle_timeout_minutes: v.nullable(v.number()),
+  toolsets: v.pipe(v.nullable(v.array(v.string())), v.description('The toolsets that its callers see; null: everything')),
+  claims: v.pipe(v.record(v.string(), v.unknown()), v.description('What it says of its callers')),
   last_used_at: v.nullable(Timestamp),
   revoked: v.boolean(),
   created_at: Timestamp,
@@ -15,6 +19,22 @@ export type McpToken = v.InferOutput<typeof McpToken>;
 
 /** A year. */
 const LONGEST_IDLE_MINUTES = 525_600;
+
+const fields = {
+  name: textBetween(1, 255),
+  idle_timeout_minutes: v.pipe(
+    v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)),
+    v.description('Idle timeout: the token expires after this long without use; null turns it off'),
+  ),
+  toolsets: v.pipe(
+    v.nullable(ToolsetNames),
+    v.description('Names of the toolsets that its callers see: lists and calls have nothing else. null: everything'),
+  ),
+  claims: v.pipe(
+    CallerClaims,
+    v.description('What statements and templates read of its callers: sub, name, email and groups, and any other claim'),
+  ),
+};
 
 /** Access tokens of the deployed MCP server (auth_type bearer). They work and stop without a deploy. */
 export const mcpTokens = {
@@ -31,14 +51,10 @@ export const mcpTokens = {
     path: '/mcp-tokens',
     access: 'admin',
     input: v.strictObject({
-      name: textBetween(1, 255),
-      idle_timeout_minutes: v.optional(
-        v.pipe(
-          v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)),
-          v.description('Idle timeout: the token expires after this long without use; null turns it off'),
-        ),
-        null,
-      ),
+      name: fields.name,
+      idle_timeout_minutes: v.optional(fields.idle_timeout_minutes, null),
+      toolsets: v.optional(fields.toolsets, null),
+      claims: v.optional(fields.claims, {}),
     }),
     output: v.object({
       ...McpToken.entries,
@@ -46,6 +62,20 @@ export const mcpTokens = {
     }),
     status: 201,
     summary: 'Create an access token of the MCP server',
+  }),
+  'mcp_tokens.update': operation({
+    method: 'PATCH',
+    path: '/mcp-tokens/{id}',
+    access: 'admin',
+    input: v.strictObject({
+      id: Id,
+      name: v.optional(fields.name),
+      idle_timeout_minutes: v.optional(fields.idle_timeout_minutes),
+      toolsets: v.optional(fields.toolsets),
+      claims: v.optional(fields.claims),
+    }),
+    output: McpToken,
+    summary: 'Change an access token of the MCP server; it counts within a second on every connected host',
   }),
   'mcp_tokens.delete': operation({
     method: 'DELETE',

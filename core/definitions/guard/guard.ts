@@ -6,7 +6,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import type { Finding, Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import { guardEnabled, readSettings } from '../settings/settings.ts';
+import { guardEnabled, readSettings, type StoredSettings } from '../settings/settings.ts';
 import { touches } from '../records.ts';
 
 type Guarded = (typeof CONFIGURED)[number];
@@ -18,13 +18,14 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
     return { items, total: items.length };
   },
   'guard.test': async ({ app }, { text, kind }) => {
-    const guard = await guardOf(app);
+    const guard = await guardOf(app, (await readSettings(app)).settings);
     const findings = judged(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
     return { blocked: findings.some(({ blocked }) => blocked), findings };
   },
   'guard.scan': async ({ app }) => {
-    const guard = await guardOf(app);
-    const { server_name, global_variables } = (await readSettings(app)).settings;
+    const { settings } = await readSettings(app);
+    const { server_name, global_variables } = settings;
+    const guard = await guardOf(app, settings);
     const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
     for (const entity_type of ENTITY_KINDS) {
       const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
@@ -71,9 +72,9 @@ export async function findingsOf(
   draft: Readonly<Record<string, unknown>>,
   stored: object | null = null,
 ): Promise<GuardFinding[]> {
-  const { settings } = await readSettings(app);
+  const { settings } = await (change === undefined ? readSettings(app) : (change.memo.settings ??= readSettings(app)));
   if (!guardEnabled(app.env, settings)) return [];
-  const guard = await guardOf(app);
+  const guard = await guardOf(app, settings);
   const own = entity_type === 'tool' ? String(draft['name']) : null;
   // An import or a rollback guards many: it reads the names once.
   const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
@@ -90,9 +91,11 @@ function judged(guard: Guard, findings: readonly Finding[]): GuardFinding[] {
   return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
 }
 
-/** The guard of the present settings; making one takes some 25 ms, so it is kept until they change. */
-async function guardOf(app: App): Promise<Guard> {
-  const { prompt_guard_threshold: threshold, prompt_guard_allow: allow } = (await readSettings(app)).settings;
+/** The guard of these settings; making one takes some 25 ms, so it is kept until they change. */
+async function guardOf(
+  app: App,
+  { prompt_guard_threshold: threshold, prompt_guard_allow: allow }: StoredSettings['settings'],
+): Promise<Guard> {
   const key = JSON.stringify([threshold, allow]);
   const kept = app.guards.get(key);
   if (kept !== undefined) return kept;

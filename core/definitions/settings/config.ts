@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { ServerConfigPatch } from '#core/contract/config.ts';
+import type { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Db } from '#core/store/open.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -9,7 +9,8 @@ import type { FrozenServer } from '#snapshots/format.ts';
 import { checkSettings, differs } from './rules.ts';
 import { mergeSecrets, sealAgain } from './secrets.ts';
 import { CONFIG_ROW, readSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './settings.ts';
-import { checkVersion, overtaking } from '../records.ts';
+import { checkVersion, retryOnConflict } from '../records.ts';
+import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { refuseSettings } from '#core/identity/token-limits.ts';
@@ -22,7 +23,7 @@ export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
   'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
   'config.update': async (context, { version, ...patch }) => {
     const { app } = context;
-    return overtaking(version, async () => toConfig(app, await update(context, version, patch)));
+    return retryOnConflict(version, async () => toConfig(app, await update(context, version, patch)));
   },
 };
 
@@ -37,6 +38,10 @@ async function update(context: Context, version: number | undefined, patch: Patc
   const after = mergePatch(app, stored, patch);
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
+  for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
+    const known = stored.settings.oauth_clients.find((client) => client.client_id === client_id)?.toolsets ?? null;
+    await refuseUnknownToolsets(context, toolsets, known, app.store.db, `oauth_clients.${index}.toolsets`);
+  }
   await guardSettings(context, stored.settings, after);
   return app.store.write((tx) => writeSettings(context, tx, stored.version, after));
 }

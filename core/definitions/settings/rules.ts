@@ -1,8 +1,9 @@
 import type { App } from '#core/app.ts';
-import { asksNothing, isLoopback } from '#core/contract/config.ts';
+import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError, type FieldError, nearest } from '#core/errors.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { openDnsCredentials } from './secrets.ts';
+import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
 import type { Settings } from './settings.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 
@@ -22,8 +23,14 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  if (changed('password_sign_in') && !after.password_sign_in) await requireOtherWayIn(app);
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);
+  }
+  if (changed('jwt_issuers')) {
+    for (const [index, { issuer, jwks_url }] of after.jwt_issuers.entries()) {
+      await checkAddress(app, `jwt_issuers.${index}.${jwks_url === null ? 'issuer' : 'jwks_url'}`, jwks_url ?? issuer);
+    }
   }
 }
 

@@ -1,7 +1,9 @@
-import { DnsCredentials, type ServerConfigPatch } from '#core/contract/config.ts';
-import { MASK } from '#core/contract/connections.ts';
+import { type ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { DnsCredentials } from '#core/contract/settings/setting-values.ts';
+import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { invalidField } from '#core/errors.ts';
+import type { Claims } from '#core/lib/call/identity.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import type { Sealed } from '#snapshots/format.ts';
@@ -38,23 +40,30 @@ function mergeClients(
 ): Secrets['oauth_clients'] {
   const stored = new Map(before.map((client) => [client.client_id, client]));
   const seen = new Set<string>();
-  return drafts.map(({ client_id, client_secret }, index) => {
+  return drafts.map(({ client_id, client_secret, toolsets, claims }, index) => {
     const field = `oauth_clients.${index}`;
     if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is already in the list.`);
     seen.add(client_id);
-    if (client_secret !== undefined && !isMask(client_secret)) {
-      return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret) };
-    }
     const kept = stored.get(client_id);
+    const access = accessOf(toolsets === undefined ? kept?.toolsets : toolsets, (claims as Claims | undefined) ?? kept?.claims);
+    if (client_secret !== undefined && !isMask(client_secret)) {
+      return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret), ...access };
+    }
     if (kept === undefined) {
       throw invalidField(
         `${field}.client_secret`,
         `${field}.client_secret is required because no secret is stored for this client.`,
       );
     }
-    return kept;
+    return { client_id, client_secret: kept.client_secret, ...access };
   });
 }
+
+/** Only what is other than nothing is stored. */
+const accessOf = (toolsets: readonly string[] | null = null, claims: Claims = {}) => ({
+  ...(toolsets === null ? {} : { toolsets }),
+  ...(Object.keys(claims).length === 0 ? {} : { claims }),
+});
 
 function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials | null): Sealed | null {
   if (sent === null) return null;
@@ -90,9 +99,9 @@ export function sealAgain<S extends Partial<Secrets>>(keyring: Keyring, settings
   }
   if (settings.dns_credentials) renewed.dns_credentials = again(placeOf('dns_credentials'), settings.dns_credentials);
   if (settings.oauth_clients) {
-    renewed.oauth_clients = settings.oauth_clients.map(({ client_id, client_secret }) => ({
-      client_id,
-      client_secret: again(clientPlace(client_id), client_secret),
+    renewed.oauth_clients = settings.oauth_clients.map((client) => ({
+      ...client,
+      client_secret: again(clientPlace(client.client_id), client.client_secret),
     }));
   }
   return { ...settings, ...renewed };

@@ -1,9 +1,13 @@
 import { eq } from 'drizzle-orm';
+import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { lockedOut, type ServerConfig, type Variable, type VariableDraft } from '#core/contract/config.ts';
+import { lockedOut, type ServerConfig } from '#core/contract/settings/config.ts';
+import type { Variable, VariableDraft } from '#core/contract/settings/setting-values.ts';
+import { frozenSettings, frozenWhenSet, plainSettings } from '#core/contract/settings/settings.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Env } from '#core/env.ts';
-import { PRODUCT_NAME } from '#core/version.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { signInFault } from './issuer.ts';
 import type { FrozenServer, Sealed } from '#snapshots/format.ts';
 
 type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials';
@@ -24,40 +28,18 @@ export interface StoredSettings {
   readonly updated_at: string | null;
 }
 
-/** Specification 2.6. */
+const DEFAULTS = v.getDefaults(v.object(plainSettings));
+
+/** Specification 2.6; in development nobody but this machine reaches a server that asks for no credentials. */
 export const defaultSettings = (env: Env): Settings => ({
-  server_name: PRODUCT_NAME,
-  transport: 'http',
-  host: '0.0.0.0',
+  ...structuredClone(DEFAULTS),
+  ...(env.SVC_ENV === 'dev' ? { host: '127.0.0.1' } : {}),
   port: env.SVC_FASTMCP_PORT,
-  log_level: 'INFO',
-  otel_enabled: false,
-  auth_type: 'none',
-  oauth_clients: [],
-  token_ttl_seconds: 3_600,
-  introspection_url: null,
-  introspection_client_id: null,
-  introspection_client_secret: null,
-  introspection_issuer: null,
-  introspection_scopes: [],
-  introspection_audience: null,
-  introspection_cache_ttl_seconds: 60,
-  cors_origins: ['http://localhost:3000', 'http://localhost:5173'],
-  ssl_enabled: false,
-  ui_domain: null,
-  mcp_domain: null,
-  mcp_proxy: false,
-  acme_email: null,
-  acme_challenge: 'http-01',
-  dns_provider: null,
-  dns_credentials: null,
-  auto_renew: true,
-  global_variables: {},
-  prompt_guard_enabled: true,
-  prompt_guard_threshold: 'medium',
-  prompt_guard_allow: [],
-  agent_enabled: true,
   agent_rate_limit: env.SVC_AGENT_RATE_LIMIT,
+  oauth_clients: [],
+  introspection_client_secret: null,
+  dns_credentials: null,
+  global_variables: {},
 });
 
 /** The one row of the table. */
@@ -74,46 +56,47 @@ export async function readSettings(app: App, tx: Db = app.store.db): Promise<Sto
 /** What a response shows: no secret, and the guard off when the environment turned it off. */
 export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {
   const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
-  const locked = lockedOut(settings);
+  const faults = [lockedOut(settings)?.message, signInFault(env, settings)].filter((fault) => typeof fault === 'string');
   return {
     ...shown,
     prompt_guard_enabled: guardEnabled(env, settings),
-    oauth_clients: oauth_clients.map(({ client_id }) => ({ client_id, secret_set: true })),
+    oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
+      client_id,
+      secret_set: true,
+      toolsets: toolsets === undefined ? null : [...toolsets],
+      claims: { ...claims },
+    })),
     introspection_client_secret_set: introspection_client_secret !== null,
     dns_credentials_set: dns_credentials !== null,
     version,
     updated_at,
-    warnings: locked === null ? [] : [`${locked.message} Deploys are rejected until then.`],
+    warnings: faults.map((fault) => `${fault} Deploys are rejected until then.`),
   };
 }
 
 export const guardEnabled = (env: Env, settings: Settings): boolean =>
   env.SVC_PROMPT_GUARD_ENABLED && settings.prompt_guard_enabled;
 
-/** The part that a snapshot holds; everything else takes effect at once. What an older version did not know is there only when it is set. */
+/** The part that a snapshot holds; everything else takes effect at once. */
 export function toFrozen(settings: Settings): FrozenServer {
-  const { introspection_issuer, introspection_scopes, introspection_audience } = settings;
+  const { oauth_clients, introspection_client_secret, global_variables } = settings;
   return {
-    server_name: settings.server_name,
-    transport: settings.transport,
-    host: settings.host,
-    port: settings.port,
-    log_level: settings.log_level,
-    otel_enabled: settings.otel_enabled,
-    auth_type: settings.auth_type,
-    oauth_clients: settings.oauth_clients,
-    token_ttl_seconds: settings.token_ttl_seconds,
-    introspection_url: settings.introspection_url,
-    introspection_client_id: settings.introspection_client_id,
-    introspection_client_secret: settings.introspection_client_secret,
-    introspection_cache_ttl_seconds: settings.introspection_cache_ttl_seconds,
-    ...(introspection_issuer !== null && { introspection_issuer }),
-    ...(introspection_scopes.length > 0 && { introspection_scopes }),
-    ...(introspection_audience !== null && { introspection_audience }),
-    cors_origins: settings.cors_origins,
-    global_variables: plainVariables(settings.global_variables),
+    ...(pick(settings, frozenSettings) as Pick<Settings, keyof typeof frozenSettings>),
+    ...(pick(settings, frozenWhenSet, differsFromDefault) as Partial<Pick<FrozenServer, keyof typeof frozenWhenSet>>),
+    oauth_clients,
+    introspection_client_secret,
+    global_variables: plainVariables(global_variables),
   };
 }
+
+const pick = (
+  settings: Settings,
+  fields: object,
+  wanted: (value: unknown, name: string) => boolean = () => true,
+): Partial<Settings> =>
+  Object.fromEntries(Object.entries(settings).filter(([name, value]) => name in fields && wanted(value, name)));
+const differsFromDefault = (value: unknown, name: string): boolean =>
+  canonical(value) !== canonical((DEFAULTS as Readonly<Record<string, unknown>>)[name]);
 
 const plainVariables = (variables: Settings['global_variables']): FrozenServer['global_variables'] =>
   Object.fromEntries(Object.entries(variables).map(([name, { value }]) => [name, value]));

@@ -1,4 +1,4 @@
-import { lockedOut } from '#core/contract/config.ts';
+import { lockedOut } from '#core/contract/settings/config.ts';
 import type { DeployGate } from './gate.ts';
 
 /** Settings with which no caller gets in. */

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { blobSecrets } from '#core/identity/keys.ts';
+import { blobSecrets } from '#core/identity/sealed-records.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 

@@ -18,6 +18,7 @@ export const LIBSQL: EngineDescriptor = {
   dialect: SQLITE_DIALECT,
   required_fields: ['host', 'database'],
   extras: [],
+  session: null,
   token: true,
   async check(target, policy) {
     const { isToken } = await import('./http.ts');

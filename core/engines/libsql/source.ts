@@ -1,22 +1,12 @@
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '../shared/deadline.ts';
-import { globContaining } from '#core/lib/letter-case.ts';
 import { openLibsqlServer } from './http.ts';
 import { fetchRows, toColumns } from './rows.ts';
 import { type HranaStream, openHranaStream } from './stream.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
-import type {
-  BoundStatement,
-  ConnectionSettings,
-  DialPolicy,
-  QueryResult,
-  Row,
-  RunOptions,
-  Source,
-  TableFilter,
-} from '../shared/source.ts';
-import { COLUMNS_SQL, TABLES_SQL, toTable, toTableColumn } from '../sqlite/catalogue.ts';
+import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, Row, RunOptions, Source } from '../shared/source.ts';
+import { createCatalogue } from '../sqlite/catalogue.ts';
 import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
 
 const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
@@ -140,15 +130,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
       const { cols } = await converse(OWN, (stream) => stream.describe(text));
       return { columns: toColumns(cols), typed: false };
     },
-    async tables(filter) {
-      const rows = await look(TABLES_SQL, catalogueValues(filter));
-      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
-    },
-    async columns({ schema, name }, filter) {
-      const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
-      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
-    },
+    ...createCatalogue(look),
     async test() {
       const [row] = await look('SELECT sqlite_version() AS version', []);
       // Some servers let nobody look; then there is nothing to warn of.
@@ -157,7 +139,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
         ...(files.length > 0 ? [FILE_FUNCTIONS_WARNING] : []),
         ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
       ];
-      return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings };
+      return { server_version: `libSQL (SQLite ${textOf(row?.['version'])})`, warnings, superuser: false };
     },
     sessions: () => pool.sessions(),
     async close() {
@@ -186,9 +168,4 @@ function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
 function firstWord(text: string): string {
   const start = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0].length ?? 0;
   return /^[a-z]+/i.exec(text.slice(start))?.[0].toLowerCase() ?? '';
-}
-
-function catalogueValues(filter: TableFilter): SqliteValue[] {
-  const pattern = filter.search === undefined ? null : globContaining(filter.search);
-  return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }

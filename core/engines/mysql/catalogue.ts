@@ -1,4 +1,5 @@
-import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '../shared/source.ts';
 
@@ -8,7 +9,10 @@ const FOUND_TABLES = `
   WHERE table_schema = coalesce(?, database()) AND (? IS NULL OR table_name LIKE ? ESCAPE '!')`;
 export const COUNT_TABLES = `SELECT count(*) AS total ${FOUND_TABLES}`;
 export const TABLES = `
-  SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment
+  SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows, (
+      SELECT count(*) FROM information_schema.referential_constraints AS r
+      WHERE r.constraint_schema = tables.table_schema AND tables.table_name IN (r.table_name, r.referenced_table_name)
+    ) AS relations
   ${FOUND_TABLES} ORDER BY table_name LIMIT ? OFFSET ?`;
 
 /** Values: schema or null, table, pattern or null (twice). */
@@ -33,6 +37,24 @@ export const COLUMNS = `
   ) AS k ON k.column_name = c.column_name
   ORDER BY c.ordinal_position`;
 
+/** A table that keeps what is written to it although the transaction is rolled back; a trigger or a function may reach any of them. */
+export const LASTING_TABLE = `
+  SELECT t.table_schema AS \`schema\`, t.table_name AS name, t.engine AS engine
+  FROM information_schema.tables AS t LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
+  WHERE t.table_type = 'BASE TABLE' AND coalesce(e.transactions, 'NO') <> 'YES'
+    AND t.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+  LIMIT 1`;
+
+/** The checks of a table. Values: schema or null, table. MariaDB names them by table, MySQL by schema. */
+export const checksQuestion = (is_mariadb: boolean): string =>
+  is_mariadb
+    ? `SELECT check_clause AS text FROM information_schema.check_constraints
+       WHERE constraint_schema = coalesce(?, database()) AND table_name = ?`
+    : `SELECT c.check_clause AS text FROM information_schema.check_constraints AS c
+       JOIN information_schema.table_constraints AS t
+         ON t.constraint_schema = c.constraint_schema AND t.constraint_name = c.constraint_name AND t.constraint_type = 'CHECK'
+       WHERE c.constraint_schema = coalesce(?, database()) AND t.table_name = ?`;
+
 const TABLE_TYPES: Readonly<Record<string, string>> = { 'BASE TABLE': 'table', VIEW: 'view', 'SYSTEM VIEW': 'view' };
 
 export function toTable(row: Row): Table {
@@ -44,11 +66,14 @@ export function toTable(row: Row): Table {
     name: textOf(row['name']),
     type: TABLE_TYPES[type] ?? type.toLowerCase(),
     comment: comment === '' ? null : comment,
+    ...(Number(row['estimated_rows']) > 0 ? { estimated_rows: Number(row['estimated_rows']) } : {}),
+    ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),
   };
 }
 
-export function toTableColumn(row: Row): TableColumn {
+export function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
   const standard = row['standard'];
+  const choices = choicesOfType(textOf(row['type'])) ?? choicesOf(checks, textOf(row['name']));
   const other = row['other_table'];
   return {
     name: textOf(row['name']),
@@ -61,5 +86,6 @@ export function toTableColumn(row: Row): TableColumn {
       ? { references: { schema: textOf(row['other_schema']), table: other, column: textOf(row['other_column']) } }
       : {}),
     comment: textOf(row['comment']) || null,
+    ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

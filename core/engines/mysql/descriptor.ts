@@ -22,6 +22,12 @@ export const MYSQL: EngineDescriptor = {
   // Without a user name it is asked as its anonymous user.
   required_fields: ['host', 'database'],
   extras: MYSQL_EXTRAS,
+  session: {
+    kinds: ['mysql', 'mariadb'],
+    nameFault: (name) =>
+      name.includes('.') ? 'cannot have a dot here: it becomes the variable of that name, such as @tenant.' : null,
+    roles: false,
+  },
   token: false,
   check: checkHost,
   open: async () => (await import('./source.ts')).openMysql,

@@ -5,14 +5,14 @@ import { AppError } from '#core/errors.ts';
 import type { MysqlDialer } from './dial.ts';
 import { toStatementError } from './errors.ts';
 import type { MysqlExtras } from './extras.ts';
-import { createMysqlRows } from './rows.ts';
+import { createMysqlRows, keepGeometry } from './rows.ts';
 import { type MysqlField, toColumn, Types } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import { OWN_BYTES } from './wire.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column, QueryResult, SessionMode } from '../shared/source.ts';
 import { STOP_GRACE } from '../shared/stop.ts';
-import { untilAborted, within } from '../shared/within.ts';
+import { untilAborted, within } from '../shared/deadline.ts';
 
 /** Milliseconds for a killed statement to end before its connection is cut. */
 const KILL_MS = 2_000;
@@ -33,12 +33,15 @@ export interface MysqlRun {
   readonly timeout_ms: number;
   readonly max_rows: number;
   readonly max_bytes: number;
+  readonly rollback?: boolean | undefined;
+  /** Variables of the session and what the caller has for each. */
+  readonly variables: readonly (readonly [name: string, value: string | null])[];
 }
 
 export interface MysqlSession extends PooledSession {
   /** Runs one statement of the binary protocol; aborted, it is killed in the server and the session ends. */
   run(request: MysqlRun, signal: AbortSignal): Promise<QueryResult>;
-  describe(text: string, stop: AbortSignal): Promise<readonly Column[]>;
+  describe(text: string, stop: AbortSignal): Promise<MysqlDescription>;
   /** One of our own statements, without result. */
   command(text: string): Promise<void>;
   /** Forgets everything that statements left in the session: variables, locks, temporary tables, prepared statements. */
@@ -47,6 +50,12 @@ export interface MysqlSession extends PooledSession {
   retire(): void;
   /** Cuts the connection: its state is not known. */
   discard(): void;
+}
+
+export interface MysqlDescription {
+  readonly columns: readonly Column[];
+  /** The name of each in its table; null: it is computed. */
+  readonly origins: readonly (string | null)[];
 }
 
 interface Prepared {
@@ -146,6 +155,7 @@ export async function openMysqlSession(
 
   async function run(request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
     await prepareSession(request);
+    if (request.variables.length > 0) await command(setVariables(request.variables));
     await command(BEGIN[mode]);
     const { columns } = await prepare(request.text);
     if (mode !== 'write') checkReading(request.text, columns);
@@ -242,7 +252,10 @@ export async function openMysqlSession(
       const { columns } = await stoppable(stop, () => prepare(text));
       connection.unprepare({ sql: text, rowsAsArray: true } as unknown as string);
       const names = uniqueNames(columns.map((column) => column.name));
-      return columns.map((column, i) => toColumn(names[i]!, column));
+      return {
+        columns: columns.map((column, i) => toColumn(names[i]!, column)),
+        origins: columns.map(({ orgName }) => orgName || null),
+      };
     },
     command,
     async reset() {
@@ -260,6 +273,10 @@ export async function openMysqlSession(
     },
   };
 }
+
+/** In hexadecimal no value can end its text, in whatever mode the server reads it. */
+const setVariables = (variables: MysqlRun['variables']): string =>
+  `SET ${variables.map(([name, value]) => `@${name} = ${value === null ? 'NULL' : `_utf8mb4 X'${Buffer.from(value).toString('hex')}'`}`).join(', ')}`;
 
 /** The rows of one of our own statements, over the text protocol. */
 export function askMysql(connection: Connection, text: string): Promise<Record<string, unknown>[]> {
@@ -279,8 +296,4 @@ function checkReading(text: string, columns: readonly MysqlField[]): void {
   const names = columns.map((column) => column.name).join(',');
   if (names !== ADMINISTRATION && (columns.length > 0 || /^\s*show\s/i.test(text))) return;
   throw new AppError('not_read_only', 'The statement returns no rows, but this session is read-only.');
-}
-
-function keepGeometry(field: { readonly type: string; buffer(): Buffer }, next: () => unknown): unknown {
-  return field.type === 'GEOMETRY' ? field.buffer() : next();
 }

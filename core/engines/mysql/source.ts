@@ -1,18 +1,33 @@
 import type { Connection } from 'mysql2';
 import { AppError } from '#core/errors.ts';
-import { openDeadline } from '../shared/deadline.ts';
-import { COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
+import { openDeadline, untilAborted, within } from '../shared/deadline.ts';
+import {
+  checksQuestion,
+  COLUMNS,
+  COUNT_COLUMNS,
+  COUNT_TABLES,
+  LASTING_TABLE,
+  TABLES,
+  toTable,
+  toTableColumn,
+} from './catalogue.ts';
 import { createMysqlDialer } from './dial.ts';
 import { isReadOnlyRefusal } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
-import { askMysql, type MysqlRun, type MysqlServer, type MysqlSession, openMysqlSession } from './session.ts';
+import {
+  askMysql,
+  type MysqlDescription,
+  type MysqlRun,
+  type MysqlServer,
+  type MysqlSession,
+  openMysqlSession,
+} from './session.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { toMysqlValue } from './values.ts';
 import { containsPattern, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
   BoundStatement,
-  Column,
   ConnectionSettings,
   DialPolicy,
   QueryResult,
@@ -24,7 +39,6 @@ import type {
   TestReport,
 } from '../shared/source.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
-import { untilAborted, within } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take over a commit, and over tidying a session up. */
@@ -48,6 +62,7 @@ const GRAMMAR_MODES: ReadonlySet<string> = new Set([
 export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
   const dialer = createMysqlDialer(settings, policy);
   const extras = mysqlExtras(settings.extra_params);
+  const names = (settings.session_values ?? []).map(({ name }) => name);
   let server: MysqlServer | undefined;
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<MysqlSession>();
@@ -72,65 +87,64 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     },
   });
 
-  const around: Readonly<
-    Record<SessionMode, (session: MysqlSession, request: MysqlRun, stop: AbortSignal) => Promise<QueryResult>>
-  > = {
-    // What names plain tables only leaves nothing but its transaction.
-    fixed: async (session, request, stop) => {
-      try {
-        return await session.run(request, stop);
-      } finally {
-        await clean(session, false);
-      }
-    },
-    read: async (session, request, stop) => {
-      try {
-        return await session.run(request, stop);
-      } finally {
-        await clean(session);
-      }
-    },
-    write: async (session, request, stop) => {
-      try {
-        const result = await session.run(request, stop);
-        stop.throwIfAborted();
-        await commit(session);
-        return result;
-      } finally {
-        await clean(session);
-      }
-    },
-  };
+  async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
+    try {
+      const result = await session.run(request, stop);
+      if (mode !== 'write') return result;
+      stop.throwIfAborted();
+      if (request.rollback !== true) await commit(session);
+      return result;
+    } finally {
+      // What names plain tables only leaves nothing but its transaction.
+      await clean(session, mode !== 'fixed');
+    }
+  }
 
   async function askUntrusted(): Promise<string> {
-    const request = { text: MYSQL_UNTRUSTED, values: [], ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
+    const request = { text: MYSQL_UNTRUSTED, values: [], variables: [], ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
     const deadline = openDeadline(LOOK_MS);
-    const work = pool.use('fixed', deadline.signal, (session) => around.fixed(session, request, deadline.signal));
+    const work = pool.use('fixed', deadline.signal, (session) => runIn(session, 'fixed', request, deadline.signal));
     const { rows, truncated } = await work.finally(() => deadline.clear());
     if (truncated) throw new AppError('internal', 'The database has more views and functions than can be checked.');
     return JSON.stringify(rows);
   }
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const { timeout_ms, max_rows, max_bytes } = options;
+    const { timeout_ms, max_rows, max_bytes, rollback } = options;
     const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string', extras.offset));
+    const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
     const deadline = openDeadline(timeout_ms, options.signal);
     const isTrusted = async () =>
       trust.known(statement.text) ?? (await untilAborted(deadline.signal, trust.check(statement.text)));
     try {
       const mode = options.mode === 'fixed' && !(await isTrusted()) ? 'read' : options.mode;
       return await pool.use(mode, deadline.signal, (session) =>
-        around[mode](session, { text: statement.text, values, timeout_ms, max_rows, max_bytes }, deadline.signal),
+        runIn(
+          session,
+          mode,
+          { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback },
+          deadline.signal,
+        ),
       );
     } finally {
       deadline.clear();
     }
   }
 
-  function describe(text: string, mode: SessionMode): Promise<readonly Column[]> {
+  function describeIn(text: string, mode: SessionMode): Promise<MysqlDescription> {
     const deadline = openDeadline(OWN.timeout_ms);
     const work = pool.use(mode, deadline.signal, (session) => session.describe(text, deadline.signal));
     return work.finally(() => deadline.clear());
+  }
+
+  async function describe(text: string): Promise<MysqlDescription> {
+    try {
+      return await describeIn(text, 'read');
+    } catch (error) {
+      // A session that only reads does not even prepare a statement that writes.
+      if (!isReadOnlyRefusal(error)) throw error;
+      return describeIn(text, 'write');
+    }
   }
 
   async function look(text: string, values: BoundStatement['values']): Promise<Row[]> {
@@ -140,15 +154,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   return {
     query,
-    async describe(text) {
-      try {
-        return { columns: await describe(text, 'read'), typed: false };
-      } catch (error) {
-        // A session that only reads does not even prepare a statement that writes.
-        if (!isReadOnlyRefusal(error)) throw error;
-        return { columns: await describe(text, 'write'), typed: false };
-      }
-    },
+    describe: async (text) => ({ columns: (await describe(text)).columns, typed: false }),
+    origins: async (text) => [...(await describe(text)).origins],
     async tables(filter) {
       const found = [filter.schema ?? null, ...pattern(filter)];
       const [count] = await look(COUNT_TABLES, found);
@@ -161,7 +168,16 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const [count] = await look(COUNT_COLUMNS, [...place, ...found]);
       if (count?.['present'] === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
-      return { items: rows.map(toTableColumn), total: Number(count?.['total'] ?? 0) };
+      // Servers before MySQL 8.0.16 and MariaDB 10.2 know no checks.
+      const checks = await look(checksQuestion(server?.is_mariadb === true), place).catch(() => []);
+      const texts = checks.map((row) => textOf(row['text']));
+      return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
+    },
+    async cannotRollBack() {
+      const [found] = await look(LASTING_TABLE, []);
+      if (found === undefined) return null;
+      const { schema, name, engine } = found;
+      return `This server cannot roll back every table: ${textOf(schema)}.${textOf(name)} uses ${textOf(engine)}. Convert such tables to InnoDB first.`;
     },
     async test() {
       const grants = await look('SHOW GRANTS', []);
@@ -174,7 +190,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 }
 
 /** Whatever the statement did or was: nothing of it stays, or the session goes. */
-async function clean(session: MysqlSession, resets = true): Promise<void> {
+async function clean(session: MysqlSession, resets: boolean): Promise<void> {
   if (!session.usable) return;
   try {
     await within(
@@ -215,9 +231,13 @@ function pattern({ search }: TableFilter): [string | null, string | null] {
   return [text, text];
 }
 
-const DANGERS: readonly { readonly right: RegExp; readonly warning: string }[] = [
-  { right: /^GRANT (?:.*, )?ALL PRIVILEGES\b.* ON \*\.\*/, warning: 'The account has all privileges on the whole server.' },
-  { right: /^GRANT (?:.*, )?SUPER\b.* ON \*\.\*/, warning: 'The account has the SUPER privilege.' },
+const DANGERS: readonly { readonly right: RegExp; readonly warning: string; readonly superuser?: true }[] = [
+  {
+    right: /^GRANT (?:.*, )?ALL PRIVILEGES\b.* ON \*\.\*/,
+    warning: 'The account has all privileges on the whole server.',
+    superuser: true,
+  },
+  { right: /^GRANT (?:.*, )?SUPER\b.* ON \*\.\*/, warning: 'The account has the SUPER privilege.', superuser: true },
   {
     right: /^GRANT (?:.*, )?(?:FILE|ALL PRIVILEGES)\b.* ON \*\.\*/,
     warning: 'The account has the FILE privilege: a statement can read and write files of the database server.',
@@ -227,8 +247,10 @@ const DANGERS: readonly { readonly right: RegExp; readonly warning: string }[] =
 
 function report(server: MysqlServer | undefined, grants: readonly Row[], plain: boolean): TestReport {
   const lines = grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
-  const warnings = DANGERS.filter(({ right }) => lines.some((line) => right.test(line))).map(({ warning }) => warning);
+  const found = DANGERS.filter(({ right }) => lines.some((line) => right.test(line)));
+  const warnings = found.map(({ warning }) => warning);
   if (plain) warnings.push('The connection is not encrypted.');
   const name = server?.is_mariadb ? 'MariaDB' : 'MySQL';
-  return { server_version: `${name} ${(server?.version ?? '').replace(/-mariadb.*/i, '')}`, warnings };
+  const superuser = found.some((danger) => danger.superuser === true);
+  return { server_version: `${name} ${(server?.version ?? '').replace(/-mariadb.*/i, '')}`, warnings, superuser };
 }

@@ -12,6 +12,8 @@ export interface MysqlField {
   readonly flags: number;
   readonly extendedTypeName?: string;
   readonly extendedFormat?: string;
+  /** Its name in the table; empty: it is computed. */
+  readonly orgName?: string;
 }
 
 /** A value as the driver gives it with big numbers and dates as text. */

@@ -1,6 +1,7 @@
-import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { BoundType, Json, Row, TableFilter } from '../shared/source.ts';
 import { regexContaining } from '#core/lib/letter-case.ts';
+import { choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 
 /** One of our own questions to the catalogue: bound values only. */
@@ -22,7 +23,9 @@ export function tablesQuestion(filter: TableFilter): Question {
   const text = `
 with found as (
   select n.nspname::text as schema, c.relname::text as name, ${RELATION_KINDS} as type,
-    obj_description(c.oid, 'pg_class') as comment
+    obj_description(c.oid, 'pg_class') as comment, c.reltuples::int8 as estimated_rows, (
+      select count(*) from pg_catalog.pg_constraint k where k.contype = 'f' and c.oid in (k.conrelid, k.confrelid)
+    ) as relations
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where ${LISTED} and ($1::text is null or n.nspname = $1) and ($2::text is null or c.relname ~ $2)
 ), page as (select * from found order by schema, name limit $3::int8 offset $4::int8)
@@ -42,7 +45,12 @@ with wanted as (
     pg_get_expr(d.adbin, d.adrelid) as "default", col_description(a.attrelid, a.attnum) as comment,
     exists (
       select from pg_catalog.pg_constraint k where k.conrelid = a.attrelid and k.contype = 'p' and a.attnum = any(k.conkey)
-    ) as primary_key, f.schema as other_schema, f.name as other, f.target
+    ) as primary_key, (
+      select json_agg(e.enumlabel::text order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = a.atttypid
+    ) as labels, (
+      select json_agg(pg_get_constraintdef(k.oid) order by k.conname) from pg_catalog.pg_constraint k
+      where k.conrelid = a.attrelid and k.contype = 'c' and k.conkey = array[a.attnum]
+    ) as checks, f.schema as other_schema, f.name as other, f.target
   from wanted join pg_catalog.pg_attribute a on a.attrelid = wanted.oid and a.attnum > 0 and not a.attisdropped
   left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   left join lateral (
@@ -74,25 +82,42 @@ export function toTable(row: Row): Table {
     name: textOf(row['name']),
     type: textOf(row['type']),
     comment: textOrNull(row['comment']),
+    // -1: never analysed.
+    ...(Number(row['estimated_rows']) > 0 ? { estimated_rows: Number(row['estimated_rows']) } : {}),
+    ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),
   };
 }
 
 export function toTableColumn(row: Row): TableColumn {
   const { other, other_schema, target } = row;
+  const name = textOf(row['name']);
+  const choices = Array.isArray(row['labels']) ? row['labels'].map(String) : choicesOf(texts(row['checks']), name);
   return {
-    name: textOf(row['name']),
+    name,
     type: textOf(row['type']),
     nullable: row['nullable'] === true,
     default: textOrNull(row['default']),
     primary_key: row['primary_key'] === true,
     ...(typeof other === 'string' ? { references: { schema: textOf(other_schema), table: other, column: textOf(target) } } : {}),
     comment: textOrNull(row['comment']),
+    ...(choices === null ? {} : { enum: [...choices] }),
   };
 }
+
+const texts = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(String) : []);
 
 function textOrNull(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
+
+/** The name of each column in its table, in the order that is asked for. */
+export const originsQuestion = (columns: readonly { readonly table: number; readonly attribute: number }[]): Question => ({
+  text: `
+select a.attname::text as name from unnest($1::oid[], $2::int2[]) with ordinality as c (relation, attribute, place)
+left join pg_catalog.pg_attribute a on a.attrelid = c.relation and a.attnum = c.attribute order by place`,
+  values: [columns.map(({ table }) => table), columns.map(({ attribute }) => attribute)],
+  types: [{ array: 'integer' }, { array: 'integer' }],
+});
 
 export const VERSION_SQL = `
 select version() as version, (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as superuser`;

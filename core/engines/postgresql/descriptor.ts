@@ -1,8 +1,9 @@
 import { checkHost } from '../shared/check.ts';
 import type { EngineDescriptor, EngineLabel } from '../shared/descriptor.ts';
 import { networkVariables } from '../shared/project.ts';
+import { sessionNameFault } from './session-values.ts';
 import { POSTGRESQL_EXTRAS, sessionSettings } from './extras.ts';
-import { POSTGRESQL_DIALECT } from './dialect.ts';
+import { POSTGRESQL_DIALECT } from './sql/dialect.ts';
 
 const PORT = 5432;
 
@@ -17,7 +18,7 @@ const LABELS: readonly EngineLabel[] = [
 
 /** What speaks PostgreSQL's protocol and has not been tested by itself. */
 function relative(label: Pick<EngineLabel, 'db_type' | 'label'> & Partial<EngineLabel>): EngineLabel {
-  const note = `Through the PostgreSQL driver, and tested against PostgreSQL only, not against ${label.label.replace('Amazon ', '')}.`;
+  const note = `Speaks PostgreSQL's protocol. Tested against PostgreSQL only, not against ${label.label.replace('Amazon ', '')}.`;
   return { default_port: PORT, telemetry: 'postgresql', note, ...label };
 }
 
@@ -28,6 +29,7 @@ export const POSTGRESQL: EngineDescriptor = {
   // Without a user name it is asked as `postgres`.
   required_fields: ['host', 'database'],
   extras: POSTGRESQL_EXTRAS,
+  session: { kinds: ['postgresql', 'supabase', 'timescaledb'], nameFault: sessionNameFault, roles: true },
   token: false,
   check: checkHost,
   open: async () => (await import('./source.ts')).openPostgres,

@@ -47,7 +47,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
     }),
 };
 
-/** Errors of the driver or of the socket below it, not of the server. */
+/** Errors of the connection or of the socket below it, not of the server. */
 const LOST_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -60,11 +60,13 @@ const LOST_CODES = new Set([
   'ERR_SOCKET_CLOSED',
 ]);
 
-/** Translates an error of the driver, once: the database's own words for a faulty statement, a sentence for all others. */
+/** Translates an error of a session, once: the database's own words for a faulty statement, a sentence for all others. */
 export function translateError(error: unknown, context: ErrorContext): AppError {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
-    return new AppError('internal', 'The database driver failed; the log has the details.', { cause: error });
+    return new AppError('internal', 'The database sent something that cannot be read; the log has the details.', {
+      cause: error,
+    });
   }
   if (isServerError(error)) return TRANSLATIONS[error.code]?.(error, context) ?? sqlError(error, context.text);
   if (LOST_CODES.has(error.code)) return lost({ code: error.code, message: '' }, context);
@@ -77,7 +79,6 @@ export function translateError(error: unknown, context: ErrorContext): AppError 
       'tls_failed',
     );
   }
-  if (error.code === 'MAX_PARAMETERS_EXCEEDED') return new AppError('sql_error', 'A statement has at most 65533 bound values');
   return unreachable('The connection to the database failed; check the host and the port.', 'failed');
 }
 
@@ -85,8 +86,8 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
-/** The driver failed over what it was sent or sends: of what is still to come it does not know any more what it belongs to. */
-export const isDriverFault = (error: unknown): boolean =>
+/** Neither the server's error nor ours: nobody knows what the rest of the answer belongs to. */
+export const isSessionFault = (error: unknown): boolean =>
   !(error instanceof AppError) && !(error instanceof Error && isServerError(error));
 
 function isServerError(error: Error): error is Error & ServerError {
@@ -109,4 +110,11 @@ function offsetOf(position: number, text: string): number {
 
 function unreachable(detail: string, reason: string): AppError {
   return new AppError('database_unreachable', detail, { reason });
+}
+
+export function notPostgres(): AppError {
+  return unreachable(
+    'The server at this host and port does not speak the PostgreSQL protocol; check the host and the port.',
+    'failed',
+  );
 }

@@ -1,105 +1,104 @@
-import type { Readable, Writable } from 'node:stream';
 import { AppError } from '#core/errors.ts';
-import { type Fetched, type FetchOptions, type Memory, planOf, type SourceColumns } from './plan.ts';
-import { type PostgresSession, UNNAMED } from './session.ts';
-import { declaredOid } from './types.ts';
+import { FLOODED, type Kind } from '#core/lib/postgres/exchange.ts';
+import type { Line } from '#core/lib/postgres/line.ts';
+import {
+  bindMessage,
+  closePortal,
+  describeMessages,
+  EXECUTE,
+  executeSome,
+  FLUSH,
+  parseMessage,
+  SYNC,
+} from '#core/lib/postgres/messages.ts';
+import { type Incoming, readColumns, readCount, readOids } from '#core/lib/postgres/reader.ts';
+import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
+import { openRows, type RowSink } from './rows.ts';
+import { declaredOid, isJsonOid } from './types.ts';
 import { toBound } from './values.ts';
-import { OWN_BYTES } from './wire.ts';
-import type { BoundStatement, Json, Row } from '../shared/source.ts';
+import type { BoundStatement } from '../shared/source.ts';
 
-const CHUNK_ROWS = 500;
-/** Rows behind the limit are read and thrown away up to here: cheaper than ending the session. */
-const SPILL_BYTES = 256 * 1024;
-
-interface Done extends Array<unknown> {
-  readonly count: number | null;
+/** A statement that a session has prepared, and what the database said of it. */
+export interface Kept {
+  readonly name: string;
+  readonly oids: readonly number[];
+  readonly columns: SourceColumns;
 }
 
-/** What the driver's query can do together; its types allow only one of these at a time. */
-interface DriverQuery {
-  cursor(rows: number, onChunk: () => unknown): void;
-  forEach(onRow: (values: Json[]) => void): Promise<Done | Readable | Writable>;
-  /** There once the database has described the statement. */
-  readonly statement: { readonly columns?: SourceColumns } | null;
+const CHUNK_ROWS = 500;
+const MORE = Buffer.concat([executeSome(CHUNK_ROWS), FLUSH]);
+
+/** Most bytes that rows of an answer may have before the session is ended. */
+export const enoughOf = (max_bytes: number): number => 2 * max_bytes + 1024 * 1024;
+
+/** @param name empty: until the next such statement. */
+export async function prepare(
+  line: Line,
+  { text, types, typed }: Pick<BoundStatement, 'text' | 'types' | 'typed'>,
+  name: string,
+  kind: Kind,
+): Promise<Kept> {
+  let oids: readonly number[] = [];
+  let columns: SourceColumns = [];
+  const declared = typed ? types.map(declaredOid) : [];
+  const on = (message: Incoming) => {
+    if (message.type === 't') oids = readOids(message);
+    if (message.type === 'T') columns = readColumns(message);
+  };
+  await line.exchange(Buffer.concat([parseMessage(name, text, declared), describeMessages(name), SYNC]), kind, { on });
+  return { name, oids, columns };
 }
 
 /** Limits apply while rows come in: no more is held than what is answered, and about as many bytes on top. */
-export async function fetchRows(
-  session: PostgresSession,
+export async function execute(
+  line: Line,
+  kept: Kept,
   statement: BoundStatement,
-  options: FetchOptions,
+  options: FetchOptions & { readonly kind: Kind; readonly settings?: Buffer | null },
   memory: Memory,
 ): Promise<Fetched> {
-  const { mode, max_rows, max_bytes } = options;
-  const { counter, meter, sql } = session;
-  const enough = 2 * max_bytes + 1024 * 1024;
-  const rows: Row[] = [];
-  let names: readonly string[] | undefined;
-  let truncated = false;
-  counter.bytes = 0;
+  const { portal, mode, kind, max_rows, max_bytes, settings = null } = options;
+  const { columns } = kept;
+  const rows = openRows(columns, options, memory);
+  const enough = enoughOf(max_bytes);
+  let affected = 0;
+  const tail = portal ? [executeSome(Math.min(CHUNK_ROWS, max_rows + 1)), FLUSH] : [EXECUTE];
+  const on = (message: Incoming) => {
+    if (message.type === 'C' && columns.length === 0) affected = readCount(message);
+    const next = portal ? nextStep(message.type, rows) : null;
+    if (next !== null) line.more(next, next !== MORE);
+  };
   // A statement that writes runs to its end, whatever it returns.
-  meter.allow(mode === 'write' ? Number.POSITIVE_INFINITY : enough, enough);
-
-  const query = sql
-    .unsafe(statement.text, boundValues(session, statement) as never[], UNNAMED)
-    .values() as unknown as DriverQuery;
-  session.in_portal = options.portal;
-  if (options.portal) query.cursor(Math.min(CHUNK_ROWS, max_rows + 1), () => (truncated ? sql.CLOSE : undefined));
-  let result: Done | Readable | Writable | undefined;
+  const limits = mode === 'write' ? { enough: Number.POSITIVE_INFINITY, largest: enough, spills: false } : { enough };
   try {
-    result = await query.forEach((values) => {
-      if (truncated) return;
-      names ??= planOf(columnsOf(query), memory).names;
-      if (rows.length < max_rows) {
-        const row = toRow(values, names, counter);
-        if (counter.bytes <= max_bytes) {
-          rows.push(row);
-          return;
-        }
-      }
-      truncated = true;
-      if (mode !== 'write') meter.allow(SPILL_BYTES, SPILL_BYTES);
+    const bound = bindMessage(kept.name, valuesOf(statement, kept));
+    await line.exchange(Buffer.concat([...(settings === null ? [] : [settings]), bound, ...tail]), kind, {
+      on,
+      rows,
+      settings: settings !== null,
+      ...limits,
     });
   } catch (error) {
-    if (!session.flooded()) throw error;
-    if (mode === 'write') {
+    if (error !== FLOODED) throw error;
+    if (mode === 'write')
       throw new AppError('too_large', 'The statement returned a row beyond the byte limit, so it was rolled back; return less.');
-    }
-    truncated = true;
+    rows.truncate();
   }
-  meter.allow(OWN_BYTES, OWN_BYTES);
-  if (result && !Array.isArray(result)) {
-    // A stream, which would report the end of its session to nobody.
-    result.on('error', () => {});
-    session.abandon();
-    throw new AppError('sql_error', 'COPY from or to the client is not supported; write a SELECT or an INSERT instead.');
-  }
-  const source = columnsOf(query);
-  return { source, rows, truncated, affected_rows: source.length > 0 ? null : (result?.count ?? 0) };
+  return { source: columns, rows: rows.rows, truncated: rows.truncated(), affected_rows: columns.length > 0 ? null : affected };
 }
 
-function columnsOf(query: DriverQuery): SourceColumns {
-  return query.statement?.columns ?? [];
+/** What the server is told after a chunk of a portal; the end of every portal is a Sync. */
+function nextStep(type: string, rows: RowSink): Buffer | null {
+  if (type === 'C' || type === 'E' || type === 'I') return SYNC;
+  if (type !== 's') return null;
+  return rows.truncated() ? closePortal : MORE;
 }
 
-function boundValues(session: PostgresSession, { values, types, typed }: BoundStatement): unknown[] {
+export function valuesOf({ values, types, typed }: BoundStatement, { oids }: Kept): (string | null)[] {
   return values.map((value, i) => {
     const type = types[i] ?? 'string';
     const bound = toBound(value, type);
-    return typed ? session.sql.typed(bound as never, declaredOid(type)) : bound;
+    if (bound === null || typeof bound === 'string') return bound;
+    return isJsonOid(typed ? declaredOid(type) : (oids[i] ?? 0)) ? bound.json : String(bound);
   });
-}
-
-function toRow(values: Json[], names: readonly string[], counter: { bytes: number }): Row {
-  const row: Row = {};
-  let bytes = 2;
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i]!;
-    const value = values[i]!;
-    bytes += name.length + 4 + (typeof value === 'string' ? value.length + 2 : 5);
-    if (name === '__proto__') Object.defineProperty(row, name, { value, enumerable: true, writable: true, configurable: true });
-    else row[name] = value;
-  }
-  counter.bytes += bytes;
-  return row;
 }

@@ -1,11 +1,12 @@
-import type { Paces } from '../shared/latency-stats.ts';
+import type { DescribedColumn } from '#core/lib/postgres/reader.ts';
+import type { LatencyStats } from '../shared/latency-stats.ts';
 import { arrayOf, TYPES, type TypeInfo } from './types.ts';
 import type { ParseText } from './values.ts';
 import { textOf, uniqueNames } from '../shared/rows.ts';
 import type { Column, QueryResult, Row, RunOptions } from '../shared/source.ts';
 
 /** Columns as the server describes them. */
-export type SourceColumns = readonly { readonly name: string; readonly type: number }[];
+export type SourceColumns = readonly DescribedColumn[];
 
 /** What one connection learns while it is used; shared by its sessions. */
 export interface Memory {
@@ -15,8 +16,8 @@ export interface Memory {
   readonly plans: WeakMap<SourceColumns, Plan>;
   /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
   readonly large: LargeTexts;
-  /** How quick fixed texts are. */
-  readonly paces: Paces;
+  /** How long fixed texts take. */
+  readonly latencies: LatencyStats;
 }
 
 export interface LargeTexts {
@@ -40,7 +41,7 @@ export function createLargeTexts(most = LARGE_TEXTS): LargeTexts {
 interface Plan {
   readonly names: readonly string[];
   readonly columns: readonly Column[];
-  /** Columns whose text the driver cannot read, because their type is not built in. */
+  /** Columns whose text was left as it came, because their type is not built in. */
   readonly late: readonly { readonly name: string; readonly parse: ParseText }[];
 }
 
@@ -87,7 +88,7 @@ export function describedColumns(source: SourceColumns, memory: Memory): readonl
   return planOf(source, memory).columns;
 }
 
-/** The answer, once every type in it is known: the driver left values of user-defined array types as text. */
+/** The answer, once every type in it is known: values of user-defined array types came as text. */
 export function toResult({ source, rows, truncated, affected_rows }: Fetched, memory: Memory): QueryResult {
   const { columns, late } = planOf(source, memory);
   for (const { name, parse } of late) {

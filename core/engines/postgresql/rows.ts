@@ -1,30 +1,14 @@
+import type { RowReader } from '#core/lib/postgres/reader.ts';
 import { planOf, typeOf, type FetchOptions, type Memory, type SourceColumns } from './plan.ts';
 import { isAsciiType } from './types.ts';
 import type { ParseText } from './values.ts';
 import type { Json, Row } from '../shared/source.ts';
 
 /** Rows of one answer, as long as they are within its limits. */
-export interface RowSink {
+export interface RowSink extends RowReader {
   readonly rows: Row[];
-  /** Reads one DataRow. @param text the same bytes as Latin-1. @returns false once no more rows are wanted. */
-  add(bytes: Buffer, at: number, text: string): boolean;
   truncate(): void;
   truncated(): boolean;
-}
-
-/** Keeps the first value of the last row, as text. */
-export function lastCell(): RowSink & { cell(): string } {
-  let cell = '';
-  return {
-    rows: [],
-    add(bytes, body) {
-      cell = bytes.toString('utf8', body + 6, body + 6 + Math.max(0, bytes.readInt32BE(body + 2)));
-      return true;
-    },
-    truncate() {},
-    truncated: () => false,
-    cell: () => cell,
-  };
 }
 
 interface Reading {

@@ -1,12 +1,16 @@
 import { AppError } from '#core/errors.ts';
-import { isCode, isDriverFault, LOST, translateError } from './errors.ts';
-import { fetchRows } from './fetch.ts';
-import type { Fetched, Memory, SourceColumns } from './plan.ts';
-import { NAMED, type PostgresSession, UNNAMED } from './session.ts';
-import { declaredOid } from './types.ts';
-import type { BoundStatement, RunOptions } from '../shared/source.ts';
+import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
+import { settingsAlone } from '#core/lib/postgres/settings.ts';
+import { readTag } from '#core/lib/postgres/reader.ts';
+import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
+import { execute, prepare } from './fetch.ts';
+import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
+import type { PostgresSession } from './session.ts';
+import { settingValues } from './session-values.ts';
+import { boundTypeOf } from './types.ts';
+import type { BoundStatement, BoundType, RunOptions } from '../shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
-import { within } from '../shared/within.ts';
+import { within } from '../shared/deadline.ts';
 
 export interface Call {
   readonly database: string;
@@ -15,7 +19,7 @@ export interface Call {
   readonly signal: StopSignal;
 }
 
-type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes'>;
+type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'session'>;
 type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call) => Promise<Fetched>;
 
 /** Statements that a session keeps prepared: one that has seen more texts is replaced. */
@@ -54,36 +58,41 @@ export async function runStatement(
 /** One round trip: a transaction that is rolled back, a statement that stays prepared. */
 async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   const { text } = statement;
-  const { large, paces } = call.memory;
-  const { lane } = session;
-  if (lane === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
+  const { large, latencies } = call.memory;
+  const { pipeline } = session;
+  if (pipeline === null) throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
   const began = performance.now();
   const fetched = await stoppable(session, call.signal, () => {
-    if (session.timeout_ms !== limits.timeout_ms) lane.setTimeout((session.timeout_ms = limits.timeout_ms));
-    return lane.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
+    if (session.timeout_ms !== limits.timeout_ms) pipeline.setTimeout((session.timeout_ms = limits.timeout_ms));
+    return pipeline.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
-  paces.note(text, performance.now() - began, fetched.rows.length);
-  if (!lane.is_clean() || lane.kept() > PREPARED_TEXTS) session.retire();
+  latencies.note(text, performance.now() - began, fetched.rows.length);
+  if (!pipeline.is_clean() || pipeline.kept() > PREPARED_TEXTS) session.retire();
   if (session.flooded()) large.add(text);
   return fetched;
 }
 
 /** The answer to one of our own texts for a session of fixed statements. */
-export async function askLane(session: PostgresSession, text: string, { database, signal }: Call): Promise<string> {
-  const { lane } = session;
-  if (lane === null) {
+export async function askInside(
+  session: PostgresSession,
+  text: string,
+  max_bytes: number,
+  { database, signal }: Call,
+): Promise<string> {
+  const { pipeline } = session;
+  if (pipeline === null) {
     session.retire();
     throw new AppError('internal', 'A session for fixed statements lacks what runs them.');
   }
   try {
-    return await stoppable(session, signal, () => lane.ask(text));
+    return await stoppable(session, signal, () => pipeline.ask(text, max_bytes));
   } catch (error) {
     const translated = translateError(error, { database, text });
     if (translated.reason === LOST) session.retire();
     throw translated;
   } finally {
     session.uses++;
-    if (!lane.is_clean()) session.retire();
+    if (!pipeline.is_clean()) session.retire();
   }
 }
 
@@ -94,8 +103,8 @@ export async function askLane(session: PostgresSession, text: string, { database
 async function runRead(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   try {
     return await stoppable(session, call.signal, async () => {
-      await begin(session, 'begin read only', limits.timeout_ms);
-      return fetchRows(session, statement, { ...limits, portal: true }, call.memory);
+      await begin(session, 'begin read only', limits);
+      return fetchWithin(session, statement, { ...limits, portal: true }, call.memory);
     });
   } finally {
     await leave(session, 'rollback', 'discard all');
@@ -106,25 +115,40 @@ async function runWrite(session: PostgresSession, statement: BoundStatement, lim
   let fetched: Fetched;
   try {
     fetched = await stoppable(session, call.signal, async () => {
-      await begin(session, 'begin', limits.timeout_ms);
-      return fetchRows(session, statement, { ...limits, portal: false }, call.memory);
+      await begin(session, 'begin', limits);
+      const answer = await fetchWithin(session, statement, { ...limits, portal: false }, call.memory);
+      // What a commit would refuse is refused here too.
+      if (limits.rollback === true) await session.line.exchange(simpleQuery('set constraints all immediate'), 'within');
+      return answer;
     });
   } catch (error) {
     await leave(session, 'rollback', 'discard all');
     throw error;
+  }
+  if (limits.rollback === true) {
+    await leave(session, 'rollback', 'discard all');
+    return fetched;
   }
   await commit(session, limits.timeout_ms + COMMIT_GRACE);
   await leave(session, 'discard all');
   return fetched;
 }
 
+/** In the transaction that the recipe began. */
+async function fetchWithin(session: PostgresSession, statement: BoundStatement, options: FetchOptions, memory: Memory) {
+  const kept = await prepare(session.line, statement, '', 'within');
+  return execute(session.line, kept, statement, { ...options, kind: 'within' }, memory);
+}
+
 /** Is not stoppable: once it is sent, only the database knows what became of it. */
 async function commit(session: PostgresSession, patience_ms: number): Promise<void> {
   const timer = setTimeout(() => session.abandon(), patience_ms);
   try {
-    const { command } = await session.sql.unsafe('commit');
-    if (command === 'ROLLBACK')
-      throw new AppError('sql_error', 'The database rolled the statement back instead of committing it.');
+    let tag = '';
+    await session.line.exchange(simpleQuery('commit'), 'alone', {
+      on: (message) => void (message.type === 'C' && (tag = readTag(message))),
+    });
+    if (tag === 'ROLLBACK') throw new AppError('sql_error', 'The database rolled the statement back instead of committing it.');
   } catch (error) {
     if (session.usable) {
       await leave(session, 'discard all');
@@ -137,11 +161,16 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
   }
 }
 
-/** The driver sends both at once. A transaction that did not begin as asked ends the call here. */
-async function begin(session: PostgresSession, text: string, timeout_ms: number): Promise<void> {
+/** All are sent without waiting for the first. A transaction that did not begin as asked ends the call here. */
+async function begin(session: PostgresSession, text: string, { timeout_ms, session: told }: Limits): Promise<void> {
   const settings = { ...session.settings, statement_timeout: String(timeout_ms) };
+  const { line, names } = session;
   const calls = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`);
-  await Promise.all([session.sql.unsafe(text), session.sql.unsafe(`select ${calls.join(', ')}`, [], UNNAMED)]);
+  await Promise.all([
+    line.exchange(simpleQuery(text), 'within'),
+    line.exchange(unnamed(`select ${calls.join(', ')}`), 'within'),
+    names.length === 0 ? null : line.exchange(settingsAlone(names, settingValues(names, told)), 'within'),
+  ]);
 }
 
 /** Forgets all state of the session. One that cannot be cleaned is not used again. */
@@ -150,7 +179,7 @@ async function leave(session: PostgresSession, ...texts: readonly string[]): Pro
   // Whether it can be cleaned was asked when it was opened, and may have changed since.
   if (session.lasting || performance.now() - session.since > LASTING_MS) session.retire();
   try {
-    await within(CLEAN_MS, Promise.all(texts.map((text) => session.sql.unsafe(text))));
+    await within(CLEAN_MS, Promise.all(texts.map((text) => session.line.exchange(simpleQuery(text), 'alone'))));
   } catch {
     session.retire();
   }
@@ -178,7 +207,7 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
     work().then(
       (result) => settle(() => resolve(result)),
       (error: unknown) => {
-        if (isDriverFault(error)) session.abandon();
+        if (isSessionFault(error)) session.abandon();
         settle(() => reject(error));
       },
     );
@@ -198,9 +227,8 @@ export async function describeStatements(
   { database, signal }: Call,
 ): Promise<(Described | AppError)[]> {
   const describe = async ({ text, types }: Pick<BoundStatement, 'text' | 'types'>, typed: boolean): Promise<Described> => {
-    const values = types.map((type) => (typed ? session.sql.typed(null as never, declaredOid(type)) : null));
-    const { columns } = await session.sql.unsafe(text, values as never[], NAMED).describe();
-    return { source: columns, typed };
+    const { columns, oids } = await prepare(session.line, { text, types, typed }, '', 'within');
+    return { source: columns, typed, parameters: typed ? [] : oids.map(boundTypeOf) };
   };
   const describeOne = (statement: Pick<BoundStatement, 'text' | 'types'>): Promise<Described | AppError> =>
     describe(statement, false)
@@ -209,7 +237,7 @@ export async function describeStatements(
         return describe(statement, true);
       })
       .catch((error: unknown) => {
-        if (isDriverFault(error)) session.abandon();
+        if (isSessionFault(error)) session.abandon();
         const translated = translateError(error, { database, text: statement.text });
         if (translated.reason === LOST) throw translated;
         return translated;
@@ -228,4 +256,5 @@ export interface Described {
   readonly source: SourceColumns;
   /** Only the declared types made the statement describable. */
   readonly typed: boolean;
+  readonly parameters: readonly (BoundType | null)[];
 }

@@ -1,8 +1,9 @@
 import { AppError } from '#core/errors.ts';
-import { openLightDeadline } from '../shared/deadline.ts';
+import { openLightDeadline, untilAborted } from '../shared/deadline.ts';
 import {
   columnsQuestion,
   FINGERPRINT_SQL,
+  originsQuestion,
   type Question,
   rightsWarnings,
   ROLES_SQL,
@@ -11,7 +12,9 @@ import {
   toTableColumn,
   VERSION_SQL,
 } from './catalogue.ts';
-import { createPaces } from '../shared/latency-stats.ts';
+import { callerQuestion, callerWarnings } from './caller-warnings.ts';
+import { settingNames } from './session-values.ts';
+import { createLatencyStats } from '../shared/latency-stats.ts';
 import { isCode, LOST } from './errors.ts';
 import {
   createLargeTexts,
@@ -23,10 +26,10 @@ import {
   TYPES_SQL,
   unknownTypes,
 } from './plan.ts';
-import { createQuick } from './quick.ts';
-import { askLane, type Call, describeStatements, runStatement } from './run.ts';
+import { createPipelining } from './pipelining.ts';
+import { askInside, type Call, describeStatements, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
-import { namesUntrusted, type Untrusted, UNTRUSTED_SQL } from './untrusted.ts';
+import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
@@ -37,7 +40,7 @@ import type {
   QueryResult,
   Row,
   RunOptions,
-  Seat,
+  PipelineSlot,
   SessionMode,
   Source,
 } from '../shared/source.ts';
@@ -45,7 +48,6 @@ import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts } from '../shared/timeouts.ts';
 import { verifiesCertificate } from '../shared/tls.ts';
 import { createTrust, LOOK_MS } from '../shared/trust.ts';
-import { untilAborted } from '../shared/within.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds for our own questions: describe, tables, columns, test. */
@@ -56,16 +58,22 @@ const SETTING_REFUSED = ['08P01', '42704', '22023'];
 
 /** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
-  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), paces: createPaces() };
+  const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), latencies: createLatencyStats() };
   const seen = { encrypted: true, plain: false };
   const timeouts = createTimeouts();
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
-  const quick = createQuick({ database: settings.database, memory, pool, timeouts });
+  const pipelining = createPipelining({ database: settings.database, memory, pool, timeouts });
   /** Sessions for fixed statements: what one of them met is met by all callers. */
   const fixed = new Set<PostgresSession>();
   const trust = createTrust<Untrusted>({
-    ask: () => using('fixed', { timeout_ms: LOOK_MS }, (session, call) => askLane(session, UNTRUSTED_SQL, call)),
-    parse: (answer) => JSON.parse(answer) as Untrusted,
+    ask: async (before) => {
+      const text = untrustedSql(before);
+      const answer = await using('fixed', { timeout_ms: LOOK_MS }, (session, call) =>
+        askInside(session, text, UNTRUSTED_BYTES, call),
+      );
+      return answer === '' ? (before ?? '') : answer;
+    },
+    parse: parseUntrusted,
     isNamed: namesUntrusted,
     onChange() {
       for (const session of fixed) session.retire();
@@ -136,6 +144,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   async function isTrusted(text: string, { timeout_ms, signal }: RunOptions): Promise<boolean> {
     // What PostgreSQL's relatives run is not told by their catalogue.
     if (seen.plain || settings.db_type !== 'postgresql') return false;
+    // A role may find other relations under the same names.
+    if (settings.session_role) return false;
     const known = trust.known(text);
     if (known !== null) return known;
     const deadline = openLightDeadline(timeouts, timeout_ms, signal);
@@ -143,8 +153,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     return (await checked) && !seen.plain;
   }
 
-  function seatFor(statement: BoundStatement, places: number): Seat | null {
-    return !seen.plain && trust.known(statement.text) === true ? quick.seat(statement, places) : null;
+  function pipelineSlot(statement: BoundStatement, sessions: number): PipelineSlot | null {
+    return !seen.plain && trust.known(statement.text) === true ? pipelining.slot(statement, sessions) : null;
   }
 
   /** Looks up types that are not built in, once each. */
@@ -160,7 +170,9 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     );
     for (const one of answers) if (!(one instanceof AppError)) await learn(one.source);
     return answers.map((one) =>
-      one instanceof AppError ? one : { columns: describedColumns(one.source, memory), typed: one.typed },
+      one instanceof AppError
+        ? one
+        : { columns: describedColumns(one.source, memory), typed: one.typed, parameters: one.parameters },
     );
   }
 
@@ -170,7 +182,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   return {
     query,
-    seat: seatFor,
+    pipelineSlot,
     async describe(text, types) {
       const [described] = await describeNow([{ text, types }]);
       if (described === undefined || described instanceof AppError)
@@ -178,6 +190,14 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       return described;
     },
     describeAll: describeNow,
+    async origins(text, types) {
+      const [described] = await using('read', { timeout_ms: OWN_TIMEOUT }, (session, call) =>
+        describeStatements(session, [{ text, types }], call),
+      );
+      if (described === undefined || described instanceof AppError) return [];
+      const rows = await ask(originsQuestion(described.source.map(({ table, attribute }) => ({ table, attribute }))));
+      return rows.map(({ name }) => (typeof name === 'string' ? name : null));
+    },
     async schemaMark() {
       if (settings.db_type !== 'postgresql') return null;
       const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
@@ -192,11 +212,17 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
       return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
     },
+    cannotRollBack: async () => null,
     async test() {
       const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
       const roles = await ask({ text: ROLES_SQL, values: [], types: [] });
-      const warnings = [...rightsWarnings(row?.['superuser'] === true, roles), ...transportWarnings()];
-      return { server_version: textOf(row?.['version']), warnings };
+      const superuser = row?.['superuser'] === true;
+      const told = settingNames(settings).length === 0 ? [] : callerWarnings(await ask(callerQuestion(settings)));
+      return {
+        server_version: textOf(row?.['version']),
+        warnings: [...rightsWarnings(superuser, roles), ...told, ...transportWarnings()],
+        superuser,
+      };
     },
     sessions: () => pool.sessions(),
     close: () => pool.close(),

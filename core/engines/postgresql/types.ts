@@ -1,7 +1,6 @@
-import type { ScalarType } from '#core/contract/parameters.ts';
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { BoundType, ValueKind } from '../shared/source.ts';
 import {
-  type BoundArray,
   parseArray,
   parseBigint,
   parseBoolean,
@@ -100,41 +99,32 @@ export function declaredOid(type: BoundType): number {
   return typeof type === 'string' ? DECLARED[type][0] : DECLARED[type.array][1];
 }
 
+const PARAMETER: Readonly<Record<string, ScalarType>> = {
+  boolean: 'boolean',
+  bigint: 'integer',
+  smallint: 'integer',
+  integer: 'integer',
+  real: 'number',
+  'double precision': 'number',
+  numeric: 'number',
+  date: 'date',
+  'timestamp without time zone': 'datetime',
+  'timestamp with time zone': 'datetime',
+  uuid: 'uuid',
+  json: 'json',
+  jsonb: 'json',
+  text: 'string',
+  character: 'string',
+  'character varying': 'string',
+};
+
+/** The parameter type of a placeholder that the database describes; null for types that a parameter has no word for. */
+export function boundTypeOf(oid: number): BoundType | null {
+  const name = TYPES.get(oid)?.name ?? '';
+  if (!name.endsWith('[]')) return PARAMETER[name] ?? null;
+  const array = PARAMETER[name.slice(0, -2)];
+  return array === undefined ? null : { array };
+}
+
 /** Types whose text is JSON, so that an array bound to one is written as JSON. */
 export const isJsonOid = (oid: number): boolean => oid === 114 || oid === 3802;
-
-/** Text that a parser swallowed, so that large JSON and arrays count towards the byte limit of a call. */
-export interface TextCounter {
-  bytes: number;
-}
-
-interface DriverType {
-  readonly to: number;
-  readonly from: number[];
-  readonly parse: ParseText | undefined;
-  readonly serialize: (value: string | BoundArray) => string;
-}
-
-const asText = (value: string | BoundArray) => String(value);
-const asJsonText = (value: string | BoundArray) => (typeof value === 'string' ? value : value.json);
-
-/** The types option of postgres.js: every value goes and comes as text, and none of its own conversions remain. */
-export function driverTypes(counter: TextCounter): Record<string, DriverType> {
-  const entries = [...TYPES].map(([oid, { name, kind, parse }]): [string, DriverType] => {
-    const counted = (text: string) => {
-      counter.bytes += text.length;
-      return parse ? parse(text) : text;
-    };
-    const is_json = name === 'json' || name === 'jsonb';
-    return [
-      `oid_${oid}`,
-      {
-        to: oid,
-        from: [oid],
-        parse: kind === 'json' || kind === 'array' ? counted : parse,
-        serialize: is_json ? asJsonText : asText,
-      },
-    ];
-  });
-  return Object.fromEntries(entries);
-}

@@ -1,4 +1,4 @@
-import type { ScalarType } from '#core/contract/parameters.ts';
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { BoundType, Json } from '../shared/source.ts';
 
 /** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
@@ -85,11 +85,15 @@ function significant(number: string): string {
     .replace(/0+$/, '');
 }
 
-/** An array literal, nested to any depth, with or without bounds (`[0:1]={1,2}`). */
-export function parseArray(text: string, parseItem: ParseText | undefined, delimiter = ','): Json[] {
+/** An array literal, with or without bounds (`[0:1]={1,2}`). What is nested too deeply to be read stays text. */
+export function parseArray(text: string, parseItem: ParseText | undefined, delimiter = ','): Json {
   let at = text.indexOf('{');
   if (text.indexOf('"') < 0 && text.indexOf('{', at + 1) < 0) return parseFlat(text.slice(at + 1, -1), parseItem, delimiter);
-  return list();
+  try {
+    return list();
+  } catch {
+    return text;
+  }
 
   function list(): Json[] {
     const items: Json[] = [];
@@ -148,7 +152,7 @@ function withIsoOffset(text: string, from: number): string {
   return text.slice(from, sign) + iso;
 }
 
-/** What postgres.js is given for an array: the literal, unless the database inferred JSON. */
+/** An array: its literal, unless the database inferred JSON. */
 export interface BoundArray {
   readonly json: string;
   toString(): string;

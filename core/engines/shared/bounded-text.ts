@@ -11,6 +11,14 @@ export async function boundedText(response: Response, limit: number): Promise<st
   return text + decoder.decode();
 }
 
+/** The text of a document, empty where the answer is not 200. */
+export async function documentOf(response: Response, limit: number): Promise<{ readonly status: number; readonly text: string }> {
+  const { status } = response;
+  if (status === 200) return { status, text: await boundedText(response, limit) };
+  await response.body?.cancel();
+  return { status, text: '' };
+}
+
 /** Lines of an answer as they arrive; one that is longer than `limit` characters ends them with `too_large`. */
 export async function* boundedLines(response: Response, limit: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();

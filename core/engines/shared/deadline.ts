@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { Stop, type StopSignal } from './stop.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -42,4 +43,20 @@ export function openLightDeadline(timeouts: Timeouts, timeout_ms: number, caller
       caller?.removeEventListener('abort', cancel);
     },
   };
+}
+
+/** Rejects when the work is not done after so many milliseconds. */
+export const within = <Result>(ms: number, work: Promise<Result>): Promise<Result> =>
+  withTimeout(work, ms, () => {
+    throw new Error(`The server sent nothing for ${ms} ms.`);
+  });
+
+/** Rejects with the reason of the signal as soon as it is aborted; what the work becomes then is nobody's concern any more. */
+export function untilAborted<Result>(signal: StopSignal, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

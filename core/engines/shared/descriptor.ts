@@ -1,4 +1,4 @@
-import type { DbType } from '#core/contract/connections.ts';
+import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
 import type { Extra } from './extras.ts';
@@ -40,6 +40,15 @@ export interface ProjectPart {
   readonly limit: string | null;
 }
 
+/** How an engine is told who calls. */
+export interface SessionSupport {
+  /** The kinds of database on which that was tried. */
+  readonly kinds: readonly DbType[];
+  /** What is wrong with the name of a value, completing a sentence that begins with it; null: nothing. */
+  readonly nameFault: (name: string) => string | null;
+  readonly roles: boolean;
+}
+
 /** Everything that the rest of the product knows of an engine; what takes long to load is loaded when it is needed. */
 export interface EngineDescriptor {
   /** The name of its folder. */
@@ -51,6 +60,8 @@ export interface EngineDescriptor {
   readonly required_fields: readonly ('host' | 'database')[];
   /** What `extra_params` may hold. */
   readonly extras: readonly Extra[];
+  /** Null: a database of this engine cannot be told who calls. */
+  readonly session: SessionSupport | null;
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */

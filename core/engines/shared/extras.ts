@@ -1,4 +1,4 @@
-import type { ConnectionType } from '#core/contract/connections.ts';
+import type { ConnectionType } from '#core/contract/definitions/connections.ts';
 
 /** A setting of one engine that a connection may have in `extra_params`. */
 export interface Extra {

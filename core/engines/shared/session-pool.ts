@@ -11,12 +11,12 @@ export interface SessionPool<Kind extends string, Session extends PooledSession,
   /** Runs `work` with a session of its own. `signal` ends the waiting and the opening, with its reason as the error. */
   use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
-   * A session for one more short piece of work, right now: an idle one while fewer than `places` are in use, else one that less
+   * A session for one more short piece of work, right now: an idle one while fewer than `sessions` are in use, else one that less
    * than `depth` such pieces share. Null when there is none, or when somebody waits for a session of his own.
    */
   share(
     kind: Kind,
-    limits: { readonly places: number; readonly depth: number },
+    limits: { readonly sessions: number; readonly depth: number },
     fits: (session: Session) => boolean,
   ): Session | null;
   /** Ends one piece of such work. */
@@ -68,15 +68,15 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
 
   function share(
     kind: Kind,
-    { places, depth }: { readonly places: number; readonly depth: number },
+    { sessions, depth }: { readonly sessions: number; readonly depth: number },
     fits: (session: Session) => boolean,
   ): Session | null {
     if (ended || waiting.length > 0) return null;
     const in_use = open - idle.length;
-    if (in_use < places) {
+    if (in_use < sessions) {
       const isFree = (entry: (typeof idle)[number]) => entry.kind === kind && entry.session.usable;
-      const place = idle.findLastIndex((entry) => isFree(entry) && fits(entry.session));
-      const [entry] = place < 0 ? [] : idle.splice(place, 1);
+      const index = idle.findLastIndex((entry) => isFree(entry) && fits(entry.session));
+      const [entry] = index < 0 ? [] : idle.splice(index, 1);
       if (entry !== undefined) {
         shared.push({ kind, session: entry.session, users: 1 });
         return entry.session;
@@ -85,8 +85,8 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
       if (open < options.limit || idle.some(isFree)) return null;
     }
     let least: (typeof shared)[number] | null = null;
-    // Sessions beyond the places, which may have become fewer, are left alone until nobody uses them.
-    const most = shared.length - Math.max(0, in_use - places);
+    // Sessions beyond that number, which may have become smaller, are left alone until nobody uses them.
+    const most = shared.length - Math.max(0, in_use - sessions);
     for (let n = 0; n < most; n++) {
       const entry = shared[n]!;
       if (entry.kind !== kind || entry.users >= (least?.users ?? depth)) continue;

@@ -1,6 +1,7 @@
-import type { DbType, SslMode } from '#core/contract/connections.ts';
-import type { ScalarType } from '#core/contract/parameters.ts';
-import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
 import type { StopSignal } from './stop.ts';
 
@@ -19,6 +20,10 @@ export interface ConnectionSettings {
   readonly extra_params: Readonly<Record<string, unknown>>;
   /** All sessions of this source together, opened on demand, closed after 60 s idle. */
   readonly pool_size: number;
+  /** What every statement of a call tells the database of its caller; absent: nothing. */
+  readonly session_values?: readonly SessionValue[];
+  /** Every statement of a call runs as a role of its caller. */
+  readonly session_role?: SessionRole | null;
 }
 
 /** What the process that dials allows; the same for every source in it. */
@@ -57,6 +62,14 @@ export interface Column {
 /** Type of a bound value: declared by the tool, never guessed from the value. */
 export type BoundType = ScalarType | { readonly array: ScalarType };
 
+/** What the database is told of the caller for one statement, and nothing of it is left for the next. */
+export interface SessionState {
+  /** In the order of the connection's `session_values`; null: the caller has none. */
+  readonly values: readonly (string | null)[];
+  /** The role that it runs as; null: the account's own. */
+  readonly role: string | null;
+}
+
 /** A statement as it goes to the driver: text with the dialect's placeholders and the values in their order. */
 export interface BoundStatement {
   readonly text: string;
@@ -70,6 +83,8 @@ export interface Description {
   readonly columns: readonly Column[];
   /** True when the database could only describe the statement with the declared types. */
   readonly typed: boolean;
+  /** The type that the database gives each placeholder; null where it gives none that a parameter has. Absent: it does not say. */
+  readonly parameters?: readonly (BoundType | null)[];
 }
 
 /**
@@ -85,12 +100,16 @@ export interface RunOptions {
   /** Rows and bytes (of JSON text, about) after which fetching stops and `truncated` is set. */
   readonly max_rows: number;
   readonly max_bytes: number;
+  /** Absent: nobody calls, so every session value is empty. */
+  readonly session?: SessionState | undefined;
+  /** With `write`: rolled back where it would be committed. Only for a source that says it can (`cannotRollBack`). */
+  readonly rollback?: boolean;
   /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
   readonly signal?: StopSignal | undefined;
 }
 
-/** A way to travel behind other quick statements on a session that they share. Whoever has it uses it, once. */
-export interface Seat {
+/** Room for one statement behind other fast ones on a session that they share. Used once, by the caller that has it. */
+export interface PipelineSlot {
   /** Rejects as `Source.query` does. Null: the statement has to wait for a session of its own, run it by `Source.query`. */
   query(options: RunOptions): Promise<QueryResult | null>;
 }
@@ -108,6 +127,8 @@ export interface TestReport {
   readonly server_version: string;
   /** Dangerous rights of the account, in sentences. */
   readonly warnings: readonly string[];
+  /** The account passes every check of rights that the database has. */
+  readonly superuser: boolean;
 }
 
 export interface TableFilter {
@@ -127,14 +148,18 @@ export interface Source {
   describe(text: string, types: readonly BoundType[]): Promise<Description>;
   /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
   describeAll?(statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]>;
+  /** The name that each column of a statement has in its table; null for what is computed. Absent: the database does not say. */
+  origins?(text: string, types: readonly BoundType[]): Promise<(string | null)[]>;
   /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
-  /** For a fixed statement that is known to be quick; null when there is no seat now. At most `places` sessions are used so. */
-  seat?(statement: BoundStatement, places: number): Seat | null;
+  /** For a fixed statement that was measured as fast; null when there is no room now. At most `sessions` are used so. */
+  pipelineSlot?(statement: BoundStatement, sessions: number): PipelineSlot | null;
   tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;
   /** Rejects with `not_found` when the table is not there. */
   columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
+  /** Why a statement that writes cannot be run and rolled back, as a sentence; null: it can. Absent: never. */
+  cannotRollBack?(): Promise<string | null>;
   test(): Promise<TestReport>;
   /** Sessions open now, for leak tests and gauges. */
   sessions(): number;

@@ -9,8 +9,8 @@ export interface Trust {
 }
 
 export interface TrustOptions<Untrusted> {
-  /** Asks the database what can run code of somebody else's. */
-  readonly ask: () => Promise<string>;
+  /** Asks the database what can run code of somebody else's. @param before the last answer, given again when nothing changed. */
+  readonly ask: (before: string | null) => Promise<string>;
   readonly parse: (answer: string) => Untrusted;
   readonly isNamed: (text: string, untrusted: Untrusted) => boolean;
   /** Something changed, so sessions may have met what was not known of. */
@@ -40,7 +40,7 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
     let next: string | null = null;
     let fault: unknown = null;
     try {
-      next = await ask();
+      next = await ask(answer);
     } catch (error) {
       fault = error;
     }

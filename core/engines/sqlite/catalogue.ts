@@ -1,6 +1,10 @@
-import type { Table, TableColumn } from '#core/contract/schema.ts';
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { AppError } from '#core/errors.ts';
+import { globContaining } from '#core/lib/letter-case.ts';
+import { checksOf, choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '../shared/source.ts';
+import type { Row, Source, TableFilter } from '../shared/source.ts';
+import type { SqliteValue } from './values.ts';
 
 /**
  * Our own statements about the schema. Each begins with the exact total, so that a page behind the end still tells it:
@@ -8,15 +12,22 @@ import type { Row } from '../shared/source.ts';
  */
 export const SCHEMA_SQL = `SELECT json_group_array(json_array(type, name, sql)) AS schema
   FROM (SELECT type, name, sql FROM sqlite_schema ORDER BY type, name)`;
-export const TABLES_SQL = `
+const TABLES_SQL = `
 WITH found AS (
   SELECT name, type FROM pragma_table_list
   WHERE schema = 'main' AND schema = ?1 AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
     AND (?2 IS NULL OR name GLOB ?2)
-), page AS (SELECT name, type FROM found ORDER BY name LIMIT ?3 OFFSET ?4)
-SELECT (SELECT count(*) FROM found) AS total, page.name, page.type FROM (SELECT 1) LEFT JOIN page ORDER BY page.name`;
+), page AS (SELECT name, type FROM found ORDER BY name LIMIT ?3 OFFSET ?4), keys AS (
+  SELECT t.name AS source, k."table" AS target, count(DISTINCT k.id) AS number
+  FROM pragma_table_list AS t, pragma_foreign_key_list(t.name) AS k WHERE t.schema = 'main' GROUP BY t.name, k."table"
+)
+SELECT (SELECT count(*) FROM found) AS total, page.name, page.type, (
+  SELECT coalesce(sum(number), 0) FROM keys
+  WHERE source = page.name COLLATE NOCASE OR target = page.name COLLATE NOCASE
+) AS relations
+FROM (SELECT 1) LEFT JOIN page ORDER BY page.name`;
 
-export const COLUMNS_SQL = `
+const COLUMNS_SQL = `
 WITH wanted AS (
   SELECT name FROM pragma_table_list WHERE schema = 'main' AND schema = ?2 AND name = ?1 COLLATE NOCASE LIMIT 1
 ), keys AS (
@@ -32,17 +43,47 @@ WITH wanted AS (
 ), page AS (SELECT * FROM found ORDER BY cid LIMIT ?4 OFFSET ?5)
 SELECT (SELECT count(*) FROM found) AS total, page.* FROM wanted LEFT JOIN page ORDER BY page.cid`;
 
-export function toTable(row: Row): Table {
+/** Its checks stand nowhere else. */
+const CREATE_SQL = `SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE`;
+
+/** The tables and columns of a database of this grammar. @param look runs a statement of our own. */
+export const createCatalogue = (
+  look: (text: string, values: readonly SqliteValue[]) => Promise<Row[]>,
+): Pick<Source, 'tables' | 'columns'> => ({
+  tables: async (filter) => pageOf(await look(TABLES_SQL, valuesOf(filter)), toTable),
+  async columns({ schema, name }, filter) {
+    const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...valuesOf(filter).slice(1)]);
+    if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+    const [create] = await look(CREATE_SQL, [name]);
+    const checks = checksOf(textOf(create?.['sql']));
+    return pageOf(rows, (row) => toTableColumn(row, checks));
+  },
+});
+
+function valuesOf(filter: TableFilter): SqliteValue[] {
+  const pattern = filter.search === undefined ? null : globContaining(filter.search);
+  return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
+}
+
+/** Each row has the total, and a page behind the end has one row without a name. */
+const pageOf = <Item>(rows: readonly Row[], toItem: (row: Row) => Item): { items: Item[]; total: number } => ({
+  items: rows.filter((row) => row['name'] !== null).map(toItem),
+  total: Number(rows[0]?.['total'] ?? 0),
+});
+
+function toTable(row: Row): Table {
   return {
     schema: 'main',
     name: textOf(row['name']),
     type: row['type'] === 'virtual' ? 'virtual table' : textOf(row['type']),
     comment: null,
+    ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),
   };
 }
 
-export function toTableColumn(row: Row): TableColumn {
+function toTableColumn(row: Row, checks: readonly string[]): TableColumn {
   const other = row['other'];
+  const choices = choicesOf(checks, textOf(row['name']));
   return {
     name: textOf(row['name']),
     type: textOf(row['type']) || 'any',
@@ -51,5 +92,6 @@ export function toTableColumn(row: Row): TableColumn {
     primary_key: row['pk'] === 1,
     ...(typeof other === 'string' ? { references: { schema: 'main', table: other, column: textOf(row['target']) } } : {}),
     comment: null,
+    ...(choices === null ? {} : { enum: [...choices] }),
   };
 }

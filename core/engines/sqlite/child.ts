@@ -25,6 +25,10 @@ function answer(question: SqliteQuestion): SqliteAnswer {
     if (!engine) throw new Error('No database file was opened.');
     if (question.ask === 'run') return { answer: 'rows', result: engine.run(question) };
     if (question.ask === 'describe') return { answer: 'described', statements: engine.describe(question.texts) };
+    if (question.ask === 'rollback') {
+      engine.rollback();
+      return { answer: 'rolled back' };
+    }
     engine.commit();
     return { answer: 'committed' };
   } catch (error) {

@@ -17,6 +17,7 @@ export const SQLITE: EngineDescriptor = {
   dialect: SQLITE_DIALECT,
   required_fields: ['database'],
   extras: [],
+  session: null,
   token: false,
   async check({ database }, policy) {
     try {

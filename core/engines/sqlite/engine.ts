@@ -18,6 +18,7 @@ export interface SqliteEngine {
   /** Runs one statement; with the `write` policy its transaction stays open until `commit`. */
   run(request: SqliteRun): SqliteRows;
   commit(): void;
+  rollback(): void;
   describe(texts: readonly string[]): SqliteDescribed[];
   /** Undoes what is open and says what went wrong in plain data. */
   fault(error: unknown): SqliteFault;
@@ -122,6 +123,11 @@ export function openSqliteEngine(path: string, writable: boolean): SqliteEngine 
   return {
     run,
     commit: () => void commit.run(),
+    rollback() {
+      rollback.run();
+      // What was prepared may have met a schema that is gone again.
+      cache.clear();
+    },
     describe(texts) {
       followSchema();
       return texts.map((text) => {

@@ -6,6 +6,7 @@ export type SqliteQuestion =
   | { readonly ask: 'open'; readonly path: string; readonly writable: boolean }
   | ({ readonly ask: 'run' } & SqliteRun)
   | { readonly ask: 'commit' }
+  | { readonly ask: 'rollback' }
   | { readonly ask: 'describe'; readonly texts: readonly string[] };
 
 export interface SqliteRun {
@@ -40,5 +41,6 @@ export type SqliteAnswer =
   | { readonly answer: 'opened' }
   | { readonly answer: 'rows'; readonly result: SqliteRows }
   | { readonly answer: 'committed' }
+  | { readonly answer: 'rolled back' }
   | { readonly answer: 'described'; readonly statements: readonly SqliteDescribed[] }
   | { readonly answer: 'fault'; readonly fault: SqliteFault };

@@ -9,7 +9,7 @@ const CHILD_FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
 
 export interface SqliteSession extends PooledSession {
   /** With the `write` policy the transaction is committed; once that began, `signal` no longer stops it. */
-  run(request: SqliteRun, signal: AbortSignal): Promise<SqliteRows>;
+  run(request: SqliteRun, signal: AbortSignal, rollback?: boolean): Promise<SqliteRows>;
   /** Of each text the columns, or why it does not compile. */
   describe(texts: readonly string[], signal: AbortSignal): Promise<(readonly Column[] | AppError)[]>;
 }
@@ -83,9 +83,10 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     get usable() {
       return usable;
     },
-    async run(request, stop) {
+    async run(request, stop, rollback = false) {
       const { result } = await askFor('rows', { ask: 'run', ...request }, stop);
-      if (request.policy === 'write') await askFor('committed', { ask: 'commit' });
+      if (rollback) await askFor('rolled back', { ask: 'rollback' });
+      else if (request.policy === 'write') await askFor('committed', { ask: 'commit' });
       return result;
     },
     async describe(texts, stop) {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { openDeadline } from '../shared/deadline.ts';
-import { globContaining } from '#core/lib/letter-case.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type {
@@ -13,9 +12,8 @@ import type {
   Row,
   RunOptions,
   Source,
-  TableFilter,
 } from '../shared/source.ts';
-import { COLUMNS_SQL, SCHEMA_SQL, TABLES_SQL, toTable, toTableColumn } from './catalogue.ts';
+import { createCatalogue, SCHEMA_SQL } from './catalogue.ts';
 import { NEEDS_RECOVERY } from './errors.ts';
 import { resolveSqliteFile } from './file.ts';
 import { openSqliteSession, type SqliteSession } from './process.ts';
@@ -37,11 +35,15 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const kind = options.mode === 'write' ? 'write' : 'read';
     const values = statement.values.map((value, i) => toSqliteValue(value, statement.types[i] ?? 'string'));
-    const { max_rows, max_bytes } = options;
+    const { max_rows, max_bytes, rollback = false } = options;
     const deadline = openDeadline(options.timeout_ms, options.signal);
     try {
       const found = await using(kind, deadline.signal, (session) =>
-        session.run({ text: statement.text, values, policy: kind, max_rows, max_bytes }, deadline.signal),
+        session.run(
+          { text: statement.text, values, policy: kind, max_rows, max_bytes },
+          deadline.signal,
+          kind === 'write' && rollback,
+        ),
       );
       return { ...found, rows: JSON.parse(found.rows) as Row[] };
     } finally {
@@ -98,25 +100,13 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       const [row] = await look(SCHEMA_SQL, []);
       return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');
     },
-    async tables(filter) {
-      const rows = await look(TABLES_SQL, catalogueValues(filter));
-      return { items: rows.filter((row) => row['name'] !== null).map(toTable), total: Number(rows[0]?.['total'] ?? 0) };
-    },
-    async columns({ schema, name }, filter) {
-      const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...catalogueValues(filter).slice(1)]);
-      if (rows.length === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
-      return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
-    },
+    ...createCatalogue(look),
+    cannotRollBack: async () => null,
     async test() {
       const [row] = await look('SELECT sqlite_version() AS version, (SELECT count(*) FROM sqlite_schema) AS objects', []);
-      return { server_version: `SQLite ${textOf(row?.['version'])}`, warnings: [] };
+      return { server_version: `SQLite ${textOf(row?.['version'])}`, warnings: [], superuser: false };
     },
     sessions: () => pool.sessions(),
     close: () => pool.close(),
   };
-}
-
-function catalogueValues(filter: TableFilter): SqliteValue[] {
-  const pattern = filter.search === undefined ? null : globContaining(filter.search);
-  return [filter.schema ?? 'main', pattern, BigInt(filter.limit), BigInt(filter.skip)];
 }

@@ -1,4 +1,4 @@
-import type { Parameter, ScalarType } from '#core/contract/parameters.ts';
+import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { isDeeper } from '../nesting.ts';
 import type { Undecided, Work } from './argument-work.ts';

@@ -1,14 +1,16 @@
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError, type FieldError, misspelt } from '#core/errors.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
+import { sourceFaults } from './sources.ts';
 import { decide, type Undecided, Work } from './argument-work.ts';
 import { compilePattern, type Pattern, PatternError } from '../pattern/pattern.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The tool's input schema (JSON Schema 2020-12) with every constraint in it. */
-export function inputSchema(parameters: readonly Parameter[]): JsonSchema {
+/** The tool's input schema (JSON Schema 2020-12) with every constraint in it. What Sluice fills is not in it. */
+export function inputSchema(declared: readonly Parameter[]): JsonSchema {
+  const parameters = declared.filter(isSent);
   return {
     type: 'object',
     properties: Object.fromEntries(inOrder(parameters).map((parameter) => [parameter.name, propertySchema(parameter)])),
@@ -37,6 +39,9 @@ export function listingInOrder({
   const ordered = inOrder(parameters).flatMap(({ name }) => (stored.has(name) ? [[name, stored.get(name)] as const] : []));
   return { ...listing, inputSchema: { ...input, properties: Object.fromEntries([...ordered, ...stored]) } };
 }
+
+/** The model sends it; every other one has a source. */
+export const isSent = ({ from }: Pick<Parameter, 'from'>): boolean => from === undefined;
 
 /** What is counted over a call's arguments. */
 export interface Tally {
@@ -189,7 +194,7 @@ const APPLIES: Readonly<Record<Constraint, readonly Parameter['type'][]>> = {
 
 function definitionFaults(parameter: Parameter): [string, string][] {
   const { name, type, items, minimum, maximum, min_length, max_length, pattern } = parameter;
-  const faults: [string, string][] = [];
+  const faults: [string, string][] = sourceFaults(parameter);
   if (type === 'array' && items === undefined)
     faults.push(['items', `${name} is an array and needs items, the type of its elements.`]);
   if (type !== 'array' && items !== undefined) faults.push(['items', `${name} is not an array and cannot have items.`]);

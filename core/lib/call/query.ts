@@ -1,47 +1,54 @@
 import type { FrozenQuery } from '#snapshots/format.ts';
-import type { BoundStatement, Json, QueryResult, Seat, Source } from '#core/engines/shared/source.ts';
+import type { BoundStatement, PipelineSlot, QueryResult, SessionState, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
+import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
 import type { Transformed } from './shape.ts';
-import { compileArguments, type Tally } from './arguments.ts';
 import { bind } from '../sql/bind.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
 import { parseTemplate } from '../template/parse.ts';
 import { applyTransform } from '../template/transform.ts';
+import { type CallFacts, compileValues, type ResolveValues, transformScope, type Values } from './values.ts';
 
 type Template = ReturnType<typeof parseTemplate>;
-export type Values = Readonly<Record<string, Json | undefined>>;
 
 /** A frozen query with its arguments compiled; the template is parsed when it is first used. */
 export interface QueryPlan {
   readonly query: FrozenQuery;
   /** The grammar of its statement. */
   readonly dialect: SqlDialect;
-  /** Throws `invalid` with the faults of every argument. A promise when the check takes long. */
-  readonly toValues: (args: Readonly<Record<string, unknown>>, tally: Tally) => Values | Promise<Values>;
+  readonly resolve: ResolveValues;
   readonly template: () => Template | null;
+  /** Null: everybody sees the rows as they are. */
+  readonly mask: MaskFor | null;
+  /** What of a call its result depends on beside the values, as JSON. */
+  readonly beside: (facts: CallFacts, session: SessionState | null) => readonly unknown[];
 }
 
-/** A place among the calls that a connection runs at once. `enter` answers nothing when there is one right now. */
+/** A slot of the queue of a connection: one call of those that run at once. `enter` answers nothing when one is free right now. */
 export interface Slot {
-  /** @param sit finds the call a way to be sent ahead while all `places` are taken; false when there is none. */
-  enter(signal?: StopSignal, sit?: (places: number) => boolean): Promise<void> | undefined;
-  /** Waits for a place of its own, before everybody else: a call that was sent ahead must run by itself. */
+  /** @param pipeline has the call sent behind others while all `slots` are taken; false when there is no room. */
+  enter(signal?: StopSignal, pipeline?: (slots: number) => boolean): Promise<void> | undefined;
+  /** Waits for a slot of its own, before everybody else: a call that was pipelined must run by itself. */
   again(signal?: StopSignal): Promise<void>;
   leave(): void;
   /** How many calls run at once. */
-  places(): number;
+  slots(): number;
 }
 
 export interface Run {
   readonly source: () => Promise<Source> | Source;
-  /** The same when it is open by now; absent: the run takes no seat beside others. */
-  readonly opened?: () => Source | undefined;
+  /** The same when it is open by now; absent: the run is not pipelined. */
+  readonly opened?: (() => Source | undefined) | undefined;
   /** Absent: no queue. */
   readonly slot?: Slot;
   readonly signal?: StopSignal;
-  /** Global variables, for the template. */
-  readonly vars: Readonly<Record<string, Json>>;
+  /** What the values were taken from, for the template and the masks. */
+  readonly facts: CallFacts;
+  /** What the database is told of the caller; null: nothing. */
+  readonly session?: SessionState | null;
+  /** For masks that hash. */
+  readonly pseudonym: Pseudonym;
   /** Filled while it runs, so that a run which fails is told of as well. */
   readonly timing?: RunTiming;
 }
@@ -59,36 +66,47 @@ export interface Outcome {
   readonly wait_ms: number;
 }
 
+const NOTHING: readonly unknown[] = [];
+
 export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
   const text = query.transform_template;
-  let template: Template | null = null;
+  let parsed: Template | null = null;
+  const template = () => (text === null ? null : (parsed ??= parseTemplate(text)));
   return {
     query,
     dialect,
-    toValues: compileArguments(query.parameters),
-    template: () => (text === null ? null : (template ??= parseTemplate(text))),
+    resolve: compileValues(query.parameters, query.statement),
+    template,
+    mask: query.masks === undefined ? null : createMasker(query.masks),
+    beside({ caller }, session) {
+      const { masks } = query;
+      const reads_caller = template()?.program.free.includes('caller') === true;
+      if (masks === undefined && session === null && !reads_caller) return NOTHING;
+      const mask_class = masks === undefined ? '' : maskClass(masks, caller.identity.groups);
+      return [mask_class, session, reads_caller ? [caller.identity, caller.claims] : null];
+    },
   };
 }
 
 /**
- * Runs a query with checked values: waits for a place, sends the statement with its limits, applies the template.
+ * Runs a query with checked values: waits for a slot, sends the statement with its limits, applies the template.
  * Rejects as `Source.query`, `Slot.enter` and the template do.
  */
-export async function runQuery({ query, dialect, template }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
+export async function runQuery({ query, dialect, template, mask }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
   const statement = bind(query.statement, dialect, values);
   const { slot, signal, timing } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
-  const seats = opened?.seat === undefined || slot === undefined ? null : new Seats(opened, statement);
-  const entry = slot?.enter(signal, seats?.take);
+  const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
+  const entry = slot?.enter(signal, pipelined?.take);
   let wait_ms = entry === undefined ? 0 : await timed(entry, timing);
   let is_in = true;
   let result: QueryResult | null = null;
   if (timing !== undefined) timing.query_from = performance.now();
   const { mode, timeout_ms, max_rows, max_bytes } = query;
-  const limits = { mode, timeout_ms, max_rows, max_bytes, signal };
+  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined };
   try {
-    if (seats?.take(slot?.places() ?? 0) === true) {
-      result = (await seats.seat?.query(limits)) ?? null;
+    if (pipelined?.take(slot?.slots() ?? 0) === true) {
+      result = (await pipelined.slot?.query(limits)) ?? null;
       if (result === null) {
         is_in = false;
         if (slot !== undefined) wait_ms += await timed(slot.again(signal), timing);
@@ -105,14 +123,16 @@ export async function runQuery({ query, dialect, template }: QueryPlan, values: 
     if (timing !== undefined) timing.query_to = performance.now();
     if (is_in) slot?.leave();
   }
+  // Nothing behind this line has seen what is masked.
+  if (mask !== null) result = mask(result, run.facts.caller.identity.groups, run.pseudonym);
   const parsed = template();
-  const transformed = parsed && applyTransform(parsed, { rows: result.rows, params: toParams(values), vars: run.vars });
+  const transformed = parsed && applyTransform(parsed, { rows: result.rows, ...transformScope(values, run.facts) });
   return { result, transformed, wait_ms };
 }
 
-/** The seat of one statement, once one was found. */
-class Seats {
-  seat: Seat | null = null;
+/** The pipeline slot of one statement, once there was one. */
+class Pipelined {
+  slot: PipelineSlot | null = null;
   readonly #source: Source;
   readonly #statement: BoundStatement;
 
@@ -121,9 +141,9 @@ class Seats {
     this.#statement = statement;
   }
 
-  readonly take = (places: number): boolean => {
-    this.seat ??= this.#source.seat?.(this.#statement, places) ?? null;
-    return this.seat !== null;
+  readonly take = (sessions: number): boolean => {
+    this.slot ??= this.#source.pipelineSlot?.(this.#statement, sessions) ?? null;
+    return this.slot !== null;
   };
 }
 
@@ -142,6 +162,3 @@ async function timed(entry: Promise<void>, timing: RunTiming | undefined): Promi
     if (timing !== undefined) timing.wait_ms += performance.now() - start;
   }
 }
-
-const toParams = (values: Values): Record<string, Json> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));

@@ -1,7 +1,8 @@
-import type { ReturnType } from '#core/contract/tools.ts';
-import type { Column, Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import { csvField } from '../csv.ts';
+import { cellText, toCsv } from '../csv.ts';
+import type { SchemaColumn } from './masks.ts';
 import { type MediaKind, mimeTypeOf } from './media.ts';
 
 /** What a transform template made of the rows. */
@@ -44,12 +45,12 @@ const TRUNCATED: JsonSchema = { type: 'boolean', description: 'Rows were left ou
  */
 export function outputSchema(
   return_type: ReturnType,
-  columns: readonly Column[] | null,
+  columns: readonly SchemaColumn[] | null,
   has_template: boolean,
 ): JsonSchema | null {
   if (has_template) return null;
   const first = columns?.[0];
-  const cell = first === undefined ? ANY_JSON : OF_KIND[first.kind];
+  const cell = first === undefined || first.missing === true ? ANY_JSON : cellSchema(first);
   // A statement that returns rows never says how many it changed.
   const changed = first === undefined ? { affected_rows: AFFECTED } : {};
   if (return_type === 'rows') {
@@ -71,15 +72,24 @@ const object = (properties: Record<string, JsonSchema>, required: readonly strin
   required,
 });
 
-function rowSchema(columns: readonly Column[] | null): JsonSchema {
+/** A masked column says so, and what it is to those who see it whole. */
+function cellSchema({ kind, note, both }: SchemaColumn): JsonSchema {
+  const seen = both === undefined || both.kind === kind ? OF_KIND[kind] : anyOf(OF_KIND[both.kind], OF_KIND[kind]);
+  return note === undefined ? seen : { ...seen, description: note };
+}
+
+function rowSchema(columns: readonly SchemaColumn[] | null): JsonSchema {
   if (columns === null || columns.length === 0) return { type: 'object' };
   const properties: Record<string, JsonSchema> = {};
-  for (const { name, kind } of columns) {
+  const required: string[] = [];
+  for (const column of columns) {
+    const { name } = column;
     let free = name;
     for (let n = 2; Object.hasOwn(properties, free); n++) free = `${name}_${n}`;
-    properties[free] = OF_KIND[kind];
+    properties[free] = cellSchema(column);
+    if (column.missing !== true) required.push(free);
   }
-  return object(properties, Object.keys(properties));
+  return object(properties, required);
 }
 
 const NOTHING = { structured: null, text: null, media: null, note: null };
@@ -96,6 +106,17 @@ export function shape(result: QueryResult, return_type: ReturnType, transformed:
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
 
+/** The result of `tools/call`. Structured content stands also as text, for clients that read only one of them. */
+export function toToolResult({ structured, text, media, note }: Shaped) {
+  const written = structured === null ? text : JSON.stringify(structured);
+  const content = [
+    ...(written === null ? [] : [{ type: 'text' as const, text: written }]),
+    ...(media === null ? [] : [{ type: media.kind, data: media.data, mimeType: media.mime_type }]),
+    ...(note === null ? [] : [{ type: 'text' as const, text: note }]),
+  ];
+  return structured === null ? { content } : { content, structuredContent: structured };
+}
+
 const SHAPES: Readonly<Record<ReturnType, Shape>> = {
   rows: (result) => structured(result, { rows: result.rows, row_count: result.rows.length, truncated: result.truncated }),
   row: (result) => first(result, { row: result.rows[0] ?? null }),
@@ -107,7 +128,7 @@ const SHAPES: Readonly<Record<ReturnType, Shape>> = {
   value: (result) => first(result, { value: firstCell(result.rows[0], result) }),
   text: (result) => written(result, toText),
   markdown: (result) => written(result, toMarkdown),
-  csv: (result) => written(result, toCsv),
+  csv: (result) => written(result, csvOf),
   image: (result) => media(result, 'image'),
   audio: (result) => media(result, 'audio'),
 };
@@ -171,9 +192,6 @@ function firstBytes(result: QueryResult, wanted: string): { mime_type: string | 
   return { data, mime_type: typeof declared === 'string' ? declared.trim().toLowerCase() : mimeTypeOf(data) };
 }
 
-const cellText = (cell: Json | undefined): string =>
-  cell === null || cell === undefined ? '' : typeof cell === 'string' ? cell : JSON.stringify(cell);
-
 /** One column: its values, one a line. Several: a head line and rows, separated by tabs. */
 function toText({ columns, rows }: QueryResult): string {
   const lines = rows.map((row) => columns.map(({ name }) => cellText(row[name])).join('\t'));
@@ -199,13 +217,11 @@ const tableCell = (text: string): string =>
     .replaceAll('|', '\\|')
     .replace(/\r\n|\r|\n/g, '<br>');
 
-/** RFC 4180 with a header line; null is an empty field, an empty text a quoted one. */
-export function toCsv({ columns, rows }: QueryResult): string {
-  const lines = [columns.map(({ name }) => csvField(name)), ...rows.map((row) => columns.map(({ name }) => csvCell(row[name])))];
-  return lines.map((line) => `${line.join(',')}\r\n`).join('');
-}
-
-const csvCell = (cell: Json | undefined): string => (cell === null || cell === undefined ? '' : csvField(cellText(cell)));
+export const csvOf = ({ columns, rows }: QueryResult): string =>
+  toCsv(
+    columns.map(({ name }) => name),
+    rows.map((row) => columns.map(({ name }) => row[name])),
+  );
 
 /** Types whose body is text though they are not `text/*`. */
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;
@@ -221,7 +237,7 @@ export function shapeResource(
   if (transformed?.kind === 'text') return { text: transformed.text };
   if (transformed?.kind === 'json') return { text: JSON.stringify(transformed.value) };
   if (JSON_TYPE.test(type)) return { text: JSON.stringify(result.rows) };
-  if (/^text\/csv\b/.test(type)) return { text: toCsv(result) };
+  if (/^text\/csv\b/.test(type)) return { text: csvOf(result) };
   if (TEXTUAL.test(type)) return { text: result.rows.map((row) => cellText(firstCell(row, result))).join('\n') };
   return { blob: firstBytes(result, 'content').data };
 }

@@ -1,4 +1,4 @@
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
 import type { SqlDialect } from './dialect.ts';

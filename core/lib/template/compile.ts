@@ -9,8 +9,10 @@ import { type Scope, Variables } from './variables.ts';
 export interface Program {
   readonly run: Action;
   readonly slots: number;
-  /** Names that come from outside. */
+  /** Names that may come from outside. */
   readonly free: readonly string[];
+  /** Those of them that nothing in the template sets: they have to come from outside. */
+  readonly unset: readonly string[];
 }
 
 export interface Compiler {
@@ -25,7 +27,7 @@ export interface Compiler {
 export function compile(ast: TemplateAst): Program {
   const variables = new Variables();
   const run = createCompiler(variables).block(ast.body, variables.global);
-  return { run, slots: variables.count, free: [...variables.free.keys()] };
+  return { run, slots: variables.count, free: [...variables.free.keys()], unset: [...variables.unset] };
 }
 
 function createCompiler(variables: Variables): Compiler {

@@ -1,7 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import {
   type ArithmeticOperator,
-  type CompareOperator,
   type Expression,
   type Statement,
   type Target,
@@ -11,45 +10,14 @@ import {
 import { FILTERS, METHODS } from './filters/filters.ts';
 import { FUNCTIONS } from './functions.ts';
 import { arranged, type Operations } from './operation.ts';
-import { readSource, type SourceNode, templateError } from './source.ts';
+import { COMPARE, CONSTANTS, INNER, LEVELS } from './operators.ts';
+import { lineOf, nodes, optional, readSource, type SourceNode, spine, templateError } from './source.ts';
 import { TESTS } from './tests.ts';
 import { isDenied } from './values.ts';
 
 const MAX_SOURCE = 100_000;
 const MAX_DEPTH = 60;
 const NAME = /^[A-Za-z_]\w{0,63}$/;
-const CONSTANTS = new Map<unknown, boolean | null>([
-  ['True', true],
-  ['False', false],
-  ['None', null],
-]);
-
-/** Operators of one precedence: nunjucks nests them by kind, Jinja2 reads them from left to right. */
-const LEVELS: readonly Readonly<Record<string, ArithmeticOperator>>[] = [
-  { Add: '+', Sub: '-' },
-  { Mul: '*', Div: '/', FloorDiv: '//', Mod: '%' },
-  { Pow: '**' },
-  { Concat: '~' },
-];
-const COMPARE: Readonly<Record<string, CompareOperator>> = {
-  '==': '==',
-  '===': '==',
-  '!=': '!=',
-  '!==': '!=',
-  '<': '<',
-  '>': '>',
-  '<=': '<=',
-  '>=': '>=',
-};
-
-/** Filters that take the name of another operation, and where it stands among their arguments. */
-const INNER: Readonly<Record<string, { kind: string; table: Operations; place: number }>> = {
-  map: { kind: 'filter', table: FILTERS, place: 0 },
-  select: { kind: 'test', table: TESTS, place: 0 },
-  reject: { kind: 'test', table: TESTS, place: 0 },
-  selectattr: { kind: 'test', table: TESTS, place: 1 },
-  rejectattr: { kind: 'test', table: TESTS, place: 1 },
-};
 
 /** Parses a template into plain data. Throws `invalid` with line, column and position for whatever is not in the language. */
 export function readAst(text: string): TemplateAst {
@@ -313,16 +281,3 @@ function createReader(text: string) {
 
   return { statements };
 }
-
-const lineOf = (at: SourceNode): number => at.lineno + 1;
-
-/** The items of `a and b and c`, which nests to the left. */
-function spine(at: SourceNode, typename: string): SourceNode[] {
-  const items: SourceNode[] = [];
-  let left = at;
-  for (; left.typename === typename; left = left['left'] as SourceNode) items.push(left['right'] as SourceNode);
-  return [left, ...items.toReversed()];
-}
-
-const nodes = (list: unknown): SourceNode[] => (Array.isArray(list) ? (list as SourceNode[]) : []);
-const optional = (value: unknown): SourceNode | null => (value as SourceNode | null | undefined) ?? null;

@@ -207,3 +207,16 @@ export function templateError(text: string, line: number, column: number, senten
   const position = lines.slice(0, -1).reduce((length, { length: next }) => length + next + 1, within - 1);
   return new AppError('invalid', `${sentence} (line ${line}, column ${within} of the template).`, { cause, position });
 }
+
+export const lineOf = (at: SourceNode): number => at.lineno + 1;
+
+/** The items of `a and b and c`, which nests to the left. */
+export function spine(at: SourceNode, typename: string): SourceNode[] {
+  const items: SourceNode[] = [];
+  let left = at;
+  for (; left.typename === typename; left = left['left'] as SourceNode) items.push(left['right'] as SourceNode);
+  return [left, ...items.toReversed()];
+}
+
+export const nodes = (list: unknown): SourceNode[] => (Array.isArray(list) ? (list as SourceNode[]) : []);
+export const optional = (value: unknown): SourceNode | null => (value as SourceNode | null | undefined) ?? null;

@@ -9,15 +9,17 @@ export interface TransformInput {
   readonly rows: readonly Readonly<Record<string, Json>>[];
   readonly params: Readonly<Record<string, unknown>>;
   readonly vars: Readonly<Record<string, unknown>>;
+  /** Absent where nobody is known to call. */
+  readonly caller?: Readonly<Record<string, unknown>>;
 }
 
 /** The output of the template as JSON when it is JSON, else as text. Throws as `renderTemplate` does. */
 export function applyTransform(
   template: Template,
-  { rows, params, vars }: TransformInput,
+  { rows, params, vars, caller }: TransformInput,
   limits: Limits = TEMPLATE_LIMITS,
 ): Transformed {
-  return toTransformed(renderTemplate(template, { rows, params, vars }, limits));
+  return toTransformed(renderTemplate(template, { rows, params, vars, caller }, limits));
 }
 
 const MAX_JSON_DEPTH = 64;

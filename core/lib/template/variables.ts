@@ -16,8 +16,10 @@ export interface Scope {
  */
 export class Variables {
   count = 0;
-  /** Names that come from outside, with their place among them. */
+  /** Names that may come from outside, with their place among them. */
   readonly free = new Map<string, number>();
+  /** Those of them that nothing in the template sets. */
+  readonly unset = new Set<string>();
   readonly global: Scope = { slots: new Map(), certain: new Set(), outer: null };
 
   nested(outer: Scope): Scope {
@@ -32,19 +34,20 @@ export class Variables {
   }
 
   /** Reads the innermost variable of that name that has a value, at last the one from outside. */
-  reader(scope: Scope | null, name: string): Value {
-    if (scope === null) return this.freeReader(name);
+  reader(scope: Scope | null, name: string, is_set = false): Value {
+    if (scope === null) return this.freeReader(name, is_set);
     const slot = scope.slots.get(name);
-    if (slot === undefined) return this.reader(scope.outer, name);
+    if (slot === undefined) return this.reader(scope.outer, name, is_set);
     if (scope.certain.has(name)) return slotReader(slot);
-    const outer = this.reader(scope.outer, name);
+    const outer = this.reader(scope.outer, name, true);
     return (run) => {
       const value = run.frame[slot];
       return value === UNSET ? outer(run) : value;
     };
   }
 
-  private freeReader(name: string): Value {
+  private freeReader(name: string, is_set: boolean): Value {
+    if (!is_set) this.unset.add(name);
     const index = this.free.get(name) ?? this.free.size;
     this.free.set(name, index);
     return ({ given }) => given[index];

@@ -1,6 +1,6 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { compileArguments } from '#core/lib/call/arguments.ts';
-import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
+import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
@@ -93,17 +93,6 @@ async function run(project: Project, query: Query, values: Values, signal: Abort
   const params = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));
   const transformed = applyTemplate(transform_template, { rows: result.rows, params, vars: project.variables });
   return { result, transformed };
-}
-
-/** Structured content stands also as text, for clients that read only one of them. */
-function toToolResult({ structured, text, media, note }: Shaped) {
-  const written = structured === null ? text : JSON.stringify(structured);
-  const content = [
-    ...(written === null ? [] : [{ type: 'text' as const, text: written }]),
-    ...(media === null ? [] : [{ type: media.kind, data: media.data, mimeType: media.mime_type }]),
-    ...(note === null ? [] : [{ type: 'text' as const, text: note }]),
-  ];
-  return structured === null ? { content } : { content, structuredContent: structured };
 }
 
 async function readResource(

@@ -1,5 +1,5 @@
-import type { Parameter } from '#core/contract/parameters.ts';
-import type { ReturnType } from '#core/contract/tools.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { BoundType, Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { BoundSql, Dialect, SqlNode } from './sql.ts';
 

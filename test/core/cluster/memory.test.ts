@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setSystemTime, test } from 'bun:test';
 import { createMemoryKv } from '#core/cluster/memory.ts';
-import { createRecentMap } from '#core/cluster/recent-map.ts';
+import { createRecentMap } from '#core/lib/recent-map.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -31,6 +31,21 @@ test('an attempt that is taken back after its window has ended is no credit for 
   await kv.increment('key', MINUTE_MS, -1);
   expect((await kv.increment('key', MINUTE_MS)).count).toBe(1);
   expect((await kv.increment('key', MINUTE_MS, -1)).count).toBe(0);
+});
+
+test('a clock that is set back by an hour does not make an hour of the minute', async () => {
+  const kv = createMemoryKv();
+  try {
+    await kv.increment('login:address:192.0.2.1', MINUTE_MS);
+    await kv.set('kept', '1', MINUTE_MS);
+    setSystemTime(Date.now() - 60 * MINUTE_MS);
+    expect((await kv.increment('login:address:192.0.2.1', MINUTE_MS)).resets_in_ms).toBeLessThanOrEqual(MINUTE_MS);
+    setSystemTime(Date.now() + 120 * MINUTE_MS);
+    expect((await kv.increment('login:address:192.0.2.1', MINUTE_MS)).count).toBe(3);
+    expect(await kv.get('kept')).toBe('1');
+  } finally {
+    setSystemTime();
+  }
 });
 
 describe('a map of recent keys', () => {

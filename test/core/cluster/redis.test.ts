@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { Kv } from '#core/cluster/kv.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createRedisKv } from '#core/cluster/redis.ts';
-import { openShares, type Shares } from '#core/cluster/shares.ts';
+import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts';
 import { createHttp } from '#server/http/http.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
@@ -30,11 +30,11 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     ends.push(() => kv.close());
     return { ...kv, changes };
   };
-  const share = (space: string, url = redisUrl): Shares & { readonly changes: string[] } => {
+  const share = (space: string, url = redisUrl): RedisLimits & { readonly changes: string[] } => {
     const changes: string[] = [];
-    const shares = openShares(url, space, (up, reason) => void changes.push(up ? 'up' : `down: ${reason}`));
-    ends.push(() => shares.close());
-    return { ...shares, changes };
+    const limits = openRedisLimits(url, space, (up, reason) => void changes.push(up ? 'up' : `down: ${reason}`));
+    ends.push(() => limits.close());
+    return { ...limits, changes };
   };
   /** A user of this Redis that may do all but what is taken away. */
   const restricted = async (...taken: string[]): Promise<{ readonly url: string; readonly give: () => Promise<unknown> }> => {
@@ -109,12 +109,12 @@ describe.skipIf(!reachable.redis)('Redis', () => {
 
   test('that refuses scripts leaves each host its own limits, without a flap', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
-    const shares = share(crypto.randomUUID(), url);
-    await until(() => shares.changes.length > 0, PATIENCE_MS);
+    const limits = share(crypto.randomUUID(), url);
+    await until(() => limits.changes.length > 0, PATIENCE_MS);
     await Bun.sleep(3_500);
-    expect(shares.changes).toEqual([expect.stringContaining('NOPERM')]);
+    expect(limits.changes).toEqual([expect.stringContaining('NOPERM')]);
     await give();
-    await until(() => shares.up(), PATIENCE_MS);
+    await until(() => limits.up(), PATIENCE_MS);
   }, 20_000);
 
   test('that refuses scripts degrades the server, and heals', async () => {

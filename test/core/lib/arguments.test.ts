@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import * as fc from 'fast-check';
-import type { Parameter } from '#core/contract/parameters.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import {
   type ArgumentValues,
   checkParameters,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { outputSchema, shape, shapeResource, toCsv } from '#core/lib/call/shape.ts';
+import { outputSchema, shape, shapeResource, csvOf } from '#core/lib/call/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 
 const column = (name: string, kind: ValueKind): Column => ({ name, type: kind, kind });
@@ -87,7 +87,7 @@ describe('written results', () => {
         { 'a,b': '', c: true },
       ],
     );
-    expect(toCsv(result)).toBe('"a,b",c\r\n"say ""hi""","{""x"":[1,2]}"\r\n"line\r\nbreak",\r\n"",true\r\n');
+    expect(csvOf(result)).toBe('"a,b",c\r\n"say ""hi""","{""x"":[1,2]}"\r\n"line\r\nbreak",\r\n"",true\r\n');
   });
 
   test('a cut result says so beside the text', () => {

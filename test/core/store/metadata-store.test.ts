@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { writeAlone } from '#core/store/journal.ts';
 import { openStore, type Store } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { type Fault, type FaultProxy, openFaultProxy } from '#test/faults/fault-proxy.ts';
@@ -82,6 +83,25 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     expect(await keys()).toContain('slow');
   }, 60_000);
 
+  test('says so when another server writes for long', async () => {
+    const second = await openStore(database.url);
+    const gate = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const importing = second.write(async (tx) => {
+      await writeAlone(second, tx);
+      locked.resolve();
+      await gate.promise;
+    });
+    await locked.promise;
+    const refused = await store.write((tx) => writeAlone(store, tx)).catch((error: unknown) => appErrorIn(error));
+    expect([refused?.code, refused?.retry_after]).toEqual(['unavailable', 5]);
+    expect(refused?.detail).toContain('is still being written');
+    gate.resolve();
+    await importing;
+    await store.write((tx) => writeAlone(store, tx));
+    await second.close();
+  }, 60_000);
+
   test('turns of two servers never overlap', async () => {
     const second = await openStore(database.url);
     let working = 0;
@@ -140,7 +160,9 @@ describe.skipIf(!canCreateCluster)('the metadata store over TLS', () => {
 });
 
 /** The code that an edge answers with: a library's own fault holds that of the store. */
-function codeOf(error: unknown): string {
-  for (let fault = error; fault instanceof Error; fault = fault.cause) if (fault instanceof AppError) return fault.code;
-  return String(error);
+const codeOf = (error: unknown): string => appErrorIn(error)?.code ?? String(error);
+
+function appErrorIn(error: unknown): AppError | undefined {
+  for (let fault = error; fault instanceof Error; fault = fault.cause) if (fault instanceof AppError) return fault;
+  return undefined;
 }

@@ -51,10 +51,18 @@ describe.each(['sqlite', 'postgresql'] as const)('snapshots of the first edition
   const of = storeOf(dialect);
   test.skipIf(!of.can)('become trees, once', async () => {
     await leaveFirstEdition(of.store);
-    await upgradeSnapshots(of.store);
+    const said: unknown[] = [];
+    const log = { info: (...line: unknown[]) => void said.push(line) };
+    await upgradeSnapshots(of.store, log);
     await checkUpgraded(of.store);
-    await upgradeSnapshots(of.store);
+    const lines = [
+      ['converting deployed versions of the first edition', { versions: VERSIONS.length }],
+      ['deployed versions converted', { versions: VERSIONS.length }],
+    ];
+    expect(said).toEqual(lines);
+    await upgradeSnapshots(of.store, log);
     await checkUpgraded(of.store);
+    expect(said).toEqual(lines);
   });
   test.skipIf(!of.can)('an upgrade that was interrupted goes on', async () => {
     await leaveFirstEdition(of.store);

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 import { decodeJwt } from 'jose';
 import { parseEnv } from '#core/env.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import type { HostOptions } from '#mcp-host/host.ts';
+import type { HostOptions } from '#mcp-host/host-options.ts';
 import {
   authSettings,
   type ControlServer,

@@ -6,6 +6,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { LiveToken } from '#core/deploy/hosts.ts';
+import { halfSent } from '#test/support/half-sent.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -63,6 +64,8 @@ async function liveToken(token: string, more: Partial<LiveToken> = {}): Promise<
     name: 'Claude',
     token_prefix: token.slice(0, 12),
     idle_timeout_minutes: null,
+    toolsets: null,
+    claims: {},
     last_used_at: null,
     revoked: false,
     created_at: new Date(now).toISOString(),
@@ -98,6 +101,17 @@ test('nobody, a wrong scheme and an unknown token are refused and told where to 
   expect(await statusWith(null, in_query)).toBe(401);
   expect(await statusWith(TOKEN)).toBe(200);
   expect(JSON.stringify(host.log)).not.toContain(TOKEN);
+});
+
+test('nobody’s body is read before it is clear that somebody may send it', async () => {
+  await tell(await liveToken(TOKEN));
+  const json = { 'content-type': 'application/json', 'content-length': '4000000' };
+  const stranger = await halfSent(host.mcp, { ...json, authorization: `Bearer ${OTHER}` }, '{');
+  expect(await stranger.status()).toBe(401);
+  const known = await halfSent(host.mcp, { ...json, authorization: `Bearer ${TOKEN}` }, '{');
+  await Bun.sleep(100);
+  expect(known.text()).toBe('');
+  for (const request of [stranger, known]) request.close();
 });
 
 test('a created token works and a revoked one stops as soon as the server says so, without a deploy', async () => {

@@ -1,7 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
-import { createResultCache, type Ran } from '#mcp-host/call/cache.ts';
+import { type CallResult, createResultCache } from '#mcp-host/call/cache.ts';
+import { createCaller } from '#mcp-host/auth/caller.ts';
+import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { loadRegistry } from '#mcp-host/swap/registry.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import {
@@ -120,8 +122,9 @@ describe('a result', () => {
 
 describe('the store', () => {
   const registryOf = (tool: FrozenTool) => loadRegistry(loadableOf(snapshotOf(1, { connections: [connection], tools: [tool] })));
-  const ran = (members: string): Ran => ({ members, rows: 1, wait_ms: 0 });
-  const never = new AbortController().signal;
+  const ran = (members: string): CallResult => ({ members, rows: 1, wait_ms: 0 });
+  const deadline = new AbortController().signal;
+  const { rights } = createCaller('token:1', null);
 
   test('stays within its size: the longest unused goes first, and what is too large is not kept', async () => {
     const registry = await registryOf(count());
@@ -131,7 +134,7 @@ describe('the store', () => {
     cache.use(registry);
     let runs = 0;
     const ask = (n: number, size = 900) =>
-      cache.through(tool, registry, { n }, never, async () => {
+      cache.through(tool, { registry, rights, deadline }, { n }, async () => {
         runs++;
         return ran('x'.repeat(size));
       });
@@ -155,15 +158,15 @@ describe('the store', () => {
     if (tool === undefined) throw new Error('no tool');
     const cache = createResultCache(() => now);
     cache.use(registry);
-    const { promise, resolve } = Promise.withResolvers<Ran>();
+    const { promise, resolve } = Promise.withResolvers<CallResult>();
     const ends: StopSignal[] = [];
-    const run = (end: StopSignal) => {
+    const run = (_: object, end: StopSignal) => {
       ends.push(end);
       return promise;
     };
     const callers = [new AbortController(), new AbortController()];
     const [first, second] = callers.map(({ signal }) =>
-      Promise.resolve(cache.through(tool, registry, {}, signal, run)).catch(String),
+      Promise.resolve(cache.through(tool, { registry, rights, deadline: signal }, {}, run)).catch(String),
     );
     callers[0]?.abort();
     expect(await first).toContain('cancelled');
@@ -172,5 +175,52 @@ describe('the store', () => {
     expect(await second).toContain('cancelled');
     expect(ends.map(({ aborted }) => aborted)).toEqual([true]);
     resolve(ran('late'));
+  });
+
+  test('callers of equal rights share a result, callers of different rights do not, nor a run that goes on', async () => {
+    const registry = await registryOf(count());
+    const tool = registry.tools.get('count');
+    if (tool === undefined) throw new Error('no tool');
+    const cache = createResultCache(() => now);
+    cache.use(registry);
+    let runs = 0;
+    const ask = async (owner: string, key: string) =>
+      cache.through(tool, { registry, rights: createCaller(owner, null, rightsOf([key])).rights, deadline }, {}, async () => {
+        runs++;
+        await Bun.sleep(5);
+        return ran(`for ${key}`);
+      });
+    const asked: [owner: string, key: string][] = [
+      ['token:1', 'sales'],
+      ['token:2', 'sales'],
+      ['token:3', 'support'],
+    ];
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all(asked.map(([owner, key]) => ask(owner, key)));
+      expect(answers.map((answer) => answer?.members)).toEqual(['for sales', 'for sales', 'for support']);
+      expect(runs).toBe(2);
+    }
+  });
+
+  test('is dropped at a deploy that changes a variable alone, of which a host is sent nothing else', async () => {
+    const content = { connections: [connection], tools: [count()] };
+    const first = loadableOf(snapshotOf(1, content));
+    const changed = loadableOf(snapshotOf(2, { ...content, server: { global_variables: { a: 1 } } }));
+    const before = await loadRegistry(first);
+    // As a host applies a deploy: what did not change is the leaf that it has.
+    const leaves = changed.leaves.map((leaf) => first.leaves.find(({ hash }) => hash === leaf.hash) ?? leaf);
+    const textOf = (hash: string) => (first.leaves.some((leaf) => leaf.hash === hash) ? undefined : changed.textOf(hash));
+    const after = await loadRegistry({ ...changed, leaves, textOf }, before);
+    expect(after.tools.get('count')).toBe(before.tools.get('count'));
+    const cache = createResultCache(() => now);
+    let runs = 0;
+    const ask = (registry: typeof before) => {
+      const tool = registry.tools.get('count');
+      cache.use(registry);
+      return tool && cache.through(tool, { registry, rights, deadline }, {}, async () => ran(`run ${++runs}`));
+    };
+    expect(await ask(before)).toMatchObject({ members: 'run 1' });
+    expect(await ask(before)).toMatchObject({ members: 'run 1' });
+    expect(await ask(after)).toMatchObject({ members: 'run 2' });
   });
 });

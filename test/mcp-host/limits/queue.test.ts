@@ -35,21 +35,23 @@ describe('a connection’s queue', () => {
     const late = queue.enter();
     expect(await settled(waiting)).toBe(true);
     expect(await settled(late)).toBe(false);
+    queue.leave();
+    expect(await settled(late)).toBe(true);
   });
 
-  test('beyond its places it lets in who finds a seat, in the order they came, and counts them as waiting', async () => {
+  test('beyond its slots it lets in calls that can be pipelined, in the order they came, and counts them as waiting', async () => {
     const queue = createQueue({ ...limits, queue_limit: 3 });
-    let seats = 1;
-    const sit = () => seats-- > 0;
-    expect([queue.enter(undefined, sit), queue.enter(undefined, sit)]).toEqual([undefined, undefined]);
-    const third = queue.enter(undefined, sit);
+    let room = 1;
+    const pipeline = () => room-- > 0;
+    expect([queue.enter(undefined, pipeline), queue.enter(undefined, pipeline)]).toEqual([undefined, undefined]);
+    const third = queue.enter(undefined, pipeline);
     expect(await settled(third)).toBe(false);
     expect(queue.counters()).toMatchObject({ active: 1, waiting: 2 });
-    seats = 1;
+    room = 1;
     queue.leave();
     expect(await settled(third)).toBe(true);
     expect(queue.counters()).toMatchObject({ active: 1, waiting: 1 });
-    expect(await refusal(createQueue({ ...limits, max_concurrency: 1, queue_limit: 0 }).enter(undefined, sit))).toBeNull();
+    expect(await refusal(createQueue({ ...limits, max_concurrency: 1, queue_limit: 0 }).enter(undefined, pipeline))).toBeNull();
   });
 
   test('a call that has to run by itself after all comes before those who wait', async () => {
@@ -72,11 +74,14 @@ describe('a connection’s queue', () => {
     expect(queue.counters()).toMatchObject({ active: 1, waiting: 0 });
   });
 
-  test('several that are displaced at once leave their places to each other', async () => {
+  test('several that are displaced at once leave their slots to each other', async () => {
     const queue = createQueue({ ...limits, queue_limit: 3 });
     for (let n = 0; n < 3; n++) void queue.enter(undefined, () => true);
     const back = [queue.again(), queue.again(), queue.again()];
-    expect(await settled(back[0])).toBe(true);
+    for (const one of back) {
+      expect(await settled(one)).toBe(true);
+      queue.leave();
+    }
   });
 
   test('a full queue turns calls away at once and says what to do', async () => {
@@ -92,8 +97,21 @@ describe('a connection’s queue', () => {
   test('a call that waited too long gives its place in the line up', async () => {
     const queue = createQueue({ ...limits, queue_timeout_ms: 5 });
     void queue.enter();
-    expect(await refusal(queue.enter())).toMatchObject({ code: 'timeout' });
+    expect(await refusal(queue.enter())).toMatchObject({ code: 'no_free_slot' });
     expect(queue.counters()).toMatchObject({ active: 1, waiting: 0, timed_out: 1 });
+  });
+
+  test('calls that wait now count with the time that they have waited so far', async () => {
+    const queue = createQueue(limits);
+    void queue.enter();
+    expect(queue.gauge()).toMatchObject({ longest_wait_ms: 0, waits: { count: 1, total_ms: 0 } });
+    void queue.enter()?.catch(() => undefined);
+    await Bun.sleep(20);
+    const { longest_wait_ms, waits } = queue.gauge();
+    expect(longest_wait_ms).toBeGreaterThanOrEqual(15);
+    expect([waits.count, waits.total_ms >= 15]).toEqual([2, true]);
+    queue.leave();
+    expect(queue.gauge()).toMatchObject({ longest_wait_ms: 0, waits: { count: 2 } });
   });
 
   test('a caller that leaves is forgotten, before and while it waits', async () => {
@@ -141,7 +159,7 @@ describe('a connection’s queue', () => {
     expect(queue.gauge().limit).toBe(1);
   });
 
-  test('who leaves after the places became fewer leaves no place to those sent ahead', () => {
+  test('who leaves after the slots became fewer leaves no slot to those pipelined', () => {
     const queue = createQueue({ ...limits, max_concurrency: 2, queue_limit: 10 });
     for (let n = 0; n < 5; n++) void queue.enter(undefined, () => true);
     queue.grant(1);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import ipaddr from 'ipaddr.js';
-import { callerKey, createRateLimits, type RateSettings, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
+import { ANONYMOUS, createCaller, holderOf } from '#mcp-host/auth/caller.ts';
+import { createRateLimits, type RateSettings, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
 import {
   connectionOf,
   controlServer,
@@ -122,8 +123,8 @@ describe('a limit', () => {
 });
 
 test('a caller is its credential, or its address, where one machine of IPv6 has a /64', () => {
-  const at = (address: string) => callerKey('', () => address);
-  expect(callerKey('token:1', () => '192.0.2.1')).toBe('token:1');
+  const at = (address: string) => holderOf(ANONYMOUS, () => address);
+  expect(holderOf(createCaller('token:1', null), () => '192.0.2.1')).toBe('token:1');
   expect(at('192.0.2.1')).not.toBe(at('192.0.2.2'));
   expect(at('::ffff:192.0.2.1')).toBe(at('192.0.2.1'));
   expect(at('2001:db8::1')).toBe(at('2001:db8::ffff:1'));

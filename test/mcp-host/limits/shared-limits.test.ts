@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openShares, type Shares } from '#core/cluster/shares.ts';
-import { createPlaceLeases, type PlaceLeases } from '#mcp-host/limits/leases.ts';
+import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts';
+import { createSlotShares, type SlotShares } from '#mcp-host/limits/slot-shares.ts';
 import { createQueue, type Queue } from '#mcp-host/limits/queue.ts';
 import { createRateLimits, type RateLimits, type RateSubject } from '#mcp-host/limits/rate-limit.ts';
 import { createLog } from '#core/log.ts';
@@ -37,32 +37,32 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-async function shared(space: string, url = REDIS): Promise<Shares & { readonly changes: string[] }> {
+async function shared(space: string, url = REDIS): Promise<RedisLimits & { readonly changes: string[] }> {
   const changes: string[] = [];
-  const shares = openShares(url, space, (up) => void changes.push(up ? 'up' : 'down'));
-  ends.push(() => shares.close());
-  await until(() => shares.up());
-  return Object.assign(shares, { changes });
+  const redis = openRedisLimits(url, space, (up) => void changes.push(up ? 'up' : 'down'));
+  ends.push(() => redis.close());
+  await until(() => redis.up());
+  return Object.assign(redis, { changes });
 }
 
 interface Member {
   readonly queue: Queue;
-  readonly shares: Shares;
-  readonly leases: PlaceLeases;
+  readonly redis: RedisLimits;
+  readonly slots: SlotShares;
 }
 
 const log = createLog('ERROR', () => {});
 /** One host's queue of a connection that others have as well. */
 async function member(space: string, max_concurrency: number, url?: string): Promise<Member> {
-  const shares = await shared(space, url);
+  const redis = await shared(space, url);
   const queue = createQueue({ name: 'shop', max_concurrency, queue_limit: 100, queue_timeout_ms: 60_000 });
   const queues = () => [['connection', queue] as const];
-  const leases = createPlaceLeases({ shares, owner: crypto.randomUUID(), queues, log, idle_ms: 500 });
-  ends.push(() => leases.close());
-  return { queue, shares, leases };
+  const slots = createSlotShares({ redis, owner: crypto.randomUUID(), queues, log, idle_ms: 500 });
+  ends.push(() => slots.close());
+  return { queue, redis, slots };
 }
 const active = (members: readonly Member[]) => members.reduce((sum, { queue }) => sum + queue.counters().active, 0);
-const places = (members: readonly Member[]) => members.reduce((sum, { queue }) => sum + queue.gauge().limit, 0);
+const slots = (members: readonly Member[]) => members.reduce((sum, { queue }) => sum + queue.gauge().limit, 0);
 
 /** Calls that stay in their place until they are told to leave. */
 function occupy({ queue }: Member, count: number): { readonly running: () => number; leave(): void } {
@@ -81,11 +81,11 @@ function occupy({ queue }: Member, count: number): { readonly running: () => num
   };
 }
 
-describe.skipIf(!reachable.redis)('places of a connection, shared by hosts over Redis', () => {
+describe.skipIf(!reachable.redis)('slots of a connection, shared by hosts over Redis', () => {
   test('are never more than the limit, all of them are used, and every host gets some', async () => {
     const space = crypto.randomUUID();
     const members = [await member(space, 4), await member(space, 4), await member(space, 4)];
-    await until(() => places(members) === 4);
+    await until(() => slots(members) === 4);
     const work = members.map((one) => occupy(one, 30));
     const served = [0, 0, 0];
     let most = 0;
@@ -114,10 +114,10 @@ describe.skipIf(!reachable.redis)('places of a connection, shared by hosts over 
     expect(active([first, second])).toBe(4);
   });
 
-  test('with fewer places than hosts go round, so that nobody starves', async () => {
+  test('with fewer slots than hosts go round, so that nobody starves', async () => {
     const space = crypto.randomUUID();
     const members = [await member(space, 1), await member(space, 1), await member(space, 1)];
-    await until(() => places(members) === 1);
+    await until(() => slots(members) === 1);
     const work = members.map((one) => occupy(one, 200));
     const served = new Set<number>();
     await until(() => {
@@ -141,21 +141,21 @@ describe.skipIf(!reachable.redis)('places of a connection, shared by hosts over 
     ends.push(() => proxy.close());
     const url = `redis://127.0.0.1:${proxy.port}/0`;
     const members = [await member(space, 2, url), await member(space, 2, url)];
-    await until(() => places(members) === 2);
+    await until(() => slots(members) === 2);
     broken = true;
     proxy.cut();
-    await until(() => members.every(({ shares, queue }) => !shares.up() && queue.gauge().limit === 2));
+    await until(() => members.every(({ redis, queue }) => !redis.up() && queue.gauge().limit === 2));
     const work = members.map((one) => occupy(one, 2));
     await until(() => active(members) === 4);
     broken = false;
-    await until(() => members.every(({ shares }) => shares.up()));
+    await until(() => members.every(({ redis }) => redis.up()));
     // What runs is not ended; what comes has to share.
     const [one, two] = work;
     one?.leave();
     one?.leave();
     two?.leave();
     two?.leave();
-    await until(() => places(members) === 2);
+    await until(() => slots(members) === 2);
   });
 
   test('Redis that hangs is like Redis lost: nobody waits for it', async () => {
@@ -167,15 +167,15 @@ describe.skipIf(!reachable.redis)('places of a connection, shared by hosts over 
     ends.push(() => proxy.close());
     const alone = await member(crypto.randomUUID(), 3, `redis://127.0.0.1:${proxy.port}/0`);
     hangs = true;
-    await until(() => !alone.shares.up());
+    await until(() => !alone.redis.up());
     const work = occupy(alone, 3);
     await until(() => work.running() === 3);
   });
 });
 
 describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
-  const limitsOf = (shares: Shares, tool_per_minute: number) => {
-    const limits = createRateLimits({ tool_per_minute, caller_per_minute: 0, shares });
+  const limitsOf = (redis: RedisLimits, tool_per_minute: number) => {
+    const limits = createRateLimits({ tool_per_minute, caller_per_minute: 0, redis });
     return limits;
   };
   const attempt = async (limits: RateLimits, subject: RateSubject = { id: 'tool', name: 'one' }): Promise<string> => {
@@ -232,18 +232,18 @@ describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
     let broken = false;
     const proxy = await openTcpProxy({ host: '127.0.0.1', port: 6379 }, { toServer: (bytes) => (broken ? null : bytes) });
     ends.push(() => proxy.close());
-    const shares = await shared(crypto.randomUUID(), `redis://127.0.0.1:${proxy.port}/0`);
-    const limits = limitsOf(shares, 10);
+    const redis = await shared(crypto.randomUUID(), `redis://127.0.0.1:${proxy.port}/0`);
+    const limits = limitsOf(redis, 10);
     for (let n = 0; n < 4; n++) expect(await attempt(limits)).toBe('passed');
     broken = true;
     proxy.cut();
-    await until(() => !shares.up());
+    await until(() => !redis.up());
     const answers = [];
     for (let n = 0; n < 8; n++) answers.push(await attempt(limits));
     expect(answers.filter((answer) => answer === 'passed')).toHaveLength(6);
     broken = false;
-    await until(() => shares.up());
-    expect(shares.changes).toEqual(['up', 'down', 'up']);
+    await until(() => redis.up());
+    expect(redis.changes).toEqual(['up', 'down', 'up']);
   });
 });
 
@@ -262,7 +262,7 @@ test.skipIf(!reachable.redis)('two hosts keep one rate for a tool and for a call
   for (const id of ['a', 'b']) {
     const acknowledged = control.nextAck();
     const rates = { tool_per_minute: 9, caller_per_minute: 12 };
-    const host = await testHost(folder.directory, control.url, { id, rates, shares: await shared(space) });
+    const host = await testHost(folder.directory, control.url, { id, rates, redis: await shared(space) });
     ends.push(() => host.stop());
     await acknowledged;
     hosts.push(host);
@@ -281,10 +281,10 @@ test.skipIf(!reachable.redis)('two hosts keep one rate for a tool and for a call
   expect(await passed('two', '192.0.2.2')).toBe(9);
 });
 
-const NOBODY: Shares = {
+const NOBODY: RedisLimits = {
   up: () => false,
   permits: () => Promise.reject(new Error('nobody')),
-  places: () => Promise.reject(new Error('nobody')),
+  slots: () => Promise.reject(new Error('nobody')),
   release: () => Promise.resolve(),
   close() {},
 };
@@ -342,7 +342,7 @@ describe.skipIf(!reachable.redis)('hosts as programs', () => {
     return connections[0]?.queue ?? { active: 0, waiting: 0 };
   }
 
-  test('one that is killed gives its places back', async () => {
+  test('one that is killed gives its slots back', async () => {
     const first = await start('first');
     const lost = [1, 2].map(() => modern(first.mcp, 'tools/call', { name: 'endless' }).catch(() => null));
     await until(async () => (await queueOf(first.mcp)).active === 2);

@@ -47,3 +47,30 @@ test('the line of a call that failed has the id of its request', async () => {
   const line = await until(() => host.log.find(({ message }) => message === 'call_failed'));
   expect(line.fields).toMatchObject({ name: 'broken', request_id: 'mine-3' });
 });
+
+test('so have the lines of a client, a token and a message that are refused', async () => {
+  const lineOf = (id: string) => host.log.find(({ fields }) => fields['request_id'] === id)?.message;
+  const secret = { $sealed: 'sealed-by-nobody' };
+  const send = (path: string, id: string, body: string | URLSearchParams, headers: Record<string, string> = {}) =>
+    fetch(new URL(path, host.mcp), { method: 'POST', headers: { 'x-request-id': id, ...headers }, body });
+  await control.deploy(
+    snapshotOf(2, { server: { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'one', client_secret: secret }] } }),
+  );
+  const grant = { grant_type: 'client_credentials', client_secret: 'x' };
+  await send('/oauth/token', 'client-1', new URLSearchParams({ ...grant, client_id: 'nobody' }));
+  expect(lineOf('client-1')).toBe('client_refused');
+  await send('/oauth/token', 'client-2', new URLSearchParams({ ...grant, client_id: 'one' }));
+  expect(lineOf('client-2')).toBe('client_not_checked');
+  await control.deploy(
+    snapshotOf(3, {
+      server: {
+        auth_type: 'oauth_introspection',
+        introspection_url: 'http://127.0.0.1:1/introspect',
+        introspection_client_id: 'sluice',
+        introspection_client_secret: secret,
+      },
+    }),
+  );
+  await send('/mcp', 'token-1', '{}', { authorization: 'Bearer anything' });
+  expect(lineOf('token-1')).toBe('introspection_failed');
+});

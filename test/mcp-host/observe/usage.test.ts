@@ -132,7 +132,8 @@ describe('usage on its way to the server', () => {
   });
 
   test('says how the queues are when they changed, and from time to time when they did not', async () => {
-    const queue = { id: 'c', name: 'shop', limit: 4, active: 0, waiting: 0, completed: 0, rejected: 0, timed_out: 0 };
+    const counters = { limit: 4, active: 0, waiting: 0, completed: 0, rejected: 0, timed_out: 0, longest_wait_ms: 0 };
+    const queue = { id: 'c', name: 'shop', ...counters };
     let active = 0;
     const queues = (): QueueGauge[] => [{ ...queue, active, waits: { count: 0, total_ms: 0, histogram: {} } }];
     const running = start({ queues, interval_ms: 5, heartbeat_ms: 200 });

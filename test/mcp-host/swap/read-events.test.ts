@@ -24,7 +24,9 @@ test('events are the same however their bytes arrive', async () => {
       await readEvents(arriving(Buffer.from(`${text}event: half\ndata: `), cuts), (name, data) =>
         heard.push({ event: name, data }),
       );
-      expect(heard).toEqual(events.map(({ event, data }) => ({ event, data: data.join('\n') })));
+      // An event without data is none (HTML, section 9.2.6).
+      const whole = events.filter(({ data }) => data.length > 0);
+      expect(heard).toEqual(whole.map(({ event, data }) => ({ event, data: data.join('\n') })));
     }),
     { numRuns: 500 },
   );

@@ -49,6 +49,18 @@ describe('a host’s snapshot file', () => {
     expect(names.sort()).toEqual(['snapshot.json', 'snapshot.json.previous']);
   });
 
+  test('says of a snapshot what it is called and where its texts are; the rest is its tree', async () => {
+    const file = snapshotFile(path);
+    const blobs = toBlobs(snapshot(1).content);
+    const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+    // With everything that a host knows of it.
+    const known = { ...snapshot(1), tree: toTree(blobs) };
+    await (await file.draft(known, known.tree.text, texts, true)).keep();
+    const [, head = '', ...tree] = (await readFile(path, 'utf8')).split('\n');
+    expect(Object.keys(JSON.parse(head) as object)).toEqual(['version', 'checksum', 'created_at', 'packs']);
+    expect(tree.join('\n')).toBe(toTree(blobs).text);
+  });
+
   test('a draft that is not kept leaves what was there', async () => {
     const file = snapshotFile(path);
     await keep(file, 1);
@@ -120,6 +132,23 @@ describe('a host’s snapshot file', () => {
     const [prompt] = toBlobs(snapshot(1).content).filter(({ kind }) => kind === 'prompt');
     expect((await file.texts([prompt?.hash ?? ''])).get(prompt?.hash ?? '')).toBe(prompt?.text);
     expect((await file.texts(['unknown'])).size).toBe(0);
+  });
+
+  test('packs whose texts are superseded become one before there are many', async () => {
+    const file = snapshotFile(path);
+    const blobsOf = (version: number) =>
+      toBlobs({ ...snapshot(version).content, prompts: [promptOf('long', `${'x'.repeat(600_000)} ${version}`)] });
+    for (let version = 1; version <= 12; version++) {
+      const [before, after] = [blobsOf(version - 1), blobsOf(version)];
+      const came = version === 1 ? after : deltaOf(before, after).added;
+      const { content: _, ...head } = snapshot(version);
+      await (
+        await file.draft(head, toTree(after).text, new Map(came.map(({ hash, text }) => [hash, text])), version === 1)
+      ).keep();
+    }
+    const [, head = ''] = (await readFile(path, 'utf8')).split('\n');
+    expect((JSON.parse(head) as { packs: string[] }).packs.length).toBeLessThan(5);
+    expect(await snapshotFile(path).read()).toMatchObject({ snapshot: { version: 12 }, fault: null });
   });
 
   test('many packs become one, and those that nobody names go in time', async () => {

@@ -20,9 +20,9 @@ describe('a text that is compressed once', () => {
     await fc.assert(
       fc.asyncProperty(text, fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 5 }), async (middle, around) => {
         const packed = createPacked(Buffer.from(middle));
-        await until(() => packed.within('', ''));
+        await until(() => packed.wrap('', ''));
         for (const [before, after] of around) {
-          const answer = packed.within(before, after);
+          const answer = packed.wrap(before, after);
           if (Buffer.byteLength(before) > 65_535 || Buffer.byteLength(after) > 65_535) expect(answer).toBeNull();
           else expect(gunzipSync((await answer?.bytes()) ?? '').equals(Buffer.from(before + middle + after))).toBe(true);
         }
@@ -33,7 +33,7 @@ describe('a text that is compressed once', () => {
 
   test('is one stream that the decoders of browsers read to its end', async () => {
     const packed = createPacked(Buffer.from('middle '.repeat(5_000)));
-    const answer = await until(() => packed.within('before ', 'after'));
+    const answer = await until(() => packed.wrap('before ', 'after'));
     const stream = answer.stream().pipeThrough(new DecompressionStream('gzip'));
     expect(await new Response(stream).text()).toBe(`before ${'middle '.repeat(5_000)}after`);
   });

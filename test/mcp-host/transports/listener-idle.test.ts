@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { createListener, type Listener } from '#mcp-host/transports/listener.ts';
-import { tell } from '#mcp-host/protocol/progress.ts';
+import { streamProgress } from '#mcp-host/protocol/progress.ts';
 import type { HostFetch } from '#mcp-host/transports/http.ts';
 import { connectionOf, controlServer, snapshotOf, sqliteFolder, testHost, toolOf, until } from '../support.ts';
 
@@ -12,7 +12,7 @@ const encoder = new TextEncoder();
 const slowly: HostFetch = async (request, peer) => {
   if (request.headers.has('x-told')) {
     peer.hold();
-    return tell({ progress_token: 1, log_level: null }, 'tool', async () => {
+    return streamProgress({ progress_token: 1, log_level: null }, 'tool', async () => {
       await Bun.sleep(2_000);
       peer.release();
       return '{}';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { fullPath, operations } from '#core/contract/index.ts';
+import { operations } from '#core/contract/index.ts';
+import { fullPath } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 

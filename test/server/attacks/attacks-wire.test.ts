@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { faultOutside } from '#server/http/faults.ts';
 import { isErrorBody } from '#test/support/app.ts';
+import { halfSent } from '#test/support/half-sent.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
 let s: ListeningServer;
@@ -31,6 +32,23 @@ const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(a
 const answersIn = (text: string): number => [...text.matchAll(/HTTP\/1\.1 \d{3}/g)].length;
 const login = 'POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
 const second = 'GET /api/v1/smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+
+test('nobody’s body is read before it is clear that somebody may send it', async () => {
+  const json = { 'content-type': 'application/json', 'content-length': '900000' };
+  const { body } = await s.api('POST', '/agent-tokens', { name: 'reader', duration_minutes: 15, scopes: ['read'] });
+  const reader = { authorization: `Bearer ${String(body['token'])}` };
+  for (const [path, headers, status] of [
+    ['/api/v1/export-import/import', {}, 401],
+    ['/api/v1/tools', reader, 403],
+    ['/api/v1/server/mcp-tokens', {}, 404],
+    ['/api/internal/hosts/h1/usage', {}, 401],
+    ['/api/internal/agent/lines', reader, 401],
+  ] as const) {
+    const request = await halfSent(`http://127.0.0.1:${s.server.port}${path}`, { ...json, ...headers }, '{');
+    expect([path, await request.status()]).toEqual([path, status]);
+    request.close();
+  }
+});
 
 describe('a request that two readers could read in two ways is refused whole', () => {
   test.each([

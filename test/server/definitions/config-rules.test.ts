@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { ServerConfig } from '#core/contract/config.ts';
+import type { ServerConfig } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import { type Actor, type Call, run, SYSTEM } from '#core/run.ts';
 import { secretsIn } from '#core/lib/places.ts';
@@ -31,7 +31,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
   expect(await get()).toEqual({
     server_name: 'Sluice',
     transport: 'http',
-    host: '0.0.0.0',
+    host: '127.0.0.1',
     port: 8080,
     log_level: 'INFO',
     otel_enabled: false,
@@ -45,6 +45,8 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     introspection_scopes: [],
     introspection_audience: null,
     introspection_cache_ttl_seconds: 60,
+    accept_mcp_tokens: true,
+    jwt_issuers: [],
     cors_origins: ['http://localhost:3000', 'http://localhost:5173'],
     ssl_enabled: false,
     ui_domain: null,
@@ -60,7 +62,11 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     prompt_guard_threshold: 'medium',
     prompt_guard_allow: [],
     agent_enabled: true,
+    password_sign_in: true,
     agent_rate_limit: 120,
+    oauth_access_minutes: 60,
+    oauth_refresh_days: 30,
+    dynamic_registration: true,
     version: 1,
     updated_at: null,
     warnings: [],
@@ -340,7 +346,7 @@ describe('a bearer', () => {
   const update = (body: object) => run(t.app, 'config.update', body, as_bearer);
 
   test.each<[string, object]>([
-    ['host', { host: '127.0.0.1' }],
+    ['host', { host: '0.0.0.0' }],
     ['auth_type', { auth_type: 'none' }],
     ['auth_type', { auth_type: 'oauth_credentials' }],
     ['transport', { transport: 'stdio' }],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServerConfigPatch } from '#core/contract/config.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { readCertificate } from '#core/deploy/certificates.ts';
 import { createHttp } from '#server/http/http.ts';
 import { keepCertificate } from '#server/tls/keeper.ts';
@@ -10,6 +10,8 @@ import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-h
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/programs.ts';
 import { introspectionEffects } from './config-introspection.ts';
+import { signInEffects } from './config-sign-in.ts';
+import { signedTokens } from './config-jwt.ts';
 
 /** A server and a host that follows it, both in this process, with one tool deployed. */
 let t: TestApp;
@@ -66,6 +68,8 @@ const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { bo
 const deploy = (): Promise<Answer> => t.request('POST', '/api/v1/deploy', { body: {} });
 const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
+const accessToken = async () =>
+  String((await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'beside' } })).body['token']);
 const answers = (url: string): Promise<boolean> =>
   fetch(url).then(
     () => true,
@@ -180,6 +184,9 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await patch({ auth_type: 'none', oauth_clients: [] });
     await deploy();
   },
+  ...signInEffects(() => t, patch),
+  jwt_issuers: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
+  accept_mcp_tokens: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
   ...introspectionEffects({
     patch,
     deploy,
@@ -250,6 +257,11 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect(asked[0]).toBe('https://acme-v02.api.letsencrypt.org/directory');
     end();
     await patch({ ssl_enabled: false, ui_domain: null, acme_email: null });
+  },
+  // What it does once an owner has another way in: test/server/identity/password-sign-in.test.ts.
+  async password_sign_in() {
+    const answer = await t.request('PATCH', '/api/v1/server/config', { body: { password_sign_in: false } });
+    expect([answer.status, answer.body['detail']]).toEqual([422, expect.stringContaining('Link an owner’s account first')]);
   },
   async agent_enabled() {
     const token = await agentToken();

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DbType } from '#core/contract/connections.ts';
+import { DbType } from '#core/contract/definitions/connections.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';

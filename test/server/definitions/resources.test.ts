@@ -129,7 +129,7 @@ test('resources and prompts are frozen; a resource that no longer prepares refus
   await t.request('POST', '/api/v1/resources', { body: resource() });
   await t.request('POST', '/api/v1/prompts', { body: prompt() });
   const rehearsed = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
-  expect(rehearsed.body['counts']).toEqual({ connections: 1, tools: 0, resources: 1, prompts: 1 });
+  expect(rehearsed.body['counts']).toEqual({ connections: 1, tools: 0, resources: 1, prompts: 1, toolsets: 0 });
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
   db.run('drop table products');
   db.close();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { connectHost } from '#test/support/host.ts';
 
 /** What `deploy/diff` marks as breaking, per change of the working copy against what is served. */
 let t: TestApp;
@@ -40,6 +41,8 @@ const PLURAL: Record<string, string> = { tool: 'tools', value: 'tools', resource
 beforeAll(async () => {
   t = await testApp();
   await t.signIn();
+  // A deploy without a host waits for the first one to come.
+  connectHost(t.app);
   mkdirSync(join(t.directory, 'databases'));
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
   db.run('create table products (id integer primary key, name text not null, price real)');
@@ -130,6 +133,27 @@ test.each<[object, string[]]>([
   const before = { auth_type, log_level, server_name, token_ttl_seconds, port, host, transport, oauth_clients: [] };
   expect((await t.request('PATCH', CONFIG, { body: before })).status).toBe(200);
   expect(await marks()).toEqual([]);
+});
+
+test('introspection that asks for other tokens is marked, and one that asks for less is not', async () => {
+  const [one, other] = ['https://93.184.215.14/introspect', 'https://93.184.215.15/introspect'];
+  const settings = { auth_type: 'oauth_introspection', introspection_url: one, introspection_audience: null };
+  const change = async (body: object) => expect((await t.request('PATCH', CONFIG, { body })).status).toBe(200);
+  const deploy = async () => expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+  await change(settings);
+  await deploy();
+  await change({ introspection_audience: 'shop' });
+  expect(await marks()).toEqual(['Clients need tokens for another audience: introspection_audience is shop instead of not set.']);
+  await change({ introspection_audience: null, introspection_url: other });
+  expect(await marks()).toEqual([
+    `Clients need tokens of another authorization server: introspection_url is ${other} instead of ${one}.`,
+  ]);
+  await change({ ...settings, introspection_audience: 'shop' });
+  await deploy();
+  await change({ introspection_audience: null });
+  expect(await marks()).toEqual([]);
+  await change({ auth_type: 'bearer', introspection_url: null });
+  await deploy();
 });
 
 test('columns that nobody could ask about are not marked', async () => {

@@ -75,6 +75,7 @@ test('a deploy freezes, numbers and sends; the same configuration again changes 
 
 test('a listener on every address without credentials is named in every receipt', async () => {
   await tool();
+  await t.request('PATCH', '/api/v1/server/config', { body: { host: '0.0.0.0' } });
   for (const answer of [await deploy(), await deploy()]) expect(String(answer.body['warnings'])).toContain('no credentials');
 });
 
@@ -98,6 +99,33 @@ test('what waits for a deploy is counted and shown with what breaks', async () =
       breaking: ['The argument name of this tool is now required.', 'name is no longer in the result of this tool.'],
     },
   ]);
+});
+
+test('what is added is shown in full, with what it can do to rows, and a superuser of the database is named', async () => {
+  await t.request('PATCH', `/api/v1/connections/${connection_id}`, { body: { read_only: false } });
+  const parameters = [{ name: 'id', type: 'integer' }];
+  await tool({
+    name: 'forget',
+    parameters,
+    sql_query: "delete from products where name <> 'drop' and id = :id",
+    read_only: false,
+  });
+  await tool({
+    name: 'rename',
+    parameters,
+    sql_query: "update products set name = 'delete' where id = :id -- drop",
+    read_only: false,
+  });
+  await tool({ name: 'look', sql_query: "select 'delete' as name" });
+  const { body } = await t.request('GET', '/api/v1/deploy/diff');
+  const changes = body['changes'] as { name: string; risks: string[]; values: Record<string, { old: unknown; new: unknown }> }[];
+  const named = (name: string) => changes.find((change) => change.name === name);
+  expect(['forget', 'rename', 'look'].map((name) => named(name)?.risks)).toEqual([['deletes_rows'], ['changes_rows'], []]);
+  expect(named('forget')?.values['sql_query']).toEqual({
+    old: null,
+    new: "delete from products where name <> 'drop' and id = :id",
+  });
+  expect(named('forget')).toMatchObject({ connection_id: expect.any(String), fields: [] });
 });
 
 test('a dry run answers and changes nothing', async () => {

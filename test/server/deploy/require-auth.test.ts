@@ -2,6 +2,8 @@ import { afterEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defaultSettings } from '#core/definitions/settings/settings.ts';
+import { parseEnv } from '#core/env.ts';
 import { type Answer, isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { listeningServer } from '#test/support/server.ts';
@@ -13,6 +15,13 @@ afterEach(async () => {
   await close?.();
   close = null;
 });
+
+const PRODUCTION = Object.fromEntries(
+  ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN', 'REDIS_PASSWORD'].map((name) => [
+    name,
+    `${name}-0f9a7c3b5d1e8246a0c4e6f8b2d47591`,
+  ]),
+);
 
 const patch = (body: object) => t.request('PATCH', '/api/v1/server/config', { body });
 const deploy = (): Promise<Answer> => t.request('POST', '/api/v1/deploy', { body: {} });
@@ -39,6 +48,18 @@ test('an installation that requires authentication refuses what anyone could cal
   expect(await deploy()).toMatchObject({ status: 200, body: { warnings: [] } });
   await patch({ auth_type: 'none', host: '127.0.0.1' });
   expect((await deploy()).status).toBe(200);
+});
+
+test('a fresh installation in development listens on this machine only; elsewhere the risk is said before the deploy', async () => {
+  await start({});
+  expect((await t.request('GET', '/api/v1/server/config')).body['host']).toBe('127.0.0.1');
+  const coming = async () => (await t.request('GET', '/api/v1/deploy/diff')).body['warnings'];
+  expect(await coming()).toEqual([]);
+  await patch({ host: '0.0.0.0' });
+  expect(await coming()).toEqual([expect.stringContaining('anyone who can reach the port')]);
+  await patch({ auth_type: 'bearer' });
+  expect(await coming()).toEqual([]);
+  expect(defaultSettings(parseEnv('server', PRODUCTION).env).host).toBe('0.0.0.0');
 });
 
 test('an earlier snapshot without authentication is not served again either', async () => {
@@ -98,6 +119,7 @@ test('what was deployed before authentication was required is not served after a
     const before = await listeningServer(database);
     await before.signIn();
     connectHost(before.server.app);
+    await before.api('PATCH', '/server/config', { host: '0.0.0.0' });
     expect((await before.api('POST', '/deploy', {})).status).toBe(200);
     await before.server.stop();
 

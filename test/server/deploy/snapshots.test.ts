@@ -69,6 +69,7 @@ test('two are compared in the words of the tools', async () => {
       {
         entity_type: 'tool',
         name: 'one',
+        connection_id: expect.any(String),
         change: 'changed',
         fields: ['description', 'output_schema', 'sql_query'],
         values: {
@@ -76,6 +77,7 @@ test('two are compared in the words of the tools', async () => {
           output_schema: { old: expect.any(Object), new: expect.any(Object) },
           sql_query: { old: 'select 1 as one', new: 'select 2 as two' },
         },
+        risks: [],
         breaking: ['one is no longer in the result of this tool.'],
       },
     ],

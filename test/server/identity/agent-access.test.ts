@@ -103,7 +103,7 @@ describe('temporary tokens', () => {
       expect([path, answer.status]).toEqual([path, 403]);
     }
     const all = (await createToken()).body['token'];
-    for (const body of [{ agent_enabled: false }, { cors_origins: [] }, { host: '127.0.0.1' }]) {
+    for (const body of [{ agent_enabled: false }, { cors_origins: [] }, { host: '0.0.0.0' }]) {
       expect((await as(all, 'PATCH', '/server/config', body)).status).toBe(403);
     }
     const named = await as(all, 'PATCH', '/server/config', { server_name: 'Named' });

@@ -12,9 +12,11 @@ import { createLog } from '#core/log.ts';
 import { type Context, run, systemCall } from '#core/run.ts';
 import { keyOf } from '#core/lib/places.ts';
 import { keyIdOf } from '#core/lib/secrets.ts';
-import { createAdmin } from '#core/identity/auth.ts';
+import { createOwner } from '#core/identity/auth.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
-import { keysReport, requireSecrets, rewrapSecrets, secretFaults } from '#core/identity/keys.ts';
+import { keysReport, requireSecrets, secretFaults } from '#core/identity/keys.ts';
+import { rotateKeys } from '#core/identity/oauth/keys.ts';
+import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { toSettings } from '#core/definitions/source-pool.ts';
 import { startServer } from '#server/start.ts';
 import { storeExtras } from '#test/support/extras.ts';
@@ -96,9 +98,9 @@ const history = async (app: App) => (await app.store.db.select().from(app.store.
 /** An administrator with a second factor, a connection, a configuration and a token with secrets, and a snapshot of them. */
 async function fill(app: App): Promise<{ id: string; token_id: string }> {
   const context: Context = { ...call, app };
-  await createAdmin(context, 'ada', 'correct horse');
-  const { id: admin_id } = (await app.store.db.select().from(app.store.tables.admins))[0] as { id: string };
-  const mine = { ...call, actor: { type: 'admin', id: admin_id, name: 'ada', scopes: [] } } as const;
+  await createOwner(context, 'ada', 'correct horse');
+  const { id: person_id } = (await app.store.db.select().from(app.store.tables.people))[0] as { id: string };
+  const mine = { ...call, actor: { type: 'admin', id: person_id, name: 'ada', scopes: [] } } as const;
   const { secret } = await run(app, 'two_factor.setup', { password: 'correct horse' }, mine);
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   await run(app, 'two_factor.verify_setup', { code }, mine);
@@ -155,7 +157,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     await run(app, 'mcp_tokens.delete', { id: token_id }, call);
     expect(await use(app, OLD)).toMatchObject({ entities: 1, removable: false });
 
-    const [admin] = await app.store.db.select().from(app.store.tables.admins);
+    const [admin] = await app.store.db.select().from(app.store.tables.people);
     const mine = { ...call, actor: { type: 'admin', id: admin?.id ?? null, name: 'ada', scopes: [] } } as const;
     await run(app, 'auth.update_me', { current_password: 'correct horse', username: 'grace' }, mine);
     expect(await use(app, OLD)).toMatchObject({ entities: 0, active_snapshot: false, removable: true });
@@ -174,7 +176,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     await restart(NEW, OLD);
     const detail = await refusal(NEW);
     expect(detail).toContain(keyIdOf(OLD));
-    expect(detail).toContain('connection shop, administrator ada, the server configuration and access token token');
+    expect(detail).toContain('connection shop, the account ada, the server configuration and access token token');
     for (const text of ['first secret', 'second secret', OLD, NEW]) expect(detail).not.toContain(text);
     const back = await restart(NEW, OLD);
     expect(toSettings(await connectionRow(back), back.keyring)).toMatchObject(PLAIN);
@@ -268,7 +270,8 @@ describe('a start', () => {
   test('knows every table that holds secrets: of rows, and of columns that are declared so', async () => {
     const app = await restart(OLD);
     await fill(app);
-    const known = ['meta', 'connections', 'admins', 'server_config', 'mcp_tokens', 'blobs', 'history'];
+    await rotateKeys(app);
+    const known = ['meta', 'connections', 'people', 'server_config', 'mcp_tokens', 'blobs', 'history', 'signing_keys'];
     for (const [name, table] of Object.entries(app.store.tables)) {
       const rows: unknown[] = await app.store.db.select().from(table as App['store']['tables']['tools']);
       if (JSON.stringify(rows).includes('$sealed')) expect(known).toContain(name);

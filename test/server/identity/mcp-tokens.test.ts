@@ -48,6 +48,8 @@ test('a token is shown once and stored as a digest and a sealed bcrypt hash', as
     idle_timeout_minutes: 30,
     last_used_at: null,
     revoked: false,
+    toolsets: null,
+    claims: {},
     created_at: '2026-03-01T12:00:00.000Z',
   });
   const list = (await t.request('GET', PATH)).body;
@@ -132,7 +134,7 @@ async function connectHost(s: ListeningServer) {
       }
     }
   })().catch(() => undefined);
-  await until(() => events.length >= 3, 2_000);
+  await until(() => events.length >= 4, 2_000);
   return { events, lists, stop: () => stop.abort() };
 }
 
@@ -144,7 +146,7 @@ async function followedWithinASecond(database_url: string | null): Promise<void>
     await mine.signIn();
     const early = (await mine.api('POST', '/mcp-tokens', { name: 'early' })).body;
     const connected = await connectHost(other);
-    expect(connected.events.slice(0, 3)).toEqual(['tokens', 'names', 'stop']);
+    expect(connected.events.slice(0, 4)).toEqual(['tokens', 'identity', 'names', 'stop']);
     expect(connected.lists[0]).toMatchObject([{ id: early['id'], name: 'early', revoked: false, idle_timeout_minutes: null }]);
     const fresh = (await mine.api('POST', '/mcp-tokens', { name: 'fresh', idle_timeout_minutes: 5 })).body;
     await until(() => connected.lists.at(-1)?.length === 2, 1_000);

@@ -85,7 +85,7 @@ test('a session alone sets nothing up once it is old: the password is asked, and
   expect([without.status, isErrorBody(without.body)]).toEqual([403, true]);
   const refused = await post('2fa/setup', { password: 'wrong' });
   expect([refused.status, isErrorBody(refused.body)]).toEqual([403, true]);
-  expect((await t.app.store.db.select().from(t.app.store.tables.admins))[0]?.totp_secret).toBeNull();
+  expect((await t.app.store.db.select().from(t.app.store.tables.people))[0]?.totp_secret).toBeNull();
   for (let n = 0; n < 4; n++) expect((await post('2fa/setup', { password: 'wrong' })).status).toBe(403);
   expect((await post('2fa/setup', { password })).status).toBe(429);
   expect((await post('login', account, { anonymous: true })).status).toBe(429);
@@ -95,6 +95,13 @@ test('who signed in a moment ago need not say the password again', async () => {
   await t.signIn();
   t.advance(590_000);
   expect((await post('2fa/setup')).status).toBe(200);
+});
+
+test('a clock that is set back makes no old session a young one', async () => {
+  await t.signIn();
+  t.advance(600_001 - 3_600_000);
+  expect((await post('2fa/setup')).status).toBe(403);
+  expect((await post('2fa/setup', { password })).status).toBe(200);
 });
 
 test('the second setup replaces the first; when it is on, another one is refused', async () => {
@@ -260,8 +267,8 @@ test('turning it off wants password and code, and leaves no secret behind', asyn
   ]);
   expect(await status()).toMatchObject({ totp_enabled: true, recovery_codes_remaining: 10 });
   expect((await post('2fa/disable', { password, code: codeOf(secret) })).body).toEqual({ totp_enabled: false });
-  const { admins, recovery_codes: table } = t.app.store.tables;
-  expect((await t.app.store.db.select().from(admins))[0]).toMatchObject({ totp_secret: null, totp_last_step: null });
+  const { people, recovery_codes: table } = t.app.store.tables;
+  expect((await t.app.store.db.select().from(people))[0]).toMatchObject({ totp_secret: null, totp_last_step: null });
   expect(await t.app.store.db.select().from(table)).toEqual([]);
   expect((await post('login', account, { anonymous: true })).body).toEqual({ totp_required: false, username: 'ada' });
   expect((await post('2fa/disable', { password, code: '123456' })).status).toBe(409);
@@ -313,7 +320,7 @@ test('history names what changed and holds no secret, hash or code', async () =>
   await post('2fa/disable', { password, code: codeOf(secret) });
   const entries = await history();
   expect(entries.map(({ action, before, after }) => ({ action, before, after }))).toEqual([
-    { action: 'create', before: null, after: { username: 'ada' } },
+    { action: 'create', before: null, after: { username: 'ada', role: 'owner' } },
     { action: 'update', before: { totp_enabled: false }, after: { totp_enabled: true } },
     { action: 'update', before: {}, after: { recovery_codes_changed: true } },
     { action: 'update', before: { totp_enabled: true }, after: { totp_enabled: false } },

@@ -9,7 +9,8 @@ import { recordHistory } from '#core/observe/history.ts';
 import { toSettings } from '#core/definitions/source-pool.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
-import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { reachable } from '#test/support/databases.ts';
+import { namedStores } from '#test/support/metadata.ts';
 
 type Entry = {
   id: string;
@@ -23,18 +24,15 @@ type Entry = {
   version_after: number | null;
 };
 
-const stores = ['sqlite', ...(reachable.postgres ? ['postgresql'] : [])];
 if (!reachable.postgres) test.skip('history kept in PostgreSQL (not reachable)', () => undefined);
 
-describe.each(stores)('kept in %s', (dialect) => {
-  let database: TestDatabase | null = null;
+describe.each([...namedStores])('kept in %s', (metadata) => {
   let t: TestApp;
   let connection_id: string;
   let tool_id: string;
 
   beforeEach(async () => {
-    database = dialect === 'postgresql' ? await testDatabase('postgresql') : null;
-    t = await testApp({}, database === null ? undefined : `postgres://postgres@127.0.0.1/${database.settings.database}`);
+    t = await testApp({}, undefined, { metadata });
     await t.signIn();
     mkdirSync(join(t.directory, 'databases'));
     const db = new Database(join(t.directory, 'databases/shop.sqlite'));
@@ -43,10 +41,7 @@ describe.each(stores)('kept in %s', (dialect) => {
     connection_id = await create('connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
     tool_id = await create('tools', draft());
   });
-  afterEach(async () => {
-    await t.close();
-    await database?.drop();
-  });
+  afterEach(() => t.close());
 
   const draft = (over: object = {}) => ({
     connection_id,

@@ -225,11 +225,11 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
 
 test('queues are merged over hosts, and a host that no longer reports is left out', async () => {
   expect(await get('/queue/metrics')).toEqual({ connections: {} });
-  await usage({ queues: [gauge()] });
+  await usage({ queues: [gauge({ longest_wait_ms: 900 })] });
   await usage({ boot_id: 'boot-2', queues: [gauge({ active: 3, waiting: 0 })] }, { id: 'h2' });
   const merged = { name: 'shop', active: 4, waiting: 2, limit: 8, completed: 20, rejected: 2, timed_out: 2, avg_wait_ms: 15 };
   const { connections } = (await get('/queue/metrics')) as { connections: Record<string, { p95_wait_ms: number }> };
-  expect(connections).toMatchObject({ 'connection-1': merged });
+  expect(connections).toMatchObject({ 'connection-1': { ...merged, longest_wait_ms: 900 } });
   expect(connections['connection-1']?.p95_wait_ms).toBeWithin(19, 21);
   t.advance(10_000);
   await usage({ seq: 2 });

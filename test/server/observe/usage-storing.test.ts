@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
 import type { SeriesRow } from '#core/observe/usage-series.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
-import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { reachable } from '#test/support/databases.ts';
+import { namedStores } from '#test/support/metadata.ts';
 import { type Call, toBatch } from '#test/support/usage.ts';
 
 const call = (over: Partial<Call> = {}): Partial<Call> => ({
@@ -22,20 +23,15 @@ const call = (over: Partial<Call> = {}): Partial<Call> => ({
   ...over,
 });
 
-describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect) => {
-  const can = dialect === 'sqlite' || reachable.postgres;
-  let database: TestDatabase | null = null;
+if (!reachable.postgres) test.skip('usage stored in PostgreSQL (not reachable)', () => undefined);
+
+describe.each([...namedStores])('usage stored in %s', (metadata) => {
   let t: TestApp;
   beforeEach(async () => {
-    if (!can) return;
-    database = dialect === 'sqlite' ? null : await testDatabase('postgresql');
-    t = await testApp({}, database?.url);
+    t = await testApp({}, undefined, { metadata });
     await t.signIn();
   });
-  afterEach(async () => {
-    if (can) await t.close();
-    await database?.drop();
-  });
+  afterEach(() => t.close());
 
   const send = (body: object) =>
     t.request('POST', '/api/internal/hosts/h1/usage', {
@@ -55,7 +51,7 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     return t.app.store.db.select().from(usage_series).orderBy(asc(seconds), asc(start), asc(kind), asc(name));
   };
 
-  test.skipIf(!can)('what is malformed is refused in words, and nothing of it is stored', async () => {
+  test('what is malformed is refused in words, and nothing of it is stored', async () => {
     const { groups, calls } = toBatch([call(), call({ error: 'timeout' })]);
     const numbers = 'must be a list of at most 10000 numbers from 0 to 1000000000000.';
     const faulty: [object, string][] = [
@@ -92,7 +88,7 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     expect([await logs(), await series()]).toEqual([[], []]);
   });
 
-  test.skipIf(!can)('every column of a call is what the host said, whatever is in it', async () => {
+  test('every column of a call is what the host said, whatever is in it', async () => {
     const calls = [
       call({ timestamp: '2026-03-01T11:30:00.001Z', name: 'a "b" \\ {c,d}', client: ' ü 🎈 ', token_prefix: '' }),
       call({ timestamp: '2026-03-01T11:30:00.010Z', kind: 'resource', entity_id: null, client: null, snapshot_version: null }),
@@ -107,7 +103,7 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     expect(shown).toEqual(said.toSorted(newest));
   });
 
-  test.skipIf(!can)('calls of one moment keep their order, and pages of them neither repeat nor miss one', async () => {
+  test('calls of one moment keep their order, and pages of them neither repeat nor miss one', async () => {
     await store(Array.from({ length: 30 }, (_, n) => call({ rows: n })));
     await store(
       Array.from({ length: 30 }, (_, n) => call({ rows: 30 + n })),
@@ -121,47 +117,44 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     expect(pages.flat().map(({ rows }) => rows)).toEqual(Array.from({ length: 60 }, (_, n) => 59 - n));
   });
 
-  test.skipIf(!can)(
-    'a batch over several minutes and an hour is counted where it belongs; all is the sum, an hour that of its minutes',
-    async () => {
-      const times = ['10:58:59.999', '10:59:00.000', '10:59:59.999', '11:00:00.000', '11:00:30.000', '11:01:00.000'];
-      const calls = times.flatMap((time, n) =>
-        ['orders', 'stock'].map((name, m) =>
-          call({ name, timestamp: `2026-03-01T${time}Z`, duration_ms: 1 + n * 10 + m, error: n % 3 === m ? 'timeout' : null }),
-        ),
+  test('a batch over several minutes and an hour is counted where it belongs; all is the sum, an hour that of its minutes', async () => {
+    const times = ['10:58:59.999', '10:59:00.000', '10:59:59.999', '11:00:00.000', '11:00:30.000', '11:01:00.000'];
+    const calls = times.flatMap((time, n) =>
+      ['orders', 'stock'].map((name, m) =>
+        call({ name, timestamp: `2026-03-01T${time}Z`, duration_ms: 1 + n * 10 + m, error: n % 3 === m ? 'timeout' : null }),
+      ),
+    );
+    await store([...calls, call({ kind: 'prompt', name: 'orders', timestamp: '2026-03-01T11:00:00.000Z' })]);
+    await store(calls.toReversed(), { seq: 2 });
+    const rows = await series();
+    const minutes = rows.filter(({ seconds, kind }) => seconds === 60 && kind !== 'all');
+    const hours = rows.filter(({ seconds }) => seconds === 3_600);
+    expect(minutes).toHaveLength(9);
+    expect(
+      minutes.filter(({ name, kind }) => name === 'orders' && kind === 'tool').map(({ start, calls: count }) => [start, count]),
+    ).toEqual([
+      ['2026-03-01T10:58:00.000Z', 2],
+      ['2026-03-01T10:59:00.000Z', 4],
+      ['2026-03-01T11:00:00.000Z', 4],
+      ['2026-03-01T11:01:00.000Z', 2],
+    ]);
+    for (const all of rows.filter(({ kind }) => kind === 'all')) {
+      expect(sumOf([all])).toEqual(sumOf(minutes.filter(({ start }) => start === all.start)));
+      expect(all.entity_id).toBeNull();
+    }
+    expect(rows.filter(({ kind }) => kind === 'all')).toHaveLength(4);
+    expect(hours).toHaveLength(5);
+    for (const hour of hours) {
+      const own = minutes.filter(
+        ({ start, kind, name }) => start.slice(0, 13) === hour.start.slice(0, 13) && kind === hour.kind && name === hour.name,
       );
-      await store([...calls, call({ kind: 'prompt', name: 'orders', timestamp: '2026-03-01T11:00:00.000Z' })]);
-      await store(calls.toReversed(), { seq: 2 });
-      const rows = await series();
-      const minutes = rows.filter(({ seconds, kind }) => seconds === 60 && kind !== 'all');
-      const hours = rows.filter(({ seconds }) => seconds === 3_600);
-      expect(minutes).toHaveLength(9);
-      expect(
-        minutes.filter(({ name, kind }) => name === 'orders' && kind === 'tool').map(({ start, calls: count }) => [start, count]),
-      ).toEqual([
-        ['2026-03-01T10:58:00.000Z', 2],
-        ['2026-03-01T10:59:00.000Z', 4],
-        ['2026-03-01T11:00:00.000Z', 4],
-        ['2026-03-01T11:01:00.000Z', 2],
-      ]);
-      for (const all of rows.filter(({ kind }) => kind === 'all')) {
-        expect(sumOf([all])).toEqual(sumOf(minutes.filter(({ start }) => start === all.start)));
-        expect(all.entity_id).toBeNull();
-      }
-      expect(rows.filter(({ kind }) => kind === 'all')).toHaveLength(4);
-      expect(hours).toHaveLength(5);
-      for (const hour of hours) {
-        const own = minutes.filter(
-          ({ start, kind, name }) => start.slice(0, 13) === hour.start.slice(0, 13) && kind === hour.kind && name === hour.name,
-        );
-        expect(sumOf([hour])).toEqual(sumOf(own));
-        expect(hour.entity_id).toBe('tool-1');
-      }
-      for (const { histogram, calls: count } of rows) expect(Object.values(histogram).reduce((a, b) => a + b, 0)).toBe(count);
-    },
-  );
+      expect(sumOf([hour])).toEqual(sumOf(own));
+      expect(hour.entity_id).toBe('tool-1');
+    }
+    for (const { histogram, calls: count } of rows) expect(Object.values(histogram).reduce((a, b) => a + b, 0)).toBe(count);
+  });
 
-  test.skipIf(!can)('the same batch again changes nothing, and a name keeps the id that it had last', async () => {
+  test('the same batch again changes nothing, and a name keeps the id that it had last', async () => {
     await store([call({ entity_id: 'old' }), call({ entity_id: 'new', client: 'c/2' })]);
     const before = [await logs(), await series()];
     await store([call(), call()]);
@@ -172,7 +165,7 @@ describe.each(['sqlite', 'postgresql'] as const)('usage stored in %s', (dialect)
     expect(first).toMatchObject({ calls: 4, entity_id: 'tool-1', last_called_at: '2026-03-01T11:30:20.000Z' });
   });
 
-  test.skipIf(!can)('many names and callers in one batch', async () => {
+  test('many names and callers in one batch', async () => {
     const calls = Array.from({ length: 3_000 }, (_, n) =>
       call({ name: `tool_${n % 211}`, client: `client/${n % 13}`, rows: n % 7 }),
     );

@@ -8,7 +8,8 @@ import {
   writeAccount,
   writeCertificate,
 } from '#core/deploy/certificates.ts';
-import { keysReport, rewrapSecrets } from '#core/identity/keys.ts';
+import { keysReport } from '#core/identity/keys.ts';
+import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { createHttp } from '#server/http/http.ts';
 import { listen } from '#server/http/listen.ts';
 import { openTerminator } from '#server/tls/terminator.ts';

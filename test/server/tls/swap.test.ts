@@ -92,7 +92,7 @@ describe.skipIf(!pebble_is_here)('while the certificate is swapped', () => {
   }, 180_000);
 
   test('who reads slowly gets everything', async () => {
-    const answer = await client.ask(NAME, '/api/docs/assets/redoc.standalone.js');
+    const answer = await client.ask(NAME, '/api/docs/assets/swagger-ui-bundle.js');
     const reader = answer.body?.getReader();
     let size = 0;
     for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {

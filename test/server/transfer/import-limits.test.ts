@@ -45,6 +45,12 @@ test('checking ends after a hundred faults, and the report says that there may b
   const some = (await send(body({ prompts: [{}, prompt(1)] }), 'dry_run=true')).body as unknown as ImportReport;
   expect(some.errors_truncated).toBe(false);
   expect(some.errors.length).toBeLessThan(10);
+  // What comes behind the hundredth fault is not even compared with what is stored.
+  expect((await send(body({ prompts: [prompt(1)] }))).status).toBe(200);
+  const skippedBehind = async (faulty: number) =>
+    (await send(body({ prompts: [...listOf(faulty, () => ({})), prompt(1)] }), 'dry_run=true')).body['skipped'];
+  expect(await skippedBehind(1)).toMatchObject({ prompts: 1 });
+  expect(await skippedBehind(200)).toMatchObject({ prompts: 0 });
   // Faults that only the checks of a write find end it as well.
   const lost = body({
     tools: listOf(500, (n) => ({ name: `t${n}`, description: 'x', sql_query: 'select 1', connection: 'nowhere' })),

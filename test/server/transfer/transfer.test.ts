@@ -9,23 +9,19 @@ import type { Export, ImportReport } from '#core/contract/transfer.ts';
 import { run } from '#core/run.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { storeExtras } from '#test/support/extras.ts';
-import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
+import { reachable } from '#test/support/databases.ts';
+import { type Dialect, namedStores } from '#test/support/metadata.ts';
 
-const NONE = { connections: 0, tools: 0, resources: 0, prompts: 0, server_config: 0 };
-const open: { t: TestApp; database: TestDatabase | null }[] = [];
+const NONE = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, server_config: 0 };
+const open: TestApp[] = [];
 afterEach(async () => {
-  for (const { t, database } of open.splice(0)) {
-    await t.close();
-    await database?.drop();
-  }
+  for (const t of open.splice(0)) await t.close();
 });
 
 /** A server with a shop in SQLite and nothing configured. */
-async function installation(dialect = 'sqlite', variables: Record<string, string> = {}): Promise<TestApp> {
-  const database = dialect === 'postgresql' ? await testDatabase('postgresql') : null;
-  const url = database === null ? undefined : `postgres://postgres@127.0.0.1/${database.settings.database}`;
-  const t = await testApp(variables, url);
-  open.push({ t, database });
+async function installation(metadata?: Dialect, variables: Record<string, string> = {}): Promise<TestApp> {
+  const t = await testApp(variables, undefined, metadata === undefined ? {} : { metadata });
+  open.push(t);
   await t.signIn();
   mkdirSync(join(t.directory, 'databases'));
   const db = new Database(join(t.directory, 'databases/shop.sqlite'));
@@ -84,7 +80,9 @@ const whole = () => ({
   prompts: [prompt, { ...prompt, name: 'owned', connection: 'shop' }],
 });
 
-describe.each(['sqlite', ...(reachable.postgres ? ['postgresql'] : [])])('kept in %s', (dialect) => {
+if (!reachable.postgres) test.skip('kept in PostgreSQL (not reachable)', () => undefined);
+
+describe.each([...namedStores])('kept in %s', (dialect) => {
   test('what is exported and imported into an empty installation is exported again as it was', async () => {
     const source = await installation(dialect);
     expect((await send(source, whole())).report.errors).toEqual([]);
@@ -96,7 +94,7 @@ describe.each(['sqlite', ...(reachable.postgres ? ['postgresql'] : [])])('kept i
     const { status, report } = await send(target, first, 'include_server_config=true');
     expect([status, report.created, report.updated.server_config]).toEqual([
       200,
-      { connections: 2, tools: 2, resources: 1, prompts: 2, server_config: 0 },
+      { connections: 2, tools: 2, resources: 1, prompts: 2, toolsets: 0, server_config: 0 },
       1,
     ]);
     expect(await content(target)).toEqual(first);
@@ -105,7 +103,7 @@ describe.each(['sqlite', ...(reachable.postgres ? ['postgresql'] : [])])('kept i
     expect(report.warnings.find(({ name }) => name === 'a_tool')?.message).toContain('not checked');
     const again = await send(target, first, 'mode=overwrite&include_server_config=true');
     expect([again.report.updated, again.report.created]).toEqual([NONE, NONE]);
-    expect(again.report.skipped).toEqual({ connections: 2, tools: 2, resources: 1, prompts: 2, server_config: 1 });
+    expect(again.report.skipped).toEqual({ connections: 2, tools: 2, resources: 1, prompts: 2, toolsets: 0, server_config: 1 });
     expect((await target.request('POST', '/api/v1/deploy', { body: { dry_run: true } })).status).toBe(200);
   });
 
@@ -178,6 +176,14 @@ describe.each(['sqlite', ...(reachable.postgres ? ['postgresql'] : [])])('kept i
     expect(noted).toMatchObject({ total: 1, items: [{ entity_type: 'tool', entity_name: 'whole' }] });
     const taken = await send(t, { tools: [tool()], resources: [{ ...resource, name: 'same_address' }] });
     expect([taken.status, (taken.body['errors'] as { field: string }[])[0]?.field]).toEqual([422, 'resources.0.uri_template']);
+    expect(await everything(t)).toBe(before);
+    // Written with one statement, they are told apart all the same.
+    const numbered = (n: number, address: number) => ({ ...resource, name: `r${n}`, uri_template: `shop://${address}/{id}` });
+    const twice = await send(t, { resources: [numbered(0, 0), numbered(1, 1), numbered(2, 1), numbered(3, 3)] });
+    expect([twice.status, (twice.body['errors'] as { field: string }[]).map(({ field }) => field)]).toEqual([
+      422,
+      ['resources.2.uri_template'],
+    ]);
     expect(await everything(t)).toBe(before);
     const rehearsed = await send(t, { tools: [tool()] }, 'dry_run=true');
     expect(rehearsed.report.created).toEqual({ ...NONE, tools: 1 });
@@ -286,7 +292,7 @@ describe('one installation', () => {
     const injected = await send(t, { connections: [shop], tools: [tool({ description })] });
     expect([injected.status, injected.body['code']]).toEqual([422, 'prompt_injection_blocked']);
     expect(injected.body['detail']).not.toContain('reveal');
-    const strict = await installation('sqlite', { SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
+    const strict = await installation(undefined, { SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
     const answer = await send(strict, { connections: [warehouse] });
     expect([answer.status, answer.body['code']]).toEqual([422, 'private_network_blocked']);
   });
@@ -360,7 +366,7 @@ test('settings come over where the environment turned the guard off, and the rep
   });
   expect(changed.status).toBe(200);
   const file = await content(source);
-  const target = await installation('sqlite', { SVC_PROMPT_GUARD_ENABLED: 'false' });
+  const target = await installation(undefined, { SVC_PROMPT_GUARD_ENABLED: 'false' });
   const lacking = ['introspection_client_secret', 'dns_credentials', 'oauth_clients.reports'];
   for (const query of ['dry_run=true&include_server_config=true', 'include_server_config=true']) {
     const { status, report } = await send(target, file, query);

@@ -1,4 +1,7 @@
 import { type JSX, Show, splitProps } from 'solid-js';
+import type { OperationName } from '#core/contract/index.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useFixed } from './form/fixed.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 export type ButtonKind = 'plain' | 'primary' | 'danger' | 'quiet' | 'gate';
@@ -11,11 +14,13 @@ type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' 
   shape?: 'icon';
   label?: string;
   busy?: boolean;
+  /** What it does: not there for people whose role may not. */
+  needs?: OperationName;
   blocked?: boolean;
   onPress?: () => void;
 };
 
-/** Stays focusable while it is busy or blocked (`aria-disabled`), so that the keyboard does not lose its place. */
+/** Not there without the role that `needs` takes. Stays focusable while it is busy or blocked (`aria-disabled`), so that the keyboard does not lose its place. */
 export function Button(props: ButtonProps) {
   const [own, rest] = splitProps(props, [
     'kind',
@@ -24,6 +29,7 @@ export function Button(props: ButtonProps) {
     'shape',
     'label',
     'busy',
+    'needs',
     'blocked',
     'onPress',
     'children',
@@ -34,25 +40,29 @@ export function Button(props: ButtonProps) {
     if (inert()) return event.preventDefault();
     own.onPress?.();
   };
+  const fixed = useFixed();
+  const there = () => !fixed() && (own.needs === undefined || useKernel().session.may(own.needs));
   return (
-    <button
-      {...rest}
-      type={own.type ?? 'button'}
-      class="button"
-      data-kind={own.kind}
-      data-size={own.size}
-      data-shape={own.shape}
-      aria-label={own.label}
-      title={own.label}
-      aria-disabled={inert() ? 'true' : undefined}
-      aria-busy={own.busy ? 'true' : undefined}
-      onClick={press}
-    >
-      <Show when={own.busy} fallback={<Show when={own.icon}>{(icon) => <Icon name={icon()} />}</Show>}>
-        <span class="spinner" aria-hidden="true" />
-      </Show>
-      {own.children}
-    </button>
+    <Show when={there()}>
+      <button
+        {...rest}
+        type={own.type ?? 'button'}
+        class="button"
+        data-kind={own.kind}
+        data-size={own.size}
+        data-shape={own.shape}
+        aria-label={own.label}
+        title={own.label}
+        aria-disabled={inert() ? 'true' : undefined}
+        aria-busy={own.busy ? 'true' : undefined}
+        onClick={press}
+      >
+        <Show when={own.busy} fallback={<Show when={own.icon}>{(icon) => <Icon name={icon()} />}</Show>}>
+          <span class="spinner" aria-hidden="true" />
+        </Show>
+        {own.children}
+      </button>
+    </Show>
   );
 }
 

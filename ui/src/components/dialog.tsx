@@ -38,19 +38,22 @@ export function Drawer(props: Surface & { size?: 'wide' }) {
   );
 }
 
+/** A new one each time: one that is opened again while it closes would be gone in the end. */
 function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'>) {
   return (
-    <Kobalte.Root
-      open={props.open}
-      onOpenChange={(open) => {
-        if (!open) props.onClose();
-      }}
-    >
-      <Kobalte.Portal>
-        <Kobalte.Overlay class="overlay" />
-        <div class="overlay-place">{props.children}</div>
-      </Kobalte.Portal>
-    </Kobalte.Root>
+    <Show when={props.open}>
+      <Kobalte.Root
+        open
+        onOpenChange={(open) => {
+          if (!open) props.onClose();
+        }}
+      >
+        <Kobalte.Portal>
+          <Kobalte.Overlay class="overlay" />
+          <div class="overlay-place">{props.children}</div>
+        </Kobalte.Portal>
+      </Kobalte.Root>
+    </Show>
   );
 }
 

@@ -2,7 +2,7 @@ import { type JSX, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { ButtonKind } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
-import { usePrefetch } from './route-context.ts';
+import { useMayOpen, usePrefetch } from './shell/route-context.ts';
 
 interface LinkProps {
   href: string;
@@ -13,10 +13,11 @@ interface LinkProps {
   children: JSX.Element;
 }
 
-/** A link within this page; every press that means "elsewhere" (new tab, download) is left to the browser. */
+/** A link within this page; text alone where the role of the person may not go. Every press that means "elsewhere" (new tab, download) is left to the browser. */
 export function Link(props: LinkProps & { kind?: ButtonKind; size?: 'small' }) {
   const { router } = useKernel();
   const prefetch = usePrefetch();
+  const mayOpen = useMayOpen();
   const follow = (event: MouseEvent) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -24,23 +25,25 @@ export function Link(props: LinkProps & { kind?: ButtonKind; size?: 'small' }) {
     props.onFollow?.();
   };
   return (
-    <a
-      href={props.href}
-      class={props.class}
-      data-kind={props.kind}
-      data-size={props.size}
-      aria-label={props.label}
-      aria-current={props.current ? 'page' : undefined}
-      onPointerEnter={() => prefetch(props.href)}
-      onFocus={() => prefetch(props.href)}
-      onClick={follow}
-    >
-      {props.children}
-    </a>
+    <Show when={mayOpen(props.href)} fallback={<span class={props.class}>{props.children}</span>}>
+      <a
+        href={props.href}
+        class={props.class}
+        data-kind={props.kind}
+        data-size={props.size}
+        aria-label={props.label}
+        aria-current={props.current ? 'page' : undefined}
+        onPointerEnter={() => prefetch(props.href)}
+        onFocus={() => prefetch(props.href)}
+        onClick={follow}
+      >
+        {props.children}
+      </a>
+    </Show>
   );
 }
 
-/** A link that looks like a button: it goes somewhere. `external` leaves this page, in a new tab. */
+/** A link that looks like a button: it goes somewhere, and is not there for a role that may not. `external` leaves this page, in a new tab. */
 export function LinkButton(props: {
   href: string;
   kind?: ButtonKind;
@@ -50,6 +53,7 @@ export function LinkButton(props: {
   onFollow?: () => void;
   children: JSX.Element;
 }) {
+  const mayOpen = useMayOpen();
   const content = () => (
     <>
       <Show when={props.icon}>{(icon) => <Icon name={icon()} />}</Show>
@@ -60,15 +64,17 @@ export function LinkButton(props: {
     <Show
       when={props.external}
       fallback={
-        <Link
-          href={props.href}
-          class="button"
-          {...(props.kind === undefined ? {} : { kind: props.kind })}
-          {...(props.size === undefined ? {} : { size: props.size })}
-          onFollow={() => props.onFollow?.()}
-        >
-          {content()}
-        </Link>
+        <Show when={mayOpen(props.href)}>
+          <Link
+            href={props.href}
+            class="button"
+            {...(props.kind === undefined ? {} : { kind: props.kind })}
+            {...(props.size === undefined ? {} : { size: props.size })}
+            onFollow={() => props.onFollow?.()}
+          >
+            {content()}
+          </Link>
+        </Show>
       }
     >
       <a href={props.href} class="button" data-kind={props.kind} data-size={props.size} target="_blank" rel="noreferrer">

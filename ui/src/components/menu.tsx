@@ -2,6 +2,8 @@ import * as Kobalte from '@kobalte/core/dropdown-menu';
 import { For, type JSX, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { ButtonKind } from './button.tsx';
+import { useMayOpen } from './shell/route-context.ts';
+import type { OperationName } from '#core/contract/index.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface MenuItem {
@@ -11,6 +13,8 @@ export interface MenuItem {
   readonly href?: string;
   readonly danger?: boolean;
   readonly disabled?: boolean;
+  /** What it does: not there for people whose role may not. */
+  readonly needs?: OperationName;
   readonly shortcut?: string;
 }
 
@@ -23,50 +27,63 @@ export function Menu(props: {
   kind?: ButtonKind;
   size?: 'small';
 }) {
-  const { router } = useKernel();
+  const { router, session } = useKernel();
+  const mayOpen = useMayOpen();
+  const isThere = (item: MenuItem | 'line' | false | undefined): item is MenuItem | 'line' => {
+    if (item === false || item === undefined) return false;
+    if (item === 'line') return true;
+    return (item.needs === undefined || session.may(item.needs)) && (item.href === undefined || mayOpen(item.href));
+  };
+  /** Without lines that separate nothing. */
+  const items = () => {
+    const there = props.items.filter(isThere);
+    return there.filter((item, place) => item !== 'line' || (place > 0 && place < there.length - 1));
+  };
   const select = (item: MenuItem) => {
     if (item.href !== undefined) router.navigate(item.href);
     item.onSelect?.();
   };
   return (
-    <Kobalte.Root gutter={4} placement="bottom-end" modal={false}>
-      <Kobalte.Trigger
-        class="button"
-        data-kind={props.kind ?? (props.trigger === undefined ? 'quiet' : 'plain')}
-        data-size={props.size}
-        data-shape={props.trigger === undefined ? 'icon' : undefined}
-        aria-label={props.trigger === undefined ? props.label : undefined}
-        title={props.trigger === undefined ? props.label : undefined}
-      >
-        <Show when={props.trigger} fallback={<Icon name={props.icon ?? 'more'} />}>
-          {props.trigger}
-          <Icon name="down" size={12} />
-        </Show>
-      </Kobalte.Trigger>
-      <Kobalte.Portal>
-        <Kobalte.Content class="floating menu" aria-label={props.label}>
-          <For each={props.items.filter((item) => item !== false && item !== undefined)}>
-            {(item) =>
-              item === 'line' ? (
-                <Kobalte.Separator class="menu-line" />
-              ) : (
-                <Kobalte.Item
-                  class="menu-item"
-                  data-danger={item.danger ? 'true' : undefined}
-                  disabled={item.disabled === true}
-                  onSelect={() => select(item)}
-                >
-                  <Show when={item.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
-                  <span class="grow">{item.label}</span>
-                  <Show when={item.shortcut}>
-                    <kbd>{item.shortcut}</kbd>
-                  </Show>
-                </Kobalte.Item>
-              )
-            }
-          </For>
-        </Kobalte.Content>
-      </Kobalte.Portal>
-    </Kobalte.Root>
+    <Show when={items().length > 0}>
+      <Kobalte.Root gutter={4} placement="bottom-end" modal={false}>
+        <Kobalte.Trigger
+          class="button"
+          data-kind={props.kind ?? (props.trigger === undefined ? 'quiet' : 'plain')}
+          data-size={props.size}
+          data-shape={props.trigger === undefined ? 'icon' : undefined}
+          aria-label={props.trigger === undefined ? props.label : undefined}
+          title={props.trigger === undefined ? props.label : undefined}
+        >
+          <Show when={props.trigger} fallback={<Icon name={props.icon ?? 'more'} />}>
+            {props.trigger}
+            <Icon name="down" size={12} />
+          </Show>
+        </Kobalte.Trigger>
+        <Kobalte.Portal>
+          <Kobalte.Content class="floating menu" aria-label={props.label}>
+            <For each={items()}>
+              {(item) =>
+                item === 'line' ? (
+                  <Kobalte.Separator class="menu-line" />
+                ) : (
+                  <Kobalte.Item
+                    class="menu-item"
+                    data-danger={item.danger ? 'true' : undefined}
+                    disabled={item.disabled === true}
+                    onSelect={() => select(item)}
+                  >
+                    <Show when={item.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
+                    <span class="grow">{item.label}</span>
+                    <Show when={item.shortcut}>
+                      <kbd>{item.shortcut}</kbd>
+                    </Show>
+                  </Kobalte.Item>
+                )
+              }
+            </For>
+          </Kobalte.Content>
+        </Kobalte.Portal>
+      </Kobalte.Root>
+    </Show>
   );
 }

@@ -35,6 +35,7 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: (() => void) 
     <Notice
       tone="bad"
       live
+      title={props.problem.code === 'offline' ? 'Offline: trying again' : undefined}
       action={
         <Show when={props.onRetry}>
           {(retry) => (

@@ -8,7 +8,7 @@ export function SkeletonList(props: { rows: number; label: string }) {
     <ul class="list" aria-busy="true" aria-label={props.label}>
       <For each={Array.from({ length: props.rows }, (_, index) => index)}>
         {(index) => (
-          <li class="entity">
+          <li class="stack-small">
             <span class="skeleton" data-width={WIDTHS[index % 2]} />
             <span class="skeleton" data-width={WIDTHS[(index + 1) % 4]} />
           </li>

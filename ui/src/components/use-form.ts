@@ -1,5 +1,7 @@
 import { onCleanup, onMount } from 'solid-js';
-import { createForm, type Form, type FormOptions } from '#ui/src/kernel/form.ts';
+import type * as v from 'valibot';
+import { labelsIn } from '#core/contract/marks.ts';
+import { createForm, type Form, type FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 
@@ -11,13 +13,11 @@ interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
    * with `submit` again. It has to see to it that `submit` sends the version that was read here.
    */
   readonly latest?: () => Promise<T>;
-  /** What the fields are called in that choice. */
-  readonly labels?: Readonly<Record<string, string>>;
   /** Said when the page is left with changes. */
   readonly unsaved?: string;
 }
 
-const UNSAVED = 'What you changed here is not saved.';
+const UNSAVED = 'Your changes on this page are not saved.';
 
 /** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
 export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): Form<T> {
@@ -42,7 +42,8 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
       return false;
     }
     const mine = structuredClone(form.snapshot());
-    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, ...(options.labels && { labels: options.labels }) });
+    const labels = 'entries' in options.schema ? labelsIn(options.schema.entries as v.ObjectEntries) : {};
+    const merged = await dialogs.conflict({ base: form.base(), mine, theirs, labels });
     if (merged === undefined) return false;
     form.reset(theirs);
     if (merged.kind === 'theirs') return false;

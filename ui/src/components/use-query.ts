@@ -1,27 +1,45 @@
 import { createEffect, createMemo, on, onCleanup, onMount } from 'solid-js';
-import { createPoll, createQuery, type Query } from '#ui/src/kernel/query.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createPoll, type Query } from '#ui/src/kernel/data/query.ts';
+
+const OFFLINE_RETRY_MS = 3_000;
 
 /**
- * Data of one call for as long as the component is there: again when `watch` gives another value, or a list with another member, and
- * every so often when asked.
+ * What `load` reads, for as long as the component is there. Every `read` goes through the cache: equal ones share one request, and a
+ * change made in this browser reads again what it made untrue. Also again when `watch` gives another value, or a list with another
+ * member; `every_ms` is for what changes by itself, such as metrics.
  */
 export function useQuery<T>(
-  load: (signal: AbortSignal) => Promise<T>,
+  load: (read: Read) => Promise<T>,
   options: { readonly every_ms?: number; readonly watch?: () => unknown } = {},
 ): Query<T> {
-  const query = createQuery(load);
+  const { cache } = useKernel();
+  const query = cache.query(load);
   const { every_ms, watch } = options;
-  if (watch === undefined) onMount(() => void query.reload());
-  else createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void query.reload()));
-  if (every_ms !== undefined) {
-    const poll = createPoll({ run: query.reload, every_ms, visible: () => document.visibilityState === 'visible' });
-    onMount(poll.start);
-    onCleanup(poll.stop);
-  }
+  if (watch === undefined) onMount(() => void query.show());
+  else createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void query.show()));
+  onCleanup(query.close);
+  if (every_ms !== undefined) usePoll(query.reload, every_ms);
+  createEffect(() => {
+    // What was read stays on the page until the server answers again.
+    if (query.problem()?.code !== 'offline') return;
+    const timer = setTimeout(() => void query.reload(), OFFLINE_RETRY_MS);
+    onCleanup(() => clearTimeout(timer));
+  });
   return query;
 }
 
-const isSame = (before: unknown, now: unknown): boolean =>
+/** Repeats `run` while the component is there and a person looks at it. */
+export function usePoll(run: () => Promise<void>, every_ms: number): void {
+  const { presence } = useKernel();
+  const poll = createPoll({ run, every_ms, visible: presence.here });
+  onMount(poll.start);
+  onCleanup(poll.stop);
+}
+
+/** The same value, or lists of the same members. */
+export const isSame = (before: unknown, now: unknown): boolean =>
   Array.isArray(before) && Array.isArray(now)
     ? before.length === now.length && before.every((member, place) => Object.is(member, now[place]))
     : Object.is(before, now);

@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import type { OperationName } from '#core/contract/index.ts';
 import type { Storage } from './storage.ts';
 
 export const COMMAND_GROUPS = ['This page', 'Server', 'Create', 'Go to', 'Interface', 'Account'] as const;
@@ -8,11 +9,13 @@ export interface Command {
   readonly id: string;
   readonly title: string;
   readonly group: (typeof COMMAND_GROUPS)[number];
-  /** One character as `KeyboardEvent.key` gives it. */
+  /** One character as `KeyboardEvent.key` gives it, or two with a space between that are pressed one after the other. */
   readonly key?: string;
   /** Further words that find it. */
   readonly keywords?: string;
   readonly enabled?: () => boolean;
+  /** What it does: not there for people whose role may not. */
+  readonly needs?: OperationName;
   readonly run: () => void;
 }
 
@@ -55,8 +58,14 @@ export interface Commands {
   press(event: KeyPress): boolean;
 }
 
-export function createCommands(storage: Storage): Commands {
-  const [all, setAll] = createSignal<readonly Command[]>([]);
+/** The second key of two has to follow within this time. */
+const SEQUENCE_MS = 1_500;
+
+/** @param may whether the person may call an operation. */
+export function createCommands(storage: Storage, may: (name: OperationName) => boolean = () => true): Commands {
+  let first: { readonly key: string; readonly at: number } | undefined;
+  const [registered, setAll] = createSignal<readonly Command[]>([]);
+  const all = () => registered().filter(({ needs }) => needs === undefined || may(needs));
   const [finders, setFinders] = createSignal<readonly Finder[]>([]);
   const [keys, setKeys] = createSignal(storage.read('keys') !== 'off');
   const runIf = (command: Command | undefined): boolean => {
@@ -86,8 +95,15 @@ export function createCommands(storage: Storage): Commands {
     press(event) {
       if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return false;
       if (!keys() || isTyping(event.target)) return false;
+      const before = first !== undefined && Date.now() - first.at < SEQUENCE_MS ? `${first.key} ` : '';
+      first = undefined;
+      const possible = all().filter(({ key, enabled }) => key !== undefined && enabled?.() !== false);
+      if (before === '' && possible.some(({ key }) => key?.startsWith(`${event.key} `))) {
+        first = { key: event.key, at: Date.now() };
+        return false;
+      }
       // The newest part of the page that wants the key has it.
-      const ran = runIf(all().findLast((command) => command.key === event.key && command.enabled?.() !== false));
+      const ran = runIf(possible.findLast(({ key }) => key === `${before}${event.key}`));
       if (ran) event.preventDefault();
       return ran;
     },

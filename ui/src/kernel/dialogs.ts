@@ -1,5 +1,5 @@
 import { createSignal } from 'solid-js';
-import type { MergeInput, Merged } from './merge.ts';
+import type { MergeInput, Merged } from './form/merge.ts';
 
 export interface ConfirmRequest {
   readonly title: string;

@@ -1,5 +1,5 @@
 /**
- * How well a text answers what is typed: every word has to be found, as the beginning of a word (best), inside one, or as letters
+ * How well a text answers what is typed: every word has to be found, as a word or the beginning of one (best), inside one, or as letters
  * in order. 0 when it does not answer.
  */
 export function score(wanted: string, text: string): number {
@@ -16,9 +16,12 @@ export function score(wanted: string, text: string): number {
 }
 
 function scoreWord(word: string, target: string): number {
-  const at = target.indexOf(word);
-  if (at === 0) return 10;
-  if (at > 0) return /[\s_\-./:]/.test(target.charAt(at - 1)) ? 8 : 5;
+  const parts = target.split(/[\s_\-./:]+/);
+  const best = Math.max(
+    ...parts.map((part, index) => (part.startsWith(word) ? 8 + Number(part === word) + Number(index === 0) : 0)),
+  );
+  if (best > 0) return best;
+  if (target.includes(word)) return 4;
   // Two letters are found in order almost everywhere.
   if (word.length < 3) return 0;
   let from = 0;

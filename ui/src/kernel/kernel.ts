@@ -1,22 +1,23 @@
 import { createContext, useContext } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { type Call, createApi } from '../api.ts';
+import { type Cache, type CachedQuery, createCache } from './data/cache.ts';
 import { type Commands, createCommands } from './commands.ts';
 import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
-import { createQuery, type Query } from './query.ts';
-import { createRouter, type Router } from './router.ts';
+import { createPresence, type Presence } from './data/presence.ts';
+import { createRouter, type Router } from './route/router.ts';
 import { createSession, type Session } from './session.ts';
 import { browserStorage } from './storage.ts';
 import { createTheme, type ThemeChoice } from './theme.ts';
 import { createToasts, type Toasts } from './toasts.ts';
 
-/**
- * State and verbs of the interface, without markup. Everything here keeps to signals and plain functions (no effects, no
- * memos), so it behaves the same in a plain `bun test`, where `solid-js` resolves to its server build.
- */
+/** State and verbs of the interface, without markup. */
 export interface Kernel {
   readonly call: Call;
+  /** What was read, shared by the parts of a page; pages use it by `useQuery`. */
+  readonly cache: Cache;
+  readonly presence: Presence;
   readonly session: Session;
   readonly router: Router;
   readonly toasts: Toasts;
@@ -24,32 +25,37 @@ export interface Kernel {
   readonly commands: Commands;
   readonly dialogs: Dialogs;
   readonly first_run: FirstRun;
-  /** What is served now; read again with every page and every deploy of this browser. */
-  readonly serving: Query<Output<'deploy.status'>>;
+  /** What is served now. */
+  readonly serving: CachedQuery<Output<'deploy.status'>>;
 }
 
 export function createKernel(browser: Window): Kernel {
   const toasts = createToasts();
   const call = createApi({
     onSessionEnd: () => {
-      if (session.end()) toasts.show('Your session has ended. Sign in again to go on.');
+      session.end();
     },
-    onDeployed: () => void serving.reload(),
+    onRoleRefused: () => void session.refresh(),
+    onChanged: (nouns) => cache.invalidate(nouns),
   });
-  const session = createSession(call);
-  const serving = createQuery((signal) => call('deploy.status', {}, signal));
+  const cache = createCache(call);
+  // What could not be read meanwhile is read again.
+  const session = createSession(call, () => cache.invalidate());
+  const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();
   const leave = (text: string) =>
     dialogs.confirm({ title: 'Leave without saving?', text, action: 'Leave', cancel: 'Stay here', danger: true });
   return {
     call,
+    cache,
+    presence: createPresence(browser),
     session,
     toasts,
     dialogs,
     serving,
     first_run: createFirstRun(call, browserStorage),
     router: createRouter(browser, leave),
-    commands: createCommands(browserStorage),
+    commands: createCommands(browserStorage, session.may),
     theme: createTheme(browserStorage, (theme) => {
       const { dataset } = browser.document.documentElement;
       if (theme === 'system') delete dataset['theme'];

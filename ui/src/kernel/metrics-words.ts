@@ -8,15 +8,16 @@ export const KIND_WORDS = { tool: 'Tool', resource: 'Resource', prompt: 'Prompt'
 
 /** What an error code of a call means, for people. */
 export const ERROR_WORDS: Readonly<Record<string, string>> = {
-  invalid: 'Wrong arguments',
-  sql_error: 'The statement failed',
-  timeout: 'Too slow, cancelled',
-  queue_full: 'The queue was full',
-  database_unreachable: 'The database did not answer',
-  not_read_only: 'Tried to write',
-  too_large: 'The answer was too large',
-  cancelled: 'The client gave up',
-  rate_limited: 'Too many calls',
-  internal: 'Unexpected fault',
+  invalid: 'Invalid arguments',
+  sql_error: 'SQL error',
+  timeout: 'Timed out',
+  no_free_slot: 'No free slot',
+  queue_full: 'Queue full',
+  database_unreachable: 'Database unreachable',
+  not_read_only: 'Not read-only',
+  too_large: 'Result too large',
+  cancelled: 'Cancelled by the client',
+  rate_limited: 'Rate limited',
+  internal: 'Internal error',
 };
 export const errorWord = (code: string | null): string => (code === null ? '' : (ERROR_WORDS[code] ?? code.replaceAll('_', ' ')));

@@ -69,6 +69,10 @@ export const topBy = (rows: readonly UsageRow[], field: 'calls' | 'errors' | 'p9
 export const errorTone = (error_rate: number): 'good' | 'brass' | 'bad' =>
   error_rate === 0 ? 'good' : error_rate < 0.05 ? 'brass' : 'bad';
 
+/** Whether there is exactly one value, which needs a dot. */
+export const isLonePoint = (values: ArrayLike<number | null | undefined>): boolean =>
+  Array.from(values).filter((value) => typeof value === 'number').length === 1;
+
 /** The points of a small line in a box of `width` by `height`, as an SVG path; empty without two values. */
 export function sparkPath(values: readonly number[], width: number, height: number): string {
   if (values.length < 2) return '';
@@ -80,19 +84,6 @@ export function sparkPath(values: readonly number[], width: number, height: numb
 }
 
 const round = (value: number): number => Math.round(value * 10) / 10;
-
-/** Spreadsheets run cells that begin so as formulas (CWE-1236). */
-const FORMULA = /^[=+\-@\t\r]/;
-
-/** RFC 4180, for spreadsheets. */
-export function toCsv(head: readonly string[], rows: readonly (readonly (string | number | boolean | null)[])[]): string {
-  const cell = (value: string | number | boolean | null): string => {
-    const plain = value === null ? '' : String(value);
-    const text = typeof value === 'string' && FORMULA.test(plain) ? `'${plain}` : plain;
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return [head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n') + '\r\n';
-}
 
 /** Places of this interface that show the calls behind a figure. */
 export interface CallsWanted {

@@ -25,13 +25,13 @@ export function toProblem(fault: unknown): Problem {
     };
   }
   if (fault instanceof DOMException && fault.name === 'AbortError') {
-    return { code: 'aborted', detail: 'The request was given up.', errors: [] };
+    return { code: 'aborted', detail: 'The request was cancelled.', errors: [] };
   }
   // What fetch rejects with when there is no connection, in every browser.
   if (fault instanceof TypeError) return { code: 'offline', detail: OFFLINE, errors: [] };
   return {
     code: 'internal',
-    detail: 'The answer could not be read. Reload the page; if it stays, look at the server log.',
+    detail: 'The response could not be read. Reload the page. If it happens again, check the server log.',
     errors: [],
   };
 }

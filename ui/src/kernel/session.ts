@@ -1,9 +1,14 @@
 import { createSignal } from 'solid-js';
+import { forgetTab } from './storage.ts';
+import { holds, type Role } from '#core/contract/identity/roles.ts';
+import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
+import { routes } from '#core/contract/routes.ts';
 import type { Call } from '../api.ts';
-import { safeNext } from './router.ts';
+import { safeNext } from './route/router.ts';
 import { type Problem, toProblem } from './problem.ts';
 
-export type SessionState = 'loading' | 'unreachable' | 'setup' | 'anonymous' | 'signed_in';
+/** `expired`: the session has ended under a page, which stays as it is until the person signs in again or leaves. */
+export type SessionState = 'loading' | 'unreachable' | 'setup' | 'anonymous' | 'expired' | 'signed_in';
 
 export interface Credentials {
   readonly username: string;
@@ -25,12 +30,28 @@ export interface SecondFactor {
 /** What signing in came to. */
 export type SignIn = 'signed_in' | Problem;
 
+export interface Ways {
+  readonly providers: readonly { readonly id: string; readonly name: string }[];
+  /** Whether a password is one of them. */
+  readonly password: boolean;
+}
+
 export interface Session {
   readonly state: () => SessionState;
   readonly username: () => string;
+  /** Of the person who signed in; nothing before. */
+  readonly role: () => Role | undefined;
+  /** Whether the role of the person may call an operation. */
+  readonly may: (name: OperationName) => boolean;
   /** Version of the server. */
   readonly version: () => string;
+  /** How people sign in here. */
+  readonly ways: () => Ways;
   load(): Promise<void>;
+  /** Asks for the role again, when the server has refused what it seemed to allow. */
+  refresh(): Promise<void>;
+  /** Accepts an invitation. */
+  accept(invitation: RawInput<'auth.accept_invite'>): Promise<SignIn | PendingSignIn>;
   setup(credentials: Credentials): Promise<SignIn>;
   login(credentials: Credentials): Promise<SignIn | PendingSignIn>;
   /** Ends a pending sign-in with its second factor. */
@@ -38,36 +59,58 @@ export interface Session {
   logout(): Promise<Problem | undefined>;
   /** The server no longer knows this session. True when there was one to lose. */
   end(): boolean;
+  /** Gives up the page that stayed after the session had ended. */
+  leave(): void;
 }
 
-export function createSession(call: Call): Session {
+export function createSession(call: Call, onEnter: () => void = () => {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
-  const [username, setUsername] = createSignal('');
+  const [account, setAccount] = createSignal<Output<'auth.me'>>();
   const [version, setVersion] = createSignal('');
+  const [ways, setWays] = createSignal<Ways>({ providers: [], password: true });
 
-  const enter = (name: string): SignIn => {
-    setUsername(name);
+  const status = async () => {
+    const answer = await call('auth.status', {});
+    setVersion(answer.version);
+    setWays({ providers: answer.providers, password: answer.password_sign_in });
+    return answer;
+  };
+
+  const enter = async (): Promise<SignIn> => {
+    setAccount(await call('auth.me', {}));
     setState('signed_in');
+    onEnter();
     return 'signed_in';
   };
 
   return {
     state,
-    username,
+    username: () => account()?.username ?? '',
+    role: () => account()?.role,
+    may(name) {
+      const { least } = routes[name];
+      const role = account()?.role;
+      return least === null || (role !== undefined && holds(role, least));
+    },
+    async refresh() {
+      const now = await call('auth.me', {}).catch(() => undefined);
+      if (now !== undefined && state() === 'signed_in' && now.role !== account()?.role) setAccount(now);
+    },
     version,
+    ways,
     async load() {
       try {
-        const status = await call('auth.status', {});
-        setVersion(status.version);
-        if (status.authenticated) enter((await call('auth.me', {})).username);
-        else setState(status.setup_required ? 'setup' : 'anonymous');
+        const { authenticated, setup_required } = await status();
+        if (authenticated) await enter();
+        else setState(setup_required ? 'setup' : 'anonymous');
       } catch (fault) {
         setState(toProblem(fault).code === 'unauthenticated' ? 'anonymous' : 'unreachable');
       }
     },
     async setup(credentials) {
       try {
-        return enter((await call('auth.setup', credentials)).username);
+        await call('auth.setup', credentials);
+        return await enter();
       } catch (fault) {
         const problem = toProblem(fault);
         // Somebody else was first: the account exists, so this is a login from here on.
@@ -78,7 +121,15 @@ export function createSession(call: Call): Session {
     async login(credentials) {
       try {
         const answer = await call('auth.login', credentials);
-        return answer.totp_required ? answer : enter(answer.username);
+        return answer.totp_required ? answer : await enter();
+      } catch (fault) {
+        return toProblem(fault);
+      }
+    },
+    async accept(invitation) {
+      try {
+        const answer = await call('auth.accept_invite', invitation);
+        return answer.totp_required ? answer : await enter();
       } catch (fault) {
         return toProblem(fault);
       }
@@ -86,7 +137,7 @@ export function createSession(call: Call): Session {
     async verify(factor) {
       try {
         const answer = await call('two_factor.login', factor);
-        return answer.totp_required ? toProblem(undefined) : enter(answer.username);
+        return answer.totp_required ? toProblem(undefined) : await enter();
       } catch (fault) {
         return toProblem(fault);
       }
@@ -97,21 +148,28 @@ export function createSession(call: Call): Session {
       } catch (fault) {
         return toProblem(fault);
       }
-      setUsername('');
+      forgetTab();
+      setAccount(undefined);
       setState('anonymous');
+      // They may be others since this page was opened.
+      void status().catch(() => undefined);
       return undefined;
     },
     end() {
       if (state() !== 'signed_in') return false;
-      setUsername('');
-      setState('anonymous');
+      setState('expired');
       return true;
+    },
+    leave() {
+      if (state() !== 'expired') return;
+      setAccount(undefined);
+      setState('anonymous');
     },
   };
 }
 
 /** Who a page is for. */
-export type Audience = 'setup' | 'login' | 'member';
+export type Audience = 'setup' | 'login' | 'invited' | 'anyone' | 'member';
 
 export interface Place {
   readonly path: string;
@@ -121,8 +179,10 @@ export interface Place {
 
 /** Where the browser has to go before a page for `audience` may be shown; undefined: it may stay. */
 export function redirect(state: SessionState, audience: Audience, place: Place): string | undefined {
-  if (state === 'loading' || state === 'unreachable') return undefined;
+  if (state === 'loading' || state === 'unreachable' || state === 'expired' || audience === 'anyone') return undefined;
   if (state === 'setup') return audience === 'setup' ? undefined : '/setup';
+  // Somebody else's session in this browser keeps nobody from accepting.
+  if (audience === 'invited') return undefined;
   if (state === 'anonymous') {
     if (audience === 'login') return undefined;
     const next = audience === 'member' ? `${place.path}${place.search}` : '/';

@@ -6,20 +6,32 @@ export interface Storage {
 
 const PREFIX = 'sluice.';
 
-export const browserStorage: Storage = {
+const storageOf = (open: () => globalThis.Storage): Storage => ({
   read(key) {
     try {
-      return localStorage.getItem(PREFIX + key) ?? undefined;
+      return open().getItem(PREFIX + key) ?? undefined;
     } catch {
       return undefined;
     }
   },
   write(key, value) {
     try {
-      if (value === undefined) localStorage.removeItem(PREFIX + key);
-      else localStorage.setItem(PREFIX + key, value);
+      if (value === undefined) open().removeItem(PREFIX + key);
+      else open().setItem(PREFIX + key, value);
     } catch {
       // Forbidden or full: the choice holds until the page is closed.
     }
   },
-};
+});
+
+export const browserStorage = storageOf(() => localStorage);
+/** Gone with the tab, and with the session. */
+export const tabStorage = storageOf(() => sessionStorage);
+
+export function forgetTab(): void {
+  try {
+    sessionStorage.clear();
+  } catch {
+    // A browser that forbids storage has nothing to forget.
+  }
+}

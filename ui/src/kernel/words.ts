@@ -26,6 +26,13 @@ export const percent = (part: number): string =>
 /** Seconds as a clock: `0:09`, `12:30`. */
 export const clock = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 
+/** `1 hour`, `7 days` of minutes. */
+export function minutesWord(minutes: number): string {
+  if (minutes % 1_440 === 0) return plural(minutes / 1_440, 'day');
+  if (minutes % 60 === 0) return plural(minutes / 60, 'hour');
+  return plural(minutes, 'minute');
+}
+
 const STEPS = [
   { below: 60, unit: 1, word: 'second' },
   { below: 3_600, unit: 60, word: 'minute' },
@@ -43,15 +50,15 @@ export function ago(iso: string, now: number): string {
 
 /** What the login page says around the second factor. */
 export const LOGIN_WORDS = {
-  code_lead: 'Enter the 6-digit code that your authenticator app shows for this server.',
-  recovery_lead: 'Enter one of the recovery codes that you kept when you set up the second factor. Each works once.',
+  code_lead: 'Enter the 6-digit code from your authenticator app.',
+  recovery_lead: 'Enter one of your recovery codes. Each works once.',
   missing_code: 'Enter the 6 digits of the code.',
   missing_recovery: 'Enter a recovery code.',
   to_recovery: 'Use a recovery code',
   to_code: 'Use the authenticator app',
   expires_in: (seconds: number) => `This sign-in expires in ${clock(seconds)}.`,
-  back: 'Back to the password',
-  expired: 'This sign-in has expired. Begin again with the password.',
-  refused: 'Too many wrong codes ended this sign-in. Begin again with the password.',
-  limited: 'Too many attempts: this sign-in ends before the next one is allowed. Begin again with the password later.',
+  back: 'Back to sign-in',
+  expired: 'This sign-in has expired. Sign in again.',
+  refused: 'Too many wrong codes. Sign in again.',
+  limited: 'Too many attempts. Sign in again later.',
 } as const;

@@ -1,36 +1,24 @@
 import { createClient, type InValue, LibsqlError } from '@libsql/client';
 import { AppError } from '#core/errors.ts';
-import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
-import { uniqueNames } from '#core/engines/shared/rows.ts';
-import { columnRule, toSqliteValue, type SqliteValue } from '#core/engines/sqlite/values.ts';
+import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import type { Database } from '../definitions.ts';
+import { collectRows } from './sqlite-rows.ts';
 
 /** A libSQL server over HTTP. */
 export function openLibsql({ url, token }: { readonly url: string; readonly token: string }): Database {
   const client = createClient({ url, authToken: token, intMode: 'bigint' });
   return {
-    async query({ text, values, types }, { writes, max_rows, max_bytes }) {
+    async query({ text, values, types }, limits) {
+      const { writes } = limits;
       const args = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string') as InValue);
       const transaction = await client.transaction(writes ? 'write' : 'read').catch(toFault);
       try {
         const found = await transaction.execute({ sql: text, args });
         if (writes) await transaction.commit();
-        const names = uniqueNames(found.columns);
-        const rules = names.map((_, i) => columnRule(found.columnTypes[i] ?? null));
-        const columns: QueryResult['columns'] = names.map((name, i) => ({
-          name,
-          type: found.columnTypes[i] ?? 'any',
-          kind: rules[i]?.kind ?? 'json',
-        }));
-        const rows: Row[] = [];
-        let bytes = 0;
-        for (const line of found.rows) {
-          const texts = rules.map((rule, i) => rule.encode(toCell(line[i])));
-          bytes += texts.reduce((sum, item) => sum + item.length, 0);
-          if (rows.length >= max_rows || bytes > max_bytes) return { columns, rows, truncated: true, affected_rows: null };
-          rows.push(Object.fromEntries(texts.map((item, i) => [names[i], JSON.parse(item) as Json])));
-        }
-        return { columns, rows, truncated: false, affected_rows: columns.length > 0 ? null : found.rowsAffected };
+        const described = found.columns.map((name, i) => ({ name, type: found.columnTypes[i] ?? null }));
+        const lines = found.rows.map((row) => described.map((_, i) => toCell(row[i])));
+        const result = collectRows(described, lines, limits);
+        return described.length > 0 ? result : { ...result, affected_rows: found.rowsAffected };
       } catch (error) {
         return toFault(error);
       } finally {

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import mysql from 'mysql2';
 import type { QueryResult } from '#core/engines/shared/source.ts';
 import { toConnectError, toStatementError } from '#core/engines/mysql/errors.ts';
-import { createMysqlRows } from '#core/engines/mysql/rows.ts';
+import { createMysqlRows, keepGeometry } from '#core/engines/mysql/rows.ts';
 import { type MysqlField, toMysqlValue } from '#core/engines/mysql/values.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
@@ -103,10 +103,6 @@ function execute(
     running.on('error', reject);
     running.on('end', () => resolve(rows.result()));
   });
-}
-
-function keepGeometry(field: { readonly type: string; buffer(): Buffer }, next: () => unknown): unknown {
-  return field.type === 'GEOMETRY' ? field.buffer() : next();
 }
 
 function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: NetworkSettings): Pick<mysql.PoolOptions, 'ssl'> {

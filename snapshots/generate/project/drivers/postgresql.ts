@@ -2,8 +2,8 @@ import type { ConnectionOptions } from 'node:tls';
 import postgres from 'postgres';
 import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
 import { translateError } from '#core/engines/postgresql/errors.ts';
-import { declaredOid, driverTypes, TYPES } from '#core/engines/postgresql/types.ts';
-import { toBound } from '#core/engines/postgresql/values.ts';
+import { declaredOid, TYPES } from '#core/engines/postgresql/types.ts';
+import { type BoundArray, type ParseText, toBound } from '#core/engines/postgresql/values.ts';
 import { uniqueNames } from '#core/engines/shared/rows.ts';
 import type { Database, Limits, NetworkSettings } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
@@ -31,7 +31,7 @@ export function openPostgresql(settings: NetworkSettings): Database {
     fetch_types: false,
     // The reset drops what is prepared, and the driver would go on naming it.
     prepare: false,
-    types: driverTypes({ bytes: 0 }),
+    types: driverTypes(),
     connection: { ...settings.session, TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' },
     onnotice: () => {},
   } as unknown as postgres.Options<Record<string, postgres.PostgresType>>);
@@ -162,4 +162,22 @@ function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: NetworkSettings): false 
     ...(ssl_cert !== null && { cert: ssl_cert }),
     ...(ssl_key !== null && { key: ssl_key }),
   };
+}
+
+interface DriverType {
+  readonly to: number;
+  readonly from: number[];
+  readonly parse: ParseText | undefined;
+  readonly serialize: (value: string | BoundArray) => string;
+}
+
+/** Every value goes and comes as text, and none of the driver's own conversions remain. */
+function driverTypes(): Record<string, DriverType> {
+  const asText = (value: string | BoundArray) => String(value);
+  const asJsonText = (value: string | BoundArray) => (typeof value === 'string' ? value : value.json);
+  const entries = [...TYPES].map(([oid, { name, parse }]): [string, DriverType] => {
+    const is_json = name === 'json' || name === 'jsonb';
+    return [`oid_${oid}`, { to: oid, from: [oid], parse, serialize: is_json ? asJsonText : asText }];
+  });
+  return Object.fromEntries(entries);
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import Library from 'libsql';
 import { AppError } from '#core/errors.ts';
-import type { Json, QueryResult, Row } from '#core/engines/shared/source.ts';
-import { uniqueNames } from '#core/engines/shared/rows.ts';
-import { columnRule, type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
+import type { QueryResult } from '#core/engines/shared/source.ts';
+import { type SqliteValue, toSqliteValue } from '#core/engines/sqlite/values.ts';
 import { toSqliteError } from '#core/engines/sqlite/errors.ts';
 import type { Database, Limits } from '../definitions.ts';
 import type { BoundSql } from '../sql.ts';
+import { collectRows } from './sqlite-rows.ts';
 
 /** The file is read and written in this process: a statement runs to its end or to its limits of rows and bytes. */
 export function openSqlite({ path }: { readonly path: string }): Database {
@@ -28,11 +28,8 @@ export function openSqlite({ path }: { readonly path: string }): Database {
   };
 }
 
-function run(
-  database: Library.Database,
-  { text, values, types }: BoundSql,
-  { writes, max_rows, max_bytes }: Limits,
-): QueryResult {
+function run(database: Library.Database, { text, values, types }: BoundSql, limits: Limits): QueryResult {
+  const { writes } = limits;
   database.exec(`pragma query_only = ${writes ? 0 : 1}`);
   const statement = database.prepare(text);
   const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
@@ -41,30 +38,11 @@ function run(
     if (!writes) throw new AppError('not_read_only', 'The statement writes, but this session is read-only.');
     return { columns: [], rows: [], truncated: false, affected_rows: statement.run(...bound).changes };
   }
-  const names = uniqueNames(described.map(({ name }) => name));
-  const rules = described.map(({ type }) => columnRule(type));
-  const columns: QueryResult['columns'] = names.map((name, i) => ({
-    name,
-    type: described[i]?.type ?? 'any',
-    kind: rules[i]?.kind ?? 'json',
-  }));
-  const rows: Row[] = [];
-  let bytes = 0;
-  let truncated = false;
   const cells = statement
     .raw(true)
     .safeIntegers(true)
     .iterate(...bound) as Iterable<SqliteValue[]>;
-  for (const line of cells) {
-    // A writing statement goes to its end: what is too much is only dropped.
-    if (truncated) continue;
-    const texts = line.map((cell, i) => rules[i]?.encode(cell) ?? 'null');
-    bytes += texts.reduce((sum, item) => sum + item.length, 0);
-    truncated = rows.length >= max_rows || bytes > max_bytes;
-    if (truncated && !writes) break;
-    if (!truncated) rows.push(Object.fromEntries(texts.map((item, i) => [names[i], JSON.parse(item) as Json])));
-  }
-  return { columns, rows, truncated, affected_rows: null };
+  return collectRows(described, cells, limits);
 }
 
 function toFault(error: unknown, text: string, writes: boolean): unknown {

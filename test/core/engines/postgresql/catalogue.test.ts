@@ -47,10 +47,10 @@ describe.skipIf(!reachable.postgres)('the catalogue of PostgreSQL', () => {
       { schema: `Od'd`, name: '100%_sure', type: 'table', comment: null },
       { schema: 'public', name: 'customers', type: 'table', comment: null },
       { schema: 'shop', name: 'counted', type: 'materialized view', comment: null },
-      { schema: 'shop', name: 'customers', type: 'table', comment: 'Who buys' },
+      { schema: 'shop', name: 'customers', type: 'table', comment: 'Who buys', relations: 1 },
       { schema: 'shop', name: 'events', type: 'partitioned table', comment: null },
       { schema: 'shop', name: 'events_2024', type: 'table', comment: null },
-      { schema: 'shop', name: 'orders', type: 'table', comment: null },
+      { schema: 'shop', name: 'orders', type: 'table', comment: null, relations: 2 },
       { schema: 'shop', name: 'recent', type: 'view', comment: null },
     ]);
     expect(total).toBe(8);

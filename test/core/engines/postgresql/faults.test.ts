@@ -235,7 +235,8 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     const source = open({ pool_size: 1 });
     const first = await pid(source);
     for (let i = 0; i < 3; i++) await ask(source, 'select 1 as one');
-    expect(await ask(source, 'select count(*)::int as plans from pg_prepared_statements')).toEqual({ plans: 3 });
+    // Three of them are the commands of the transaction around each statement.
+    expect(await ask(source, 'select count(*)::int as plans from pg_prepared_statements')).toEqual({ plans: 6 });
     for (let i = 0; i < 600; i++) await ask(source, `select ${i} as i`);
     expect(await pid(source)).not.toEqual(first);
     expect(Number((await ask(source, 'select count(*)::int as plans from pg_prepared_statements'))['plans'])).toBeLessThan(500);

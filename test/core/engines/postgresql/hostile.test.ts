@@ -106,10 +106,13 @@ describe('a PostgreSQL server that sends more than it should', () => {
 describe.skipIf(!reachable.postgres)('a PostgreSQL server behind something that turns bad', () => {
   type Turn = (client: Socket) => Buffer | null;
 
-  /** A real server, until `bad` is set: then nothing more of it arrives, but what the turn says. */
-  async function turning(settings: ConnectionSettings, turn: Turn = () => Buffer.alloc(0)) {
+  /** A real server, until `bad` is set: then nothing more of it arrives, but what the turn says, and a deaf one hears nothing more. */
+  async function turning(settings: ConnectionSettings, turn: Turn = () => Buffer.alloc(0), is_deaf = false) {
     const state = { bad: false };
-    const rules = { toClient: (bytes: Buffer, { client }: { client: Socket }) => (state.bad ? turn(client) : bytes) };
+    const rules = {
+      toClient: (bytes: Buffer, { client }: { client: Socket }) => (state.bad ? turn(client) : bytes),
+      toServer: (bytes: Buffer) => (state.bad && is_deaf ? Buffer.alloc(0) : bytes),
+    };
     const proxy = await openTcpProxy({ host: settings.host!, port: settings.port! }, rules);
     opened.push(proxy);
     return { state, source: open(proxy.port, { ...settings, pool_size: 2 }) };
@@ -152,12 +155,15 @@ describe.skipIf(!reachable.postgres)('a PostgreSQL server behind something that 
     }),
   );
 
-  test(
-    'silence: every limit holds, nobody waits for the cancel, and no place is lost',
-    () =>
+  test.each([
+    ['silence', false],
+    ['silence that no cancel request ends', true],
+  ])(
+    '%s: every limit holds, nobody waits for the cancel, and no place is lost',
+    (_, is_deaf) =>
       withDatabase(async ({ settings }) => {
         for (const mode of [FIXED, READ, WRITE]) {
-          const { state, source } = await turning(settings);
+          const { state, source } = await turning(settings, undefined, is_deaf);
           await source.query(sql('select 1'), mode);
           state.bad = true;
           const began = performance.now();

@@ -150,6 +150,25 @@ describe.skipIf(!canCreateCluster)('a PostgreSQL server with TLS and passwords',
     await cluster.allow('host all all all scram-sha-256');
   });
 
+  test.each(['md5', 'scram-sha-256'])(
+    'an account whose password is kept as %s signs in, whatever its letters are',
+    async (kept) => {
+      const owner = open({});
+      for (const [i, password] of ['plain', 'pässwörd ✓ "quoted"', 'ｆｕｌｌ width'].entries()) {
+        const username = `kept_${kept.slice(0, 3)}_${i}`;
+        await cluster.allow('host all all all md5');
+        const create = `do $$ begin perform set_config('password_encryption', '${kept}', true); execute format('create role ${username} login password %L', '${password}'); end $$`;
+        await owner.query(sql(create), WRITE);
+        expect(await isEncrypted(open({ username, password }))).toBe(true);
+        for (const wrong of [`${password}x`, 'other', null])
+          expect(await refusal(open({ username, password: wrong }).test())).toMatchObject({ reason: 'auth_failed' });
+        await cluster.allow('host all all all password');
+        expect(await isEncrypted(open({ username, password }))).toBe(true);
+        await cluster.allow('host all all all scram-sha-256');
+      }
+    },
+  );
+
   test('a cancel request goes over TLS as well', async () => {
     const source = open({ ssl_mode: 'verify-full', ssl_ca: ca() });
     const caller = new AbortController();

@@ -231,6 +231,7 @@ describe.skipIf(!reachable.postgres)('values of PostgreSQL', () => {
       expect(await source.describe('select $1 + $2 as sum', ['integer', 'integer'])).toEqual({
         columns: [{ name: 'sum', type: 'bigint', kind: 'bigint' }],
         typed: true,
+        parameters: [],
       });
       expect((await source.describe('select $1 is null as x', ['date'])).typed).toBe(true);
       expect((await source.describe('select $1::int as x', ['string'])).typed).toBe(false);

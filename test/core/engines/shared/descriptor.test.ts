@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DbType } from '#core/contract/connections.ts';
+import { DbType } from '#core/contract/definitions/connections.ts';
 import { CONNECTION_TYPES, dialectNamed, ENGINES, kindOf } from '#core/engines/index.ts';
 import { extraFault } from '#core/engines/shared/extras.ts';
 
@@ -35,13 +35,14 @@ test('a kind of database has a name in traces', () => {
 /** Files that may name an engine outside of `core/engines`, and why. */
 const NAMED: Readonly<Record<string, string>> = {
   'agent/texts-configure.ts': 'an example for a model',
-  'core/contract/connections.ts': 'the type of the field itself',
+  'core/contract/definitions/connections.ts': 'the type of the field itself',
   'core/transfer/demo.ts': 'the sample shop is a SQLite file',
   'core/definitions/connections.ts': 'the sample shop is a SQLite file',
   'core/cluster/leases.ts': 'the metadata database',
   'core/deploy/deployment-follow.ts': 'the metadata database',
   'core/deploy/shared-hosts.ts': 'the metadata database',
   'core/identity/mcp-tokens.ts': 'the metadata database',
+  'core/identity/oauth/published.ts': 'the metadata database',
   'core/observe/history-handlers.ts': 'the metadata database',
   'core/observe/usage-series.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',

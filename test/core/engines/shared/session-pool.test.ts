@@ -138,12 +138,12 @@ describe('the session pool', () => {
   test('short pieces of work share a session that is idle or shared, never one that somebody has for himself', async () => {
     const { pool, use } = createPool(2);
     const yes = () => true;
-    const limits = { places: 2, depth: 3 };
+    const limits = { sessions: 2, depth: 3 };
     expect(pool.share('read', limits, yes)).toBeNull();
     const first = await use('read');
     expect(pool.share('read', limits, () => false)).toBeNull();
     expect(pool.share('write', limits, yes)).toBeNull();
-    expect(pool.share('read', { ...limits, places: 0 }, yes)).toBeNull();
+    expect(pool.share('read', { ...limits, sessions: 0 }, yes)).toBeNull();
     expect(pool.share('read', limits, yes)).toBe(first);
     // One more session may be opened: that is the business of whoever wants one for himself.
     expect(pool.share('read', limits, yes)).toBeNull();
@@ -159,15 +159,15 @@ describe('the session pool', () => {
     expect(pool.sessions()).toBe(0);
   });
 
-  test('once there are fewer places, what is shared beyond them is left alone until it is idle', async () => {
+  test('once there are fewer sessions, what is shared beyond them is left alone until it is idle', async () => {
     const { pool, use } = createPool(3);
     const yes = () => true;
     await Promise.all([use('read', 5), use('read', 5), use('read', 5)]);
-    const three = [1, 2, 3].map(() => pool.share('read', { places: 3, depth: 8 }, yes));
+    const three = [1, 2, 3].map(() => pool.share('read', { sessions: 3, depth: 8 }, yes));
     expect(new Set(three).size).toBe(3);
-    const fewer = { places: 1, depth: 8 };
+    const fewer = { sessions: 1, depth: 8 };
     expect([pool.share('read', fewer, yes), pool.share('read', fewer, yes)]).toEqual([three[0] ?? null, three[0] ?? null]);
-    expect(pool.share('read', { ...fewer, places: 0 }, yes)).toBeNull();
+    expect(pool.share('read', { ...fewer, sessions: 0 }, yes)).toBeNull();
     for (const session of [...three, three[0], three[0]]) if (session) pool.unshare(session);
     await pool.close();
     expect(pool.sessions()).toBe(0);
@@ -175,7 +175,7 @@ describe('the session pool', () => {
 
   test('a session that is idle and does not fit yet is better than one more piece on one that is shared', async () => {
     const { pool, use } = createPool(2);
-    const limits = { places: 2, depth: 8 };
+    const limits = { sessions: 2, depth: 8 };
     const [first, second] = await Promise.all([use('read', 5), use('read', 5)]);
     const fits = (session: Fake) => session === first;
     expect(pool.share('read', limits, fits)).toBe(first);
@@ -190,7 +190,7 @@ describe('the session pool', () => {
 
   test('who waits for a session of his own comes before new pieces of shared work', async () => {
     const { pool, use } = createPool(1);
-    const limits = { places: 1, depth: 8 };
+    const limits = { sessions: 1, depth: 8 };
     const session = await use('read');
     expect(pool.share('read', limits, () => true)).toBe(session);
     const alone = use('read');

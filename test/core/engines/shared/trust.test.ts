@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import type { Source } from '#core/engines/shared/source.ts';
+import { parseUntrusted, untrustedSql } from '#core/engines/postgresql/sql/untrusted.ts';
 import { createTrust } from '#core/engines/shared/trust.ts';
 import { wordsOf } from '#core/engines/shared/words.ts';
 import { localPolicy, reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
@@ -58,6 +59,17 @@ describe('what is trusted', () => {
   });
 });
 
+/** Policies of the server's own code are no way to another; whatever they call or read besides may be one. */
+const POLICIES = [
+  { table: 'unpoliced', policy: null, plain: true },
+  { table: 'by_setting', policy: "owner = (select nullif(current_setting('app.tenant', true), ''))", plain: true },
+  { table: 'by_user', policy: 'owner = current_user and id > 0 or owner is null', plain: true },
+  { table: 'by_helper', policy: 'helper(id) = 1', plain: false },
+  { table: 'by_items', policy: 'exists (select from items where items.name = owner)', plain: false },
+  { table: 'by_change', policy: "set_config('app.tenant', 'other', false) is not null", plain: false },
+  { table: 'by_text', policy: "query_to_xml('select 1', true, true, '') is not null", plain: false },
+];
+
 describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreSQL', () => {
   let database: TestDatabase;
   let source: Source;
@@ -74,8 +86,11 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
       'create trigger t before insert on items for each row execute function suppress_redundant_updates_trigger()',
       'create view items_seen as select * from items',
       'create materialized view items_kept as select id from items',
-      'create table secured (id int)',
-      'alter table secured enable row level security',
+      ...POLICIES.flatMap(({ table, policy }) => [
+        `create table ${table} (id int, owner text)`,
+        `alter table ${table} enable row level security`,
+        ...(policy === null ? [] : [`create policy own on ${table} using (${policy})`]),
+      ]),
       'create domain positive as int check (value > 0)',
       'create table measured (size positive)',
       'create schema api',
@@ -94,9 +109,9 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
   /** Only what shares a session finds it prepared, once it is known to be quick. */
   const shares = async (text: string): Promise<boolean> => {
     await source.query(sql(text), FIXED);
-    const seat = source.seat?.(sql(text), 1) ?? null;
-    await seat?.query(FIXED);
-    return seat !== null;
+    const slot = source.pipelineSlot?.(sql(text), 1) ?? null;
+    await slot?.query(FIXED);
+    return slot !== null;
   };
 
   test.each([
@@ -104,6 +119,7 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
     'select count(*)::int as n from items_kept',
     "select count(*)::int as n from items where lower(name) like 'a%' and feels = 'ok'",
     'select now() is not null as now',
+    ...POLICIES.filter(({ plain }) => plain).map(({ table }) => `select id from ${table}`),
   ])(
     '%s',
     async (text) => {
@@ -115,7 +131,7 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
   test.each([
     'select id from items_seen',
     'select id from public."items_seen"',
-    'select id from secured',
+    ...POLICIES.filter(({ plain }) => !plain).map(({ table }) => `select id from ${table}`),
     'select size from measured',
     'select id from api.items',
     'select helper(1)',
@@ -127,6 +143,43 @@ describe.skipIf(!reachable.postgres)('statements that share sessions on PostgreS
     },
     20_000,
   );
+
+  test('a database with thousands of functions is looked at all the same', async () => {
+    const crowded = await testDatabase('postgresql');
+    const own = openPostgres({ ...crowded.settings, pool_size: 1 }, localPolicy);
+    try {
+      await crowded.run(`do $$ begin
+        for n in 1..3000 loop
+          execute format('create function a_function_with_a_long_name_%s() returns int language sql as ''select 1''', n);
+        end loop;
+      end $$`);
+      const text = sql('select 1 as one');
+      const named = sql('select a_function_with_a_long_name_7() as one');
+      const isShared = async (statement: typeof text) => {
+        await own.query(statement, FIXED);
+        const slot = own.pipelineSlot?.(statement, 1) ?? null;
+        await slot?.query(FIXED);
+        return slot !== null;
+      };
+      await until(() => isShared(text));
+      for (let n = 0; n < 8; n++) expect(await isShared(named)).toBe(false);
+    } finally {
+      await own.close();
+      await crowded.drop();
+    }
+  }, 30_000);
+
+  test('what can run code is not sent again while nothing changes', async () => {
+    const answerTo = async (before: string | null) => {
+      const rows = await database.run(untrustedSql(before));
+      return String(Object.values(rows.flat().find((row) => 'case' in row) ?? {})[0]);
+    };
+    const first = await answerTo(null);
+    expect(parseUntrusted(first).functions).toContain('helper');
+    expect(await answerTo(first)).toBe('');
+    await database.run('create function another() returns int language sql as $$ select 1 $$');
+    expect(parseUntrusted(await answerTo(first)).functions).toContain('another');
+  });
 
   test('the clock goes on between the calls of a session', async () => {
     const text = sql('select now()::text as now');

@@ -9,7 +9,7 @@ import {
   SAFE_TYPES,
   UNSETTLED_FUNCTIONS,
   WRITING_FUNCTIONS,
-} from '#core/engines/postgresql/rules.ts';
+} from '#core/engines/postgresql/sql/rules.ts';
 import { SQLITE_RULES } from '#core/engines/sqlite/rules.ts';
 import { describeWith } from './reachable.ts';
 

@@ -1,4 +1,5 @@
 import { createEffect, createSignal, createUniqueId, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { useFixed } from '#ui/src/components/form/fixed.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import type { Editor, Language } from './engine.ts';
 import type { Fault } from './faults.ts';
@@ -57,7 +58,10 @@ export function CodeEditor(props: CodeEditorProps) {
     });
     setReady(true);
   };
-  onMount(() => void load());
+  const fixed = useFixed();
+  onMount(() => {
+    if (!fixed()) void load();
+  });
   onCleanup(() => {
     gone = true;
     editor?.destroy();
@@ -89,7 +93,7 @@ export function CodeEditor(props: CodeEditorProps) {
     <div class="code-editor" data-invalid={sentences().length > 0 ? 'true' : undefined}>
       <div class="code-editor-frame" data-lines={props.lines ?? 8}>
         <Show when={!ready()}>
-          <pre class="code-editor-waiting" aria-busy="true" aria-label={props.label}>
+          <pre class="code-editor-waiting" aria-busy={fixed() ? undefined : 'true'} aria-label={props.label}>
             {props.value}
           </pre>
         </Show>
@@ -104,7 +108,7 @@ export function CodeEditor(props: CodeEditorProps) {
           }}
         />
       </div>
-      <Show when={props.hint}>
+      <Show when={!fixed() && props.hint}>
         <p class="field-hint">{props.hint}</p>
       </Show>
       <div class="code-editor-faults" role="status" id={id}>

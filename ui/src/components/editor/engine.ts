@@ -1,9 +1,9 @@
 import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
-import { bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { bracketMatching, syntaxHighlighting } from '@codemirror/language';
 import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
-import type { Dialect } from '#ui/src/kernel/builder-sql.ts';
+import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
 import { type Fault, faults, showFaults } from './faults.ts';
 import { replacing } from './replacing.ts';
 import { sqlLanguage, type SqlWorld } from './sql-language.ts';
@@ -61,7 +61,6 @@ export function createEditor(options: EditorOptions): Editor {
         highlightSpecialChars(),
         history(),
         drawSelection(),
-        indentOnInput(),
         bracketMatching(),
         closeBrackets(),
         autocompletion({ icons: false, activateOnTypingDelay: 60 }),

@@ -1,10 +1,11 @@
 import { type Completion, type CompletionContext, type CompletionResult, type CompletionSource } from '@codemirror/autocomplete';
-import { keywordCompletionSource, MariaSQL, MySQL, PostgreSQL, SQLDialect, SQLite } from '@codemirror/lang-sql';
+import { keywordCompletionSource, MySQL, PostgreSQL, SQLDialect, SQLite } from '@codemirror/lang-sql';
 import { LanguageSupport } from '@codemirror/language';
 import { type Extension, RangeSetBuilder } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
-import { type Catalog, mentions, type Place, placeAt, quoteName } from '#ui/src/kernel/builder-completion.ts';
-import { type Dialect, optionalBlocks, scanSql, type SqlPiece } from '#ui/src/kernel/builder-sql.ts';
+import { mentions } from '#core/lib/sql/mentions.ts';
+import { type Catalog, type Place, placeAt, quoteName } from '#ui/src/features/builder/sql/completion.ts';
+import { type Dialect, optionalBlocks, scanSql, type SqlPiece } from '#ui/src/features/builder/sql/scan.ts';
 
 /** What a statement can speak of. */
 export interface SqlWorld {
@@ -16,7 +17,7 @@ export interface SqlWorld {
 const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = { postgresql: PostgreSQL, mysql: MySQL, sqlite: SQLite };
 
 export function sqlLanguage(dialect: Dialect, world: SqlWorld): Extension {
-  const grammar = DIALECTS[dialect] ?? MariaSQL;
+  const grammar = DIALECTS[dialect];
   const data = grammar.language.data;
   return [
     new LanguageSupport(grammar.language, [

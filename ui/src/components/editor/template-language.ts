@@ -7,7 +7,7 @@ import {
   TEMPLATE_TAGS,
   templateNames,
   templatePlaceAt,
-} from '#ui/src/kernel/builder-template.ts';
+} from '#ui/src/features/builder/sql/template.ts';
 
 /** What a template can speak of: names, and what they have. */
 export interface TemplateWorld {

@@ -1,12 +1,12 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
-import { ConnectClient } from '#ui/src/components/connect-client.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { ConnectPanel } from '#ui/src/features/connect/connect-panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { TestPanel } from './test-panel.tsx';
 import { TokensPanel } from './tokens-panel.tsx';
@@ -15,12 +15,13 @@ import './access.css';
 
 /** How clients reach the deployed server and what they show. */
 export function Access() {
-  const { call, commands } = useKernel();
+  const { commands } = useKernel();
   const [made, setMade] = createSignal<string>();
   const [creating, setCreating] = createSignal(false);
-  const health = useQuery((signal) => call('server.health', {}, signal));
-  const config = useQuery((signal) => call('config.get', {}, signal));
+  const health = useQuery((read) => read('server.health', {}));
+  const config = useQuery((read) => read('config.get', {}));
   const auth = () => health.data()?.auth_type;
+  const acceptsTokens = () => (auth() === 'oauth' || auth() === 'jwt') && config.data()?.accept_mcp_tokens === true;
   const pending = () => config.data() !== undefined && config.data()?.auth_type !== auth();
   onCleanup(
     commands.register([
@@ -43,7 +44,7 @@ export function Access() {
           }
         >
           <div class="panel-body stack">
-            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Reading the address" />}>
+            <Show when={health.data()} fallback={<SkeletonList rows={2} label="Loading the address" />}>
               {(server) => (
                 <KeyValue
                   items={[
@@ -68,14 +69,10 @@ export function Access() {
             <Show when={auth()}>{(kind) => <TestPanel wants_token={kind() !== 'none'} token={made() ?? ''} />}</Show>
           </div>
         </Panel>
-        <Panel title={WORDS.clients}>
-          <div class="panel-body stack">
-            <ConnectClient server={health.data()} label={WORDS.clients} token={made()} />
-          </div>
-        </Panel>
+        <ConnectPanel server={health.data()} token={made()} />
       </div>
       <TokensPanel
-        used={auth() === undefined || auth() === 'bearer'}
+        used={auth() === undefined || auth() === 'bearer' || acceptsTokens()}
         creating={creating()}
         onCreating={setCreating}
         onMade={setMade}

@@ -1,9 +1,9 @@
 import { createEffect, createSignal, on, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { createAccessTest } from '#ui/src/kernel/access-test.ts';
+import { createAccessTest } from './access-test.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
@@ -15,6 +15,12 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
   const { call } = useKernel();
   const [token, setToken] = createSignal('');
   const test = createAccessTest({ onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined) });
+  /** The token of the last test. */
+  const [sent, setSent] = createSignal('');
+  const run = () => {
+    setSent(token().trim());
+    void test.run(sent());
+  };
   createEffect(
     on(
       () => props.token,
@@ -36,7 +42,7 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
         />
       </Show>
       <div class="row">
-        <Button icon="bolt" busy={test.busy()} onPress={() => void test.run(token().trim())}>
+        <Button icon="bolt" busy={test.busy()} onPress={run}>
           {WORDS.test}
         </Button>
         <LinkButton href="/playground" kind="quiet" icon="play">
@@ -54,7 +60,9 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
       <Show when={test.refusal()}>
         {(refusal) => (
           <Notice tone="bad" live title={WORDS.refused}>
-            <p>{refusal().reason === 'unauthorized' ? WORDS.wants_token : refusal().detail}</p>
+            <p>
+              {refusal().reason === 'unauthorized' ? (sent() === '' ? WORDS.wants_token : WORDS.wrong_token) : refusal().detail}
+            </p>
           </Notice>
         )}
       </Show>

@@ -1,22 +1,19 @@
 import { createSignal, Show } from 'solid-js';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
-import { operations, type Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
-import { FormFoot } from '#ui/src/components/form-foot.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { SecretOnce } from '#ui/src/components/secret-once.tsx';
-import { Select } from '#ui/src/components/select.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { createForm } from '#ui/src/kernel/form.ts';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { NewTokenDialog } from '#ui/src/features/connect/new-token.tsx';
+import { EditToken } from '#ui/src/features/connect/token-form.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { IDLE, minutesWord, WORDS } from './words.ts';
+import { minutesWord } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
 
 const MOST = 100;
 
@@ -28,8 +25,8 @@ export function TokensPanel(props: {
   onMade: (token: string) => void;
 }) {
   const { call, dialogs, toasts } = useKernel();
-  const list = useQuery((signal) => call('mcp_tokens.list', { limit: MOST }, signal));
-  const [made, setMade] = createSignal<Output<'mcp_tokens.create'>>();
+  const list = useQuery((read) => read('mcp_tokens.list', { limit: MOST }));
+  const [edited, setEdited] = createSignal<McpToken>();
 
   const revoke = async ({ id, name }: McpToken) => {
     const agreed = await dialogs.confirm({
@@ -75,6 +72,17 @@ export function TokensPanel(props: {
             cell: (row) => <span class="mono small">{row.token_prefix}…</span>,
           },
           {
+            id: 'toolsets',
+            head: WORDS.toolsets,
+            narrow: 'hide',
+            cell: (row) =>
+              row.toolsets === null ? (
+                <span class="faint">{WORDS.all_toolsets}</span>
+              ) : (
+                row.toolsets.join(', ') || WORDS.no_toolsets
+              ),
+          },
+          {
             id: 'used',
             head: WORDS.used,
             cell: (row) => (
@@ -102,7 +110,15 @@ export function TokensPanel(props: {
           row.revoked ? (
             <Badge>{WORDS.revoked}</Badge>
           ) : (
-            <IconButton icon="trash" size="small" label={`${WORDS.revoke_action} ${row.name}`} onPress={() => void revoke(row)} />
+            <>
+              <IconButton icon="edit" size="small" label={`${WORDS.edit} ${row.name}`} onPress={() => setEdited(row)} />
+              <IconButton
+                icon="trash"
+                size="small"
+                label={`${WORDS.revoke_action} ${row.name}`}
+                onPress={() => void revoke(row)}
+              />
+            </>
           )
         }
         empty={
@@ -119,46 +135,29 @@ export function TokensPanel(props: {
           </EmptyState>
         }
       />
-      <Dialog open={props.creating} title={WORDS.create_title} onClose={() => props.onCreating(false)}>
-        <NewToken
-          onCancel={() => props.onCreating(false)}
-          onDone={(token) => {
-            props.onCreating(false);
-            setMade(token);
-            props.onMade(token.token);
-            void list.reload();
-          }}
-        />
+      <NewTokenDialog
+        open={props.creating}
+        onClose={() => props.onCreating(false)}
+        onMade={(token) => {
+          props.onMade(token);
+          void list.reload();
+        }}
+      />
+      <Dialog open={edited() !== undefined} title={WORDS.edit_title(edited()?.name ?? '')} onClose={() => setEdited(undefined)}>
+        <Show when={edited()} keyed>
+          {(token) => (
+            <EditToken
+              token={token}
+              onCancel={() => setEdited(undefined)}
+              onDone={({ name }) => {
+                setEdited(undefined);
+                toasts.show(WORDS.was_changed(name), 'good');
+                void list.reload();
+              }}
+            />
+          )}
+        </Show>
       </Dialog>
-      <SecretOnce
-        open={made() !== undefined}
-        title={WORDS.created(made()?.name ?? '')}
-        secrets={[{ label: WORDS.token, value: made()?.token ?? '' }]}
-        onClose={() => setMade(undefined)}
-      />
     </Panel>
-  );
-}
-
-function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) => void; onCancel: () => void }) {
-  const { call } = useKernel();
-  const form = createForm({
-    schema: operations['mcp_tokens.create'].input,
-    initial: (): { name: string; idle_timeout_minutes: number | null } => ({ name: '', idle_timeout_minutes: null }),
-    submit: (values) => call('mcp_tokens.create', values),
-    onDone: (token) => props.onDone(token),
-  });
-  return (
-    <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
-      <TextField label={WORDS.name} hint={WORDS.name_hint} autofocus required {...form.text('name')} />
-      <Select
-        label={WORDS.idle}
-        options={IDLE}
-        value={String(form.values.idle_timeout_minutes ?? '')}
-        onChange={(value) => form.set('idle_timeout_minutes', value === '' ? null : Number(value))}
-        error={form.error('idle_timeout_minutes')}
-      />
-      <FormFoot form={form} submit={WORDS.create_action} always onCancel={() => props.onCancel()} />
-    </form>
   );
 }

@@ -1,14 +1,14 @@
 import { createEffect, createSignal, on, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { Checkbox } from '#ui/src/components/choice.tsx';
+import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
-import { sentenceFor } from '#ui/src/kernel/account-device.ts';
+import { sentenceFor } from './account-device.ts';
 import { WORDS } from './words.ts';
 
 const KINDS = {

@@ -1,8 +1,8 @@
 import { onMount } from 'solid-js';
 import * as v from 'valibot';
 import { operations } from '#core/contract/index.ts';
-import { TextField } from '#ui/src/components/field.tsx';
-import { FormFoot } from '#ui/src/components/form-foot.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';

@@ -1,8 +1,8 @@
 import { For, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { codesText } from '#ui/src/kernel/account-device.ts';
+import { codesText } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';

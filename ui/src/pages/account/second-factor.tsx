@@ -2,16 +2,16 @@ import { createSignal, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { inFours, sentenceFor, svgAddress } from '#ui/src/kernel/account-device.ts';
+import { inFours, sentenceFor, svgAddress } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { generalError } from '#ui/src/kernel/problem.ts';
 import { ConfirmFactor, type FactorChange } from './confirm-factor.tsx';
 import { CodesDialog } from './recovery-codes.tsx';
@@ -21,8 +21,8 @@ const FEW = 3;
 
 /** The second factor: on, off, and the recovery codes. */
 export function SecondFactor() {
-  const { call, toasts } = useKernel();
-  const status = useQuery((signal) => call('two_factor.status', {}, signal));
+  const { toasts } = useKernel();
+  const status = useQuery((read) => read('two_factor.status', {}));
   const [setup, setSetup] = createSignal<Output<'two_factor.setup'>>();
   const [codes, setCodes] = createSignal<readonly string[]>();
   const [asking, setAsking] = createSignal<FactorChange>();

@@ -2,12 +2,12 @@ import type { Session } from '#core/contract/identity/auth.ts';
 import { Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { deviceOf } from '#ui/src/kernel/account-device.ts';
+import { deviceOf } from './account-device.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { WORDS } from './words.ts';
@@ -15,7 +15,7 @@ import { WORDS } from './words.ts';
 /** Where the administrator is signed in, and the way to end that. */
 export function Sessions() {
   const { call, dialogs, toasts } = useKernel();
-  const list = useQuery((signal) => call('auth.sessions', {}, signal));
+  const list = useQuery((read) => read('auth.sessions', {}));
   const others = () => (list.data()?.items ?? []).filter(({ current }) => !current);
 
   const end = async (sessions: readonly Session[], said: string) => {

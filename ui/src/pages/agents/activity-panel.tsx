@@ -3,22 +3,22 @@ import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
-import { Combobox } from '#ui/src/components/combobox.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Select } from '#ui/src/components/select.tsx';
-import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { countryName, flagOf } from '#ui/src/kernel/access-activity.ts';
+import { countryName, flagOf } from './access-activity.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, flag, text } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, flag, text } from '#ui/src/kernel/route/search-params.ts';
 import { count, duration, percent } from '#ui/src/kernel/words.ts';
-import { usePages } from '#ui/src/pages/history/use-pages.ts';
+import { usePages } from '#ui/src/components/use-pages.ts';
 import { PERIODS, WORDS } from './words.ts';
 
 const TOOLS = Object.values(operations)
@@ -32,7 +32,7 @@ export function ActivityPanel() {
   const { call, commands, router } = useKernel();
   const filters = createSearchParams(router, { tool: text(), token: text(), done: flag() });
   const [period, setPeriod] = createSignal<(typeof PERIODS)[number]['value']>('24h');
-  const stats = useQuery((signal) => call('agent_activity.stats', { period: period() }, signal), { watch: period });
+  const stats = useQuery((read) => read('agent_activity.stats', { period: period() }), { watch: period });
   const pages = usePages(
     (skip, limit, signal) => {
       const [tool, token, done] = [filters.get('tool'), filters.get('token'), filters.get('done')];

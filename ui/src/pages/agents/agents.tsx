@@ -1,15 +1,14 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
-import { agentTexts } from '#core/client-texts.ts';
-import { ClientTexts } from '#ui/src/components/client-texts.tsx';
+import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-
+import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ActivityPanel } from './activity-panel.tsx';
 import { CredentialsPanel } from './credentials-panel.tsx';
 import { ToolsPanel } from './tools-panel.tsx';
@@ -18,11 +17,11 @@ import './agents.css';
 
 /** Who administers this server besides people, and what they did. */
 export function Agents() {
-  const { call, commands, router } = useKernel();
+  const { commands, router } = useKernel();
   const params = createSearchParams(router, { view: oneOf(['tokens', 'clients', 'activity', 'tools']) });
-  const [made, setMade] = createSignal<string>();
+  const [made, setMade] = createSignal<AgentCredential>({});
   const [creating, setCreating] = createSignal<'token' | 'client'>();
-  const config = useQuery((signal) => call('config.get', {}, signal));
+  const config = useQuery((read) => read('config.get', {}));
   const create = (kind: 'token' | 'client') => {
     params.set({ view: kind === 'token' ? 'tokens' : 'clients' });
     setCreating(kind);
@@ -39,11 +38,16 @@ export function Agents() {
         kind={kind}
         creating={creating() === kind}
         onCreating={(open) => setCreating(open ? kind : undefined)}
-        onMade={setMade}
+        onMade={(credential) => setMade((before) => ({ ...before, ...credential }))}
       />
       <Panel title={WORDS.connect}>
         <div class="panel-body stack">
-          <p class="small soft">{made() === undefined ? WORDS.connect_place : WORDS.connect_made}</p>
+          <Show
+            when={made().token !== undefined}
+            fallback={<p class="small soft">Replace YOUR_TOKEN with a token. A new token is filled in for you.</p>}
+          >
+            <p class="small soft">The token that you just created is filled in.</p>
+          </Show>
           <ClientTexts texts={agentTexts(window.location.origin, made())} label={WORDS.connect} />
         </div>
       </Panel>

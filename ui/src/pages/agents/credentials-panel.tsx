@@ -1,18 +1,21 @@
 import { createSignal, For, Show } from 'solid-js';
+import { type AgentCredential, agentTexts } from '#core/client-texts.ts';
+import { placeholdersIn } from '#core/lib/command-text.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { SecretOnce } from '#ui/src/components/secret-once.tsx';
+import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { left } from '#ui/src/kernel/access-activity.ts';
+import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
+import { left } from './access-activity.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { minutesWord } from '#ui/src/pages/access/words.ts';
+import { minutesWord } from '#ui/src/kernel/words.ts';
 import { NewCredential } from './new-credential.tsx';
 import { WORDS } from './words.ts';
 
@@ -66,26 +69,29 @@ const KINDS = {
   },
 } as const;
 
+/** The texts in which nothing is left to replace. */
+const textsFor = (credential: AgentCredential) =>
+  agentTexts(window.location.origin, credential).filter(({ text }) => placeholdersIn(text).length === 0);
+
 export interface Made {
   readonly name: string;
   readonly secrets: readonly { readonly label: string; readonly value: string }[];
-  /** What a header takes; a client has to fetch one first. */
-  readonly token: string | undefined;
+  readonly credential: AgentCredential;
 }
 
 export function CredentialsPanel(props: {
   kind: 'token' | 'client';
   creating: boolean;
   onCreating: (open: boolean) => void;
-  onMade: (token: string) => void;
+  onMade: (credential: AgentCredential) => void;
 }) {
   const { call, dialogs, toasts } = useKernel();
   const [made, setMade] = createSignal<Made>();
   const words = () => KINDS[props.kind];
-  const list = useQuery(async (signal): Promise<readonly Row[]> =>
+  const list = useQuery(async (read): Promise<readonly Row[]> =>
     props.kind === 'token'
-      ? (await call('agent_tokens.list', { limit: MOST }, signal)).items.map(ofToken)
-      : (await call('oauth_clients.list', { limit: MOST }, signal)).items.map(ofClient),
+      ? (await read('agent_tokens.list', { limit: MOST })).items.map(ofToken)
+      : (await read('oauth_clients.list', { limit: MOST })).items.map(ofClient),
   );
   const over = (row: Row) => row.revoked || row.ends === 'ended';
   const revoke = async ({ id, name }: Row) => {
@@ -185,7 +191,7 @@ export function CredentialsPanel(props: {
           onDone={(answer) => {
             props.onCreating(false);
             setMade(answer);
-            if (answer.token !== undefined) props.onMade(answer.token);
+            props.onMade(answer.credential);
             void list.reload();
           }}
         />
@@ -195,7 +201,9 @@ export function CredentialsPanel(props: {
         title={words().made(made()?.name ?? '')}
         secrets={made()?.secrets ?? []}
         onClose={() => setMade(undefined)}
-      />
+      >
+        <Show when={made()}>{(shown) => <ClientTexts texts={textsFor(shown().credential)} label={WORDS.connect} />}</Show>
+      </SecretOnce>
     </Panel>
   );
 }

@@ -2,11 +2,11 @@ import { For } from 'solid-js';
 import type * as v from 'valibot';
 import type { Scopes } from '#core/contract/identity/agent-access.ts';
 import { operations } from '#core/contract/index.ts';
-import { Checkbox } from '#ui/src/components/choice.tsx';
-import { FieldNotes, TextField } from '#ui/src/components/field.tsx';
-import { FormFoot } from '#ui/src/components/form-foot.tsx';
-import { Select } from '#ui/src/components/select.tsx';
-import { createForm } from '#ui/src/kernel/form.ts';
+import { Checkbox } from '#ui/src/components/form/choice.tsx';
+import { FieldNotes, TextField } from '#ui/src/components/form/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { createForm } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Made } from './credentials-panel.tsx';
 import { DURATIONS, IDLE, WORDS } from './words.ts';
@@ -39,14 +39,14 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
       const minutes = Number(rest[field]);
       if (token) {
         const made = await call('agent_tokens.create', { name, scopes, duration_minutes: minutes });
-        return { name, token: made.token, secrets: [{ label: WORDS.token, value: made.token }] };
+        return { name, credential: { token: made.token }, secrets: [{ label: WORDS.token, value: made.token }] };
       }
       const made = await call('oauth_clients.create', { name, scopes, idle_timeout_minutes: minutes });
       const secrets = [
         { label: WORDS.client_id, value: made.client_id },
         { label: WORDS.client_secret, value: made.client_secret },
       ];
-      return { name, token: undefined, secrets };
+      return { name, credential: { client_id: made.client_id, client_secret: made.client_secret }, secrets };
     },
     onDone: (made) => props.onDone(made),
   });

@@ -2,7 +2,7 @@ import { createMemo, createSignal, For } from 'solid-js';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { WORDS } from './words.ts';
 
 const TOOLS = Object.values<Operation>(operations)

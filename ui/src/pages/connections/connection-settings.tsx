@@ -1,24 +1,24 @@
 import { createSignal, Show } from 'solid-js';
-import { type Connection, ConnectionDraft } from '#core/contract/connections.ts';
-import type { Output } from '#core/contract/index.ts';
+import { type Connection, ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { FormFoot } from '#ui/src/components/form-foot.tsx';
-import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Fixed } from '#ui/src/components/form/fixed.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { changesOf, draftOf } from '#ui/src/kernel/connection-draft.ts';
+import type { ConnectionHealth } from './connection-health.ts';
+import { changesOf, draftOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
-import { LABELS, WORDS } from './words.ts';
+import { WORDS } from './words.ts';
 
 /** The stored connection as a form; what is tried is always what is saved. */
-export function ConnectionSettings(props: { connection: Connection; onSaved: () => void }) {
-  const { call, toasts } = useKernel();
-  const types = useQuery((signal) => call('connections.types', {}, signal));
-  const [tested, setTested] = createSignal<Output<'connections.test'>>();
+export function ConnectionSettings(props: { connection: Connection; health: ConnectionHealth; onSaved: () => void }) {
+  const { call, session, toasts } = useKernel();
+  const fixed = () => !session.may('connections.update');
+  const types = useQuery((read) => read('connections.types', {}));
+  const [asked, setAsked] = createSignal(false);
   // What the form began with; somebody's later change is met by the optimistic lock.
   // oxlint-disable-next-line solid/reactivity
   let stored = props.connection;
@@ -28,7 +28,6 @@ export function ConnectionSettings(props: { connection: Connection; onSaved: () 
     schema: ConnectionDraft,
     initial: (): ConnectionDraft => draftOf(stored),
     unsaved: WORDS.unsaved,
-    labels: LABELS,
     latest: async () => {
       stored = await call('connections.get', { id: stored.id });
       return draftOf(stored);
@@ -36,16 +35,21 @@ export function ConnectionSettings(props: { connection: Connection; onSaved: () 
     submit: (draft) => call('connections.update', { id: stored.id, version: stored.version, ...changesOf(stored, draft) }),
     onDone: (connection) => {
       stored = connection;
-      form.reset(draftOf(connection));
-      toasts.show(WORDS.saved(connection.name), 'good');
+      form.stored(draftOf(connection));
+      toasts.show(`Saved “${connection.name}”. It is live with the next deploy.`, 'good');
       props.onSaved();
+      void tryIt();
     },
   });
-  const test = createMutation((id: string) => call('connections.test', { id }));
-  const tryIt = async () => {
-    setTested(undefined);
-    if (form.dirty() && !(await form.submit())) return;
-    setTested(await test.run(stored.id));
+  const health = () => props.health.of(props.connection.id);
+  const tested = () => {
+    const found = health();
+    return asked() && found && 'result' in found ? found.result : undefined;
+  };
+  /** Also after each save: what is wrong shows now and not with the next deploy. */
+  const tryIt = () => {
+    setAsked(true);
+    return props.health.check([stored.id]);
   };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
 
@@ -58,8 +62,10 @@ export function ConnectionSettings(props: { connection: Connection; onSaved: () 
       novalidate
       onSubmit={(event) => void form.submit(event)}
     >
-      <ConnectionFields form={form} type={type()} stored={props.connection} />
-      <Section title="Save and try">
+      <Fixed when={fixed()}>
+        <ConnectionFields form={form} type={type()} stored={props.connection} />
+      </Fixed>
+      <Section title={fixed() ? 'Test' : 'Test and save'}>
         <Show when={tested()}>
           {(result) => (
             <TestResult
@@ -68,17 +74,26 @@ export function ConnectionSettings(props: { connection: Connection; onSaved: () 
             />
           )}
         </Show>
-        <Show when={test.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
-        <FormFoot form={form} submit="Save">
-          <Button icon="bolt" busy={test.busy()} onPress={() => void tryIt()}>
-            {form.dirty() ? 'Save and test' : 'Test'}
-          </Button>
-          <Show when={form.dirty()}>
-            <Button kind="quiet" onPress={() => form.reset()}>
-              Discard
+        <Show
+          when={!fixed()}
+          fallback={
+            <div class="row">
+              <Button icon="bolt" busy={health()?.state === 'checking'} onPress={() => void tryIt()}>
+                Test
+              </Button>
+            </div>
+          }
+        >
+          <FormFoot form={form} submit="Save">
+            <Button
+              icon="bolt"
+              busy={health()?.state === 'checking'}
+              onPress={() => void (form.dirty() ? form.submit() : tryIt())}
+            >
+              {form.dirty() ? 'Save and test' : 'Test'}
             </Button>
-          </Show>
-        </FormFoot>
+          </FormFoot>
+        </Show>
       </Section>
     </form>
   );

@@ -1,18 +1,20 @@
-import { Match, Switch as Choose } from 'solid-js';
-import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
+import { createEffect, createMemo, Match, Switch as Choose } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { useParams } from '#ui/src/components/route-context.ts';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { placeOf } from '#ui/src/kernel/connection-draft.ts';
+import { createConnectionHealth } from './connection-health.ts';
+import { placeOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectionSettings } from './connection-settings.tsx';
+import { HealthDot } from './health.tsx';
 import { SchemaExplorer } from './schema-explorer.tsx';
 import { useDelete } from './use-delete.ts';
 import { WORDS } from './words.ts';
@@ -22,12 +24,15 @@ import './connections.css';
 export function ConnectionPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
-  const connection = useQuery((signal) => call('connections.get', { id }, signal));
+  const connection = useQuery((read) => read('connections.get', { id }));
   const place = createSearchParams(router, { tab: oneOf(['settings', 'tables']) });
   const remove = useDelete();
+  const health = createConnectionHealth(call);
+  const enabled = createMemo(() => connection.data()?.enabled);
+  createEffect(() => enabled() && void health.check([id]));
 
   return (
-    <Choose fallback={<SkeletonList rows={4} label="Reading the connection" />}>
+    <Choose fallback={<SkeletonList rows={4} label="Loading the connection" />}>
       <Match when={connection.data()}>
         {(found) => (
           <Page
@@ -36,7 +41,7 @@ export function ConnectionPage() {
             lead={<span class="mono">{`${found().db_type} · ${placeOf(found())}`}</span>}
             badge={
               <>
-                <StatusDot tone={found().enabled ? 'good' : 'plain'} label={found().enabled ? 'Enabled' : 'Off'} />
+                <HealthDot enabled={found().enabled} health={health.of(id)} />
                 {found().read_only && <Badge tone="water">Read-only</Badge>}
               </>
             }
@@ -48,13 +53,14 @@ export function ConnectionPage() {
                 <Menu
                   label="More for this connection"
                   items={[
-                    { label: 'Tools on it', icon: 'tool', href: `/tools?connection=${id}` },
+                    { label: 'Its tools', icon: 'tool', href: `/tools?connection=${id}` },
                     { label: 'History', icon: 'history', href: `/history?type=connection&id=${id}` },
                     'line',
                     {
                       label: 'Delete…',
                       icon: 'trash',
                       danger: true,
+                      needs: 'connections.delete',
                       onSelect: () =>
                         void remove([found()]).then((gone) => {
                           if (gone) router.navigate('/connections');
@@ -66,14 +72,16 @@ export function ConnectionPage() {
             }
           >
             <Tabs
-              label="Parts of the connection"
+              label="Connection views"
               value={place.get('tab')}
               onChange={(tab) => place.set({ tab })}
               tabs={[
                 {
                   value: 'settings',
                   label: 'Settings',
-                  panel: () => <ConnectionSettings connection={found()} onSaved={() => void connection.reload()} />,
+                  panel: () => (
+                    <ConnectionSettings connection={found()} health={health} onSaved={() => void connection.reload()} />
+                  ),
                 },
                 { value: 'tables', label: 'Tables', panel: () => <SchemaExplorer connection_id={id} /> },
               ]}
@@ -82,7 +90,11 @@ export function ConnectionPage() {
         )}
       </Match>
       <Match when={connection.problem()?.code === 'not_found'}>
-        <EmptyState icon="database" title={WORDS.not_found} action={<LinkButton href="/connections">{WORDS.title}</LinkButton>} />
+        <EmptyState
+          icon="database"
+          title="This connection doesn’t exist. It may have been deleted."
+          action={<LinkButton href="/connections">{WORDS.title}</LinkButton>}
+        />
       </Match>
       <Match when={connection.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void connection.reload()} />}

@@ -1,22 +1,24 @@
-import { onCleanup } from 'solid-js';
-import type { Connection } from '#core/contract/connections.ts';
-import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
+import { createEffect, on, onCleanup } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { placeOf } from '#ui/src/kernel/connection-draft.ts';
+import { createConnectionHealth } from './connection-health.ts';
+import { placeOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { SampleButton } from './sample-button.tsx';
+import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
+import { HealthDot } from './health.tsx';
 import { useDelete } from './use-delete.ts';
 import { ADVICE, WORDS } from './words.ts';
 import './connections.css';
@@ -25,45 +27,51 @@ const MOST = 500;
 const STATES = [
   { value: 'all', label: 'All' },
   { value: 'on', label: 'Enabled' },
-  { value: 'off', label: 'Switched off' },
+  { value: 'off', label: 'Disabled' },
 ] as const;
 
 export function Connections() {
-  const { call, router, toasts, commands } = useKernel();
+  const { call, router, session, toasts, commands } = useKernel();
   const filters = createSearchParams(router, { q: text(), state: oneOf(['all', 'on', 'off']) });
   const selection = createSelection();
   const remove = useDelete();
   let search: HTMLInputElement | undefined;
 
   const list = useQuery(
-    (signal) => {
+    (read) => {
       const [q, state] = [filters.get('q'), filters.get('state')];
-      return call(
-        'connections.list',
-        { limit: MOST, ...(q === '' ? {} : { search: q }), ...(state === 'all' ? {} : { enabled: state === 'on' }) },
-        signal,
-      );
+      return read('connections.list', {
+        limit: MOST,
+        ...(q === '' ? {} : { search: q }),
+        ...(state === 'all' ? {} : { enabled: state === 'on' }),
+      });
     },
     { watch: () => [filters.get('q'), filters.get('state')] },
   );
-  const types = useQuery((signal) => call('connections.types', {}, signal));
+  const types = useQuery((read) => read('connections.types', {}));
   const label = (db_type: string) => types.data()?.items.find((type) => type.db_type === db_type)?.label ?? db_type;
   const rows = () => list.data()?.items;
   const reload = () => void list.reload();
 
+  const health = createConnectionHealth(call);
+  createEffect(
+    on(rows, (listed) => {
+      // Rows stay when a filter changes: each is tested once a visit.
+      void health.check((listed ?? []).filter(({ id, enabled }) => enabled && health.of(id) === undefined).map(({ id }) => id));
+    }),
+  );
   const test = async ({ id, name }: Connection) => {
-    try {
-      const result = await call('connections.test', { id });
-      if (result.success) return toasts.show(WORDS.tested(name, duration(result.latency_ms)), 'good');
-      toasts.show([WORDS.failed(name), result.message, result.code && ADVICE[result.code]].filter(Boolean).join(' '), 'bad');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    await health.check([id]);
+    const found = health.of(id);
+    if (found === undefined || !('result' in found)) return toasts.show(found && 'reason' in found ? found.reason : '', 'bad');
+    const { result } = found;
+    if (result.success) return toasts.show(`${name}: connected in ${duration(result.latency_ms)}.`, 'good');
+    toasts.show([`${name}: not connected.`, result.message, result.code && ADVICE[result.code]].filter(Boolean).join(' '), 'bad');
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
     try {
       await Promise.all(ids.map((id) => call('connections.update', { id, enabled })));
-      toasts.show(`${plural(ids.length, 'connection')} ${enabled ? 'switched on' : 'switched off'}.`, 'good');
+      toasts.show(`${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`, 'good');
     } catch (fault) {
       toasts.show(toProblem(fault).detail, 'bad');
     }
@@ -78,7 +86,14 @@ export function Connections() {
   };
   onCleanup(
     commands.register([
-      { id: 'new-connection', title: WORDS.add, group: 'This page', key: 'n', run: () => router.navigate('/connections/new') },
+      {
+        id: 'new-connection',
+        title: WORDS.add,
+        group: 'This page',
+        key: 'n',
+        needs: 'connections.create',
+        run: () => router.navigate('/connections/new'),
+      },
       { id: 'find-connection', title: WORDS.search, group: 'This page', key: '/', run: () => search?.focus() },
     ]),
   );
@@ -86,7 +101,7 @@ export function Connections() {
   return (
     <Page
       title={WORDS.title}
-      lead={WORDS.lead}
+      lead="The databases that tools, resources and prompts read from and write to."
       actions={
         <LinkButton href="/connections/new" kind="primary" icon="plus">
           {WORDS.add}
@@ -122,14 +137,14 @@ export function Connections() {
         key={(row) => row.id}
         href={(row) => `/connections/${row.id}`}
         muted={(row) => !row.enabled}
-        selection={selection}
+        {...(session.may('connections.update') ? { selection } : {})}
         bulk={(ids) => (
           <>
             <Button size="small" onPress={() => void enable(ids, true)}>
-              Switch on
+              Enable
             </Button>
             <Button size="small" onPress={() => void enable(ids, false)}>
-              Switch off
+              Disable
             </Button>
             <Button size="small" icon="trash" onPress={() => void removeAll(ids)}>
               Delete…
@@ -156,7 +171,7 @@ export function Connections() {
           {
             id: 'state',
             head: 'State',
-            cell: (row) => <StatusDot tone={row.enabled ? 'good' : 'plain'} label={row.enabled ? 'On' : 'Off'} />,
+            cell: (row) => <HealthDot enabled={row.enabled} health={health.of(row.id)} />,
             sort: (row) => row.enabled,
           },
         ]}
@@ -165,16 +180,23 @@ export function Connections() {
             label={`More for ${row.name}`}
             size="small"
             items={[
-              { label: 'Test', icon: 'bolt', onSelect: () => void test(row) },
-              { label: 'Look at its tables', icon: 'table', href: `/connections/${row.id}?tab=tables` },
+              { label: 'Test', icon: 'bolt', needs: 'connections.test', onSelect: () => void test(row) },
+              { label: 'Browse tables', icon: 'table', href: `/connections/${row.id}?tab=tables` },
               { label: 'New tool', icon: 'tool', href: `/tools/new?connection=${row.id}` },
               {
-                label: row.enabled ? 'Switch off' : 'Switch on',
+                label: row.enabled ? 'Disable' : 'Enable',
                 icon: 'pause',
+                needs: 'connections.update',
                 onSelect: () => void enable([row.id], !row.enabled),
               },
               'line',
-              { label: 'Delete…', icon: 'trash', danger: true, onSelect: () => void removeAll([row.id]) },
+              {
+                label: 'Delete…',
+                icon: 'trash',
+                danger: true,
+                needs: 'connections.delete',
+                onSelect: () => void removeAll([row.id]),
+              },
             ]}
           />
         )}
@@ -182,13 +204,13 @@ export function Connections() {
           filters.active() > 0 ? (
             <EmptyState
               icon="search"
-              title={WORDS.none_title}
+              title="No results"
               action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
             />
           ) : (
             <EmptyState
               icon="database"
-              title={WORDS.empty_title}
+              title="No connections yet"
               action={
                 <>
                   <LinkButton href="/connections/new" kind="primary" icon="plus">
@@ -198,7 +220,7 @@ export function Connections() {
                 </>
               }
             >
-              <p>{WORDS.empty}</p>
+              <p>Connect a database to create tools from its tables. A user with read-only access is safest to start with.</p>
             </EmptyState>
           )
         }

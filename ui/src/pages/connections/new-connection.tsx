@@ -1,17 +1,17 @@
 import { createSignal, For, Show } from 'solid-js';
-import { ConnectionDraft, type ConnectionType } from '#core/contract/connections.ts';
+import { ConnectionDraft, type ConnectionType } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { FormFoot } from '#ui/src/components/form-foot.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { emptyDraft, parseAddress, withType } from '#ui/src/kernel/connection-draft.ts';
+import { emptyDraft, parseAddress, withType } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
 import { WORDS } from './words.ts';
@@ -19,18 +19,19 @@ import './connections.css';
 
 export function NewConnection() {
   const { call, router, toasts } = useKernel();
-  const types = useQuery((signal) => call('connections.types', {}, signal));
+  const types = useQuery((read) => read('connections.types', {}));
   const [address, setAddress] = createSignal('');
-  const [tested, setTested] = createSignal<Output<'connections.test'>>();
+  const [tested, setTested] = createSignal<{ readonly draft: string; readonly result: Output<'connections.test'> }>();
   let element: HTMLFormElement | undefined;
 
   const form = useForm({
     schema: ConnectionDraft,
-    initial: (): ConnectionDraft => emptyDraft({ db_type: 'postgresql', default_port: 5432 }),
+    // Read-only until somebody decides otherwise: the tables of a database that is being tried out are at stake.
+    initial: (): ConnectionDraft => ({ ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }), read_only: true }),
     unsaved: WORDS.unsaved,
     submit: (draft) => call('connections.create', draft),
     onDone: (connection) => {
-      toasts.show(WORDS.created(connection.name), 'good');
+      toasts.show(`Connected “${connection.name}”.`, 'good');
       router.navigate(router.query().get('next') === 'welcome' ? '/welcome' : `/connections/${connection.id}?tab=tables`);
     },
   });
@@ -40,7 +41,19 @@ export function NewConnection() {
     // A name is not needed to try.
     const draft = { ...form.snapshot(), name: form.values.name || 'test' };
     if (draft.database === '' || form.errors().size > 0) form.validate();
-    setTested(await test.run(draft));
+    const result = await test.run(draft);
+    if (result !== undefined) setTested({ draft: addressOf(form.snapshot()), result });
+    return result;
+  };
+  /** Saves what a test has reached; a failure or a warning is read before it is saved. */
+  const connect = async (event: Event) => {
+    event.preventDefault();
+    const seen = tested();
+    const is_seen = seen?.result.success === true && seen.draft === addressOf(form.snapshot());
+    const result = is_seen || !form.validate() ? undefined : await tryIt();
+    const is_fine = result?.success === true && result.warnings.length === 0;
+    // What does not fit the schema is shown at its fields by the attempt.
+    if (is_seen || is_fine || form.errors().size > 0) await form.submit(event);
   };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
   const choose = (chosen: ConnectionType) => {
@@ -61,14 +74,18 @@ export function NewConnection() {
   };
 
   return (
-    <Page title={WORDS.new_title} lead={WORDS.new_lead} back={{ href: '/connections', label: WORDS.title }}>
+    <Page
+      title="Connect a database"
+      lead="The connection is tested before it is saved."
+      back={{ href: '/connections', label: WORDS.title }}
+    >
       <form
         ref={(own) => {
           element = own;
         }}
         class="stack connection-form"
         novalidate
-        onSubmit={(event) => void form.submit(event)}
+        onSubmit={(event) => void connect(event)}
       >
         <Section title="Kind of database">
           <Show when={types.problem()}>
@@ -76,22 +93,23 @@ export function NewConnection() {
           </Show>
           <TypePicker types={types.data()?.items} value={form.values.db_type} onChange={choose} />
           <TextField
-            label={WORDS.address}
-            hint={WORDS.address_hint}
+            label="Connection string"
+            hint="Such as postgres://user:password@host:5432/shop. Fills in the fields below."
             optional
             mono
             value={address()}
             onInput={paste}
-            error={address().includes('://') ? 'This address is not of a kind that is known here.' : undefined}
+            error={address().includes('://') ? 'This isn’t the address of a supported database.' : undefined}
           />
         </Section>
         <ConnectionFields form={form} type={type()} />
-        <Section title="Try and save">
+        <Section title="Test and save">
           <Show when={tested()}>
-            {(result) => (
+            {(shown) => (
               <TestResult
-                result={result()}
+                result={shown().result}
                 onSuspect={(field) => element?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()}
+                onSave={() => void form.submit()}
               />
             )}
           </Show>
@@ -106,6 +124,9 @@ export function NewConnection() {
     </Page>
   );
 }
+
+/** All that a test depends on. */
+const addressOf = ({ name: _name, ...rest }: ConnectionDraft): string => JSON.stringify(rest);
 
 function TypePicker(props: {
   types: readonly ConnectionType[] | undefined;

@@ -1,16 +1,16 @@
 import { createMemo, createSignal, Match, onCleanup, Show, Switch } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, text } from '#ui/src/kernel/search-params.ts';
-import { WORDS } from './words.ts';
+import { createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
+import { TableSample } from './table-sample.tsx';
 
 type Table = Output<'schema.tables'>['items'][number];
 type Column = Output<'schema.columns'>['items'][number];
@@ -20,9 +20,9 @@ const fullName = (table: Pick<Table, 'schema' | 'name'>): string =>
 
 /** The tables of a database and the columns of the chosen one. */
 export function SchemaExplorer(props: { connection_id: string }) {
-  const { call, router, commands } = useKernel();
+  const { router, commands } = useKernel();
   const place = createSearchParams(router, { table: text(), find: text() });
-  const tables = useQuery((signal) => call('schema.tables', { connection_id: props.connection_id }, signal));
+  const tables = useQuery((read) => read('schema.tables', { connection_id: props.connection_id }));
   let search: HTMLInputElement | undefined;
   onCleanup(
     commands.register([{ id: 'find-table', title: 'Search tables', group: 'This page', key: '/', run: () => search?.focus() }]),
@@ -73,7 +73,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
             },
             { id: 'type', head: 'Kind', width: '6rem', sort: (table) => table.type, cell: (table) => table.type },
           ]}
-          empty={<EmptyState title={place.get('find') === '' ? WORDS.tables_empty : WORDS.tables_none} />}
+          empty={<EmptyState title={place.get('find') === '' ? 'This user can’t see any table or view.' : 'No results'} />}
         />
       </Panel>
       <Show
@@ -81,7 +81,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
         keyed
         fallback={
           <Panel title="Columns">
-            <EmptyState icon="columns" title={WORDS.pick_table} />
+            <EmptyState icon="columns" title="Select a table to see its columns." />
           </Panel>
         }
       >
@@ -92,18 +92,14 @@ export function SchemaExplorer(props: { connection_id: string }) {
 }
 
 function TableColumns(props: { connection_id: string; table: Table }) {
-  const { call } = useKernel();
+  const { session } = useKernel();
   const [find, setFind] = createSignal('');
-  const columns = useQuery((signal) =>
-    call(
-      'schema.columns',
-      {
-        connection_id: props.connection_id,
-        table: props.table.name,
-        ...(props.table.schema === null ? {} : { schema: props.table.schema }),
-      },
-      signal,
-    ),
+  const columns = useQuery((read) =>
+    read('schema.columns', {
+      connection_id: props.connection_id,
+      table: props.table.name,
+      ...(props.table.schema === null ? {} : { schema: props.table.schema }),
+    }),
   );
   const shown = () => columns.data()?.items.filter(({ name }) => name.toLowerCase().includes(find().toLowerCase()));
   const tool_href = () => `/tools/new?connection=${props.connection_id}&table=${encodeURIComponent(fullName(props.table))}`;
@@ -117,7 +113,7 @@ function TableColumns(props: { connection_id: string; table: Table }) {
         <>
           <CopyButton text={fullName(props.table)} label="the name of the table" />
           <LinkButton href={tool_href()} kind="primary" icon="tool">
-            {WORDS.make_tool}
+            Create a tool from this table
           </LinkButton>
         </>
       }
@@ -133,14 +129,34 @@ function TableColumns(props: { connection_id: string; table: Table }) {
         key={(column) => column.name}
         columns={[
           { id: 'name', head: 'Column', sort: ({ name }) => name, cell: (column) => <ColumnName column={column} /> },
-          { id: 'type', head: 'Type', cell: (column) => <span class="mono">{column.type}</span> },
+          { id: 'type', head: 'Type', cell: (column) => <ColumnType column={column} /> },
           { id: 'nullable', head: 'Null', width: '4.5rem', cell: (column) => (column.nullable ? 'yes' : 'no') },
           { id: 'default', head: 'Default', narrow: 'hide', cell: (column) => <span class="mono faint">{column.default}</span> },
-          { id: 'comment', head: 'Comment', narrow: 'hide', cell: (column) => column.comment },
+          {
+            id: 'comment',
+            head: 'Comment',
+            narrow: 'hide',
+            cell: (column) => <span class="column-comment">{column.comment}</span>,
+          },
         ]}
-        empty={<EmptyState title="No column is called like this" />}
+        empty={<EmptyState title="No results" />}
       />
+      <Show when={session.may('preview.execute')}>
+        <TableSample connection_id={props.connection_id} table={props.table} />
+      </Show>
     </Panel>
+  );
+}
+
+/** The database's own name of the type, and the values that the type or a check allows. */
+function ColumnType(props: { column: Column }) {
+  return (
+    <>
+      <span class="mono">{props.column.type}</span>
+      <Show when={props.column.enum}>
+        {(values) => <span class="column-values small faint">{values().map(String).join(', ')}</span>}
+      </Show>
+    </>
   );
 }
 

@@ -1,26 +1,43 @@
 import { For, Show } from 'solid-js';
+import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
+import { labelsIn } from '#core/contract/marks.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
-import { ADVICE, LABELS, SUSPECT } from './words.ts';
+import { ADVICE, SUSPECT } from './words.ts';
 
-/** What a try of the connection came to, and what to do about it. `onSuspect` goes to the field that is likely wrong. */
-export function TestResult(props: { result: Output<'connections.test'>; onSuspect?: (field: string) => void }) {
+const LABELS = labelsIn(ConnectionDraft.entries);
+
+/** What a test came to, and what to do about it. `onSuspect` goes to the field that is likely wrong; `onSave` saves it as it is. */
+export function TestResult(props: {
+  result: Output<'connections.test'>;
+  onSuspect?: (field: string) => void;
+  onSave?: () => void;
+}) {
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   return (
     <Notice
       tone={props.result.success ? (props.result.warnings.length > 0 ? 'brass' : 'good') : 'bad'}
-      title={props.result.success ? `Connected in ${duration(props.result.latency_ms)}` : 'Not connected'}
+      title={props.result.success ? `Connected in ${duration(props.result.latency_ms)}` : 'Connection failed'}
       live
       action={
-        <Show when={props.onSuspect && suspect()}>
-          {(field) => (
-            <Button size="small" onPress={() => props.onSuspect?.(field())}>
-              Go to {LABELS[field()]}
-            </Button>
-          )}
-        </Show>
+        <>
+          <Show when={props.onSuspect && suspect()}>
+            {(field) => (
+              <Button size="small" onPress={() => props.onSuspect?.(field())}>
+                Go to {LABELS[field()] ?? field()}
+              </Button>
+            )}
+          </Show>
+          <Show when={!props.result.success && props.onSave}>
+            {(save) => (
+              <Button size="small" kind="quiet" onPress={() => save()()}>
+                Save anyway
+              </Button>
+            )}
+          </Show>
+        </>
       }
     >
       <p>{props.result.success ? (props.result.server_version ?? props.result.message) : props.result.message}</p>

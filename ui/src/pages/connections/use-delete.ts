@@ -2,7 +2,6 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { useUndo } from '#ui/src/components/use-undo.ts';
-import { WORDS } from './words.ts';
 
 const NAMED = 5;
 
@@ -32,8 +31,8 @@ export function useDelete() {
         ]),
       );
       const agreed = await dialogs.confirm({
-        title: chosen.length === 1 ? WORDS.delete_title(first.name) : WORDS.delete_many(chosen.length),
-        text: WORDS.delete_text,
+        title: chosen.length === 1 ? `Delete the connection “${first.name}”?` : `Delete ${plural(chosen.length, 'connection')}?`,
+        text: 'The deployed version keeps running until the next deploy. You can restore everything from the history.',
         goes: lists.flat(),
         action: chosen.length === 1 ? 'Delete connection' : `Delete ${plural(chosen.length, 'connection')}`,
         danger: true,
@@ -41,7 +40,7 @@ export function useDelete() {
       if (!agreed) return false;
       for (const { id, name } of chosen) {
         await call('connections.delete', { id });
-        say(WORDS.deleted(name), { type: 'connection', id, action: 'delete' }, onUndone);
+        say(`Deleted “${name}”.`, { type: 'connection', id, action: 'delete' }, onUndone);
       }
       return true;
     } catch (fault) {

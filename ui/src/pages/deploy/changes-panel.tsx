@@ -1,22 +1,28 @@
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { ChangeList } from '#ui/src/components/change-list.tsx';
+import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
+import { ComingWarnings } from '#ui/src/features/deploy/coming-warnings.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import { breakingCount, summary } from '#ui/src/kernel/deploy-changes.ts';
-import type { Deployment, Status } from '#ui/src/kernel/deployment.ts';
-import { ReceiptPanel } from './receipt-panel.tsx';
-import { STATUS, WORDS } from './words.ts';
+import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
+import type { Deployment, Status } from '#ui/src/features/deploy/deployment.ts';
+import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import { Totals } from '#ui/src/features/deploy/totals.tsx';
+import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
+import { STATUS } from '#ui/src/features/deploy/words.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { WORDS } from './words.ts';
 
 /** What the next deploy brings, the button that does it, what it did. */
 export function ChangesPanel(props: { deployment: Deployment; onStop: () => void }) {
+  const { session } = useKernel();
   const [note, setNote] = createSignal('');
   const status = () => props.deployment.status.data();
   const changes = createMemo(() => props.deployment.diff.data()?.changes ?? []);
@@ -25,9 +31,9 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
   const fresh = () => nothing() && status()?.snapshot_version === null;
   const idle = () => props.deployment.phase() === 'idle';
   const label = () => {
-    if (props.deployment.phase() === 'deploying') return WORDS.deploying;
-    if (breaking() > 0) return WORDS.deploy_anyway;
-    return nothing() && status()?.status === 'running' ? WORDS.deploy_again : WORDS.deploy;
+    if (props.deployment.phase() === 'deploying') return 'Deploying';
+    if (breaking() > 0) return 'Deploy anyway';
+    return nothing() && status()?.status === 'running' ? 'Deploy again' : WORDS.deploy;
   };
   const deploy = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -38,10 +44,10 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
 
   return (
     <div class="deploy">
-      <div class="stack deploy-main">
+      <div class="stack">
         <Show when={props.deployment.problem()}>
           {(problem) => (
-            <Notice tone="bad" live title={WORDS.refused}>
+            <Notice tone="bad" live title="Deploy failed">
               <p>{problem().detail}</p>
               <ul class="bullets">
                 <For each={problem().errors}>
@@ -57,20 +63,18 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
         </Show>
         <Show when={props.deployment.receipt()}>
           {(receipt) => (
-            <ReceiptPanel receipt={receipt()} rehearsed={props.deployment.rehearsed()} onDismiss={props.deployment.dismiss} />
+            <Receipt receipt={receipt()} rehearsed={props.deployment.rehearsed()} onDismiss={props.deployment.dismiss} />
           )}
         </Show>
         <Panel
-          title={WORDS.changes_title}
+          title="What will change"
           lead={changes().length > 0 ? summary(changes()) : undefined}
           count={changes().length || undefined}
           flush
         >
           <Show when={breaking() > 0}>
             <div class="deploy-warning">
-              <Notice tone="brass" title={WORDS.breaking(breaking())}>
-                <p>{WORDS.breaking_text}</p>
-              </Notice>
+              <Breaking count={breaking()} />
             </div>
           </Show>
           <Switch>
@@ -82,58 +86,68 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
               )}
             </Match>
             <Match when={props.deployment.diff.data() === undefined}>
-              <SkeletonList rows={3} label="Reading changes" />
+              <SkeletonList rows={3} label="Loading changes" />
             </Match>
             <Match when={fresh()}>
               <EmptyState
                 icon="rocket"
-                title={WORDS.empty_title}
+                title="Nothing to serve yet"
                 action={
                   <LinkButton href="/connections/new" icon="plus">
-                    {WORDS.empty_action}
+                    Connect a database
                   </LinkButton>
                 }
               >
-                <p>{WORDS.empty}</p>
+                <p>Connect a database and create a tool, then deploy it.</p>
               </EmptyState>
             </Match>
             <Match when={nothing()}>
-              <EmptyState icon="check" title={WORDS.nothing_title}>
-                <p>{WORDS.nothing}</p>
+              <EmptyState icon="check" title="Nothing to deploy">
+                <p>Clients see this configuration.</p>
               </EmptyState>
             </Match>
             <Match when={changes().length > 0}>
-              <ChangeList changes={changes()} label={WORDS.changes_label} />
+              <ChangeList changes={changes()} label="Changes of the next deploy" />
             </Match>
           </Switch>
         </Panel>
       </div>
 
       <div class="stack deploy-side">
-        <Panel title={WORDS.deploy}>
-          <form class="panel-body stack" onSubmit={(event) => void deploy(event)}>
-            <TextField label={WORDS.note} optional value={note()} onInput={setNote} hint={WORDS.note_hint} />
-            <div class="row">
-              <Button
-                type="submit"
-                kind={breaking() > 0 ? 'danger' : 'primary'}
-                icon="rocket"
-                busy={props.deployment.phase() === 'deploying'}
-                blocked={!idle() || status() === undefined}
-              >
-                {label()}
-              </Button>
-              <Button
-                busy={props.deployment.phase() === 'rehearsing'}
-                blocked={!idle() || status() === undefined}
-                onPress={() => void props.deployment.rehearse()}
-              >
-                {WORDS.dry_run}
-              </Button>
-            </div>
-          </form>
-        </Panel>
-        <Show when={status()} fallback={<SkeletonList rows={2} label="Reading the state" />}>
+        <Show when={session.may('deploy.run')}>
+          <Panel title={WORDS.deploy}>
+            <form class="panel-body stack" onSubmit={(event) => void deploy(event)}>
+              <ComingWarnings warnings={props.deployment.diff.data()?.warnings} />
+              <Totals totals={props.deployment.diff.data()?.totals} />
+              <TextField
+                label={WORDS.note}
+                optional
+                value={note()}
+                onInput={setNote}
+                hint="Shown with this version in the history."
+              />
+              <div class="row">
+                <Button
+                  type="submit"
+                  kind={breaking() > 0 ? 'danger' : 'primary'}
+                  icon="rocket"
+                  busy={props.deployment.phase() === 'deploying'}
+                  blocked={!idle() || status() === undefined}
+                >
+                  {label()}
+                </Button>
+                <Button
+                  busy={props.deployment.phase() === 'rehearsing'}
+                  blocked={!idle() || status() === undefined}
+                  onPress={() => void props.deployment.rehearse()}
+                >
+                  Dry run
+                </Button>
+              </div>
+            </form>
+          </Panel>
+        </Show>
+        <Show when={status()} fallback={<SkeletonList rows={2} label="Loading the state" />}>
           {(live) => <Live status={live()} busy={props.deployment.phase() === 'stopping'} onStop={props.onStop} />}
         </Show>
       </div>
@@ -145,11 +159,11 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
 function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
   return (
     <Panel
-      title={WORDS.state}
+      title="Live"
       actions={
         <Show when={props.status.status !== 'stopped'}>
-          <Button size="small" icon="stop" busy={props.busy} onPress={props.onStop}>
-            {WORDS.stop}
+          <Button size="small" icon="stop" needs="deploy.stop" busy={props.busy} onPress={props.onStop}>
+            Stop serving
           </Button>
         </Show>
       }
@@ -163,9 +177,9 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
             },
             { label: WORDS.version, value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
             {
-              label: WORDS.since,
+              label: 'Deployed',
               value: (
-                <Show when={props.status.deployed_at} fallback={WORDS.never}>
+                <Show when={props.status.deployed_at} fallback="Never">
                   {(iso) => <Ago iso={iso()} />}
                 </Show>
               ),
@@ -176,19 +190,26 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
         <div>
           <h3 class="deploy-sub">{WORDS.hosts}</h3>
           <ul class="host-list" aria-label={WORDS.hosts}>
-            <For each={props.status.hosts} fallback={<li class="soft small">{WORDS.no_hosts}</li>}>
+            <For
+              each={props.status.hosts}
+              fallback={
+                <li class="soft small">No host is connected. A host loads the deployed version as soon as it connects.</li>
+              }
+            >
               {(host) => (
                 <li>
                   <StatusDot
                     tone={host.snapshot_version === props.status.snapshot_version ? 'good' : 'brass'}
-                    label={host.snapshot_version === null ? WORDS.host_idle : WORDS.host_behind(host.snapshot_version)}
+                    label={host.snapshot_version === null ? 'not serving' : `serves version ${host.snapshot_version}`}
                   />
                   <span class="mono small">{host.id}</span>
                   <span class="small faint mono">{host.url ?? ''}</span>
                   <span class="small faint">
-                    {WORDS.connected} <Ago iso={host.connected_at} />
+                    {'connected'} <Ago iso={host.connected_at} />
                   </span>
-                  <Show when={host.error}>{(error) => <span class="small">{WORDS.host_refused(error())}</span>}</Show>
+                  <Show when={host.error}>
+                    {(error) => <span class="small">{`Rejected the latest version: ${error()}`}</span>}
+                  </Show>
                 </li>
               )}
             </For>

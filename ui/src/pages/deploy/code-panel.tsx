@@ -1,27 +1,25 @@
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { toFolders, tokensOf } from '#ui/src/kernel/deploy-code.ts';
-import { zip } from '#ui/src/kernel/deploy-zip.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toFolders, tokensOf } from './code.ts';
+import { zip } from './zip.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
 /** The project that does without Sluice what a version does with it. */
 export function CodePanel(props: { version: number; active: number | null; onVersion: (version: number) => void }) {
-  const { call } = useKernel();
   const [chosen, setChosen] = createSignal<string>();
   const shown = () => (props.version > 0 ? props.version : props.active);
-  const versions = useQuery((signal) => call('snapshots.list', { limit: 100 }, signal), { watch: () => props.active });
+  const versions = useQuery((read) => read('snapshots.list', { limit: 100 }), { watch: () => props.active });
   const code = useQuery(
-    (signal) => {
+    (read) => {
       const version = shown();
-      return call('server.generated', version === null ? {} : { snapshot: version }, signal);
+      return read('server.generated', version === null ? {} : { snapshot: version });
     },
     { watch: shown },
   );
@@ -40,22 +38,22 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     <Switch>
       <Match when={code.problem()?.code === 'not_found'}>
         <div class="panel">
-          <EmptyState icon="braces" title={WORDS.code_none}>
-            <p>{WORDS.code_none_text}</p>
+          <EmptyState icon="braces" title="Nothing deployed yet">
+            <p>The first deploy generates a project that runs without Sluice.</p>
           </EmptyState>
         </div>
       </Match>
       <Match when={code.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void code.reload()} />}</Match>
       <Match when={code.data() === undefined}>
-        <SkeletonList rows={5} label="Reading the code" />
+        <SkeletonList rows={5} label="Loading the code" />
       </Match>
       <Match when={code.data()}>
         <div class="stack">
           <div class="spread code-head">
-            <p class="soft small">{WORDS.code_lead}</p>
+            <p class="soft small">This version as a TypeScript project that runs without Sluice.</p>
             <div class="row">
               <Select
-                label={WORDS.shown}
+                label="Version"
                 hide_label
                 size="small"
                 options={(versions.data()?.items ?? []).map(({ version, active }) => ({
@@ -66,12 +64,12 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                 onChange={(version) => props.onVersion(Number(version))}
               />
               <Button size="small" icon="download" onPress={saveAll}>
-                {WORDS.download_all}
+                Download all
               </Button>
             </div>
           </div>
           <div class="code-view">
-            <nav class="code-tree" aria-label={WORDS.files}>
+            <nav class="code-tree" aria-label="Files">
               <For each={folders()}>
                 {(folder) => (
                   <>
@@ -112,7 +110,7 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                         icon="download"
                         onPress={() => saveFile(current().path.split('/').at(-1) ?? 'file', 'text/plain', current().content)}
                       >
-                        {WORDS.download}
+                        Download file
                       </Button>
                     </span>
                   </div>

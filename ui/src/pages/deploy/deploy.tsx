@@ -1,97 +1,64 @@
-import { createEffect, on, onCleanup, onMount, Show } from 'solid-js';
+import { onCleanup, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
-import { breakingCount } from '#ui/src/kernel/deploy-changes.ts';
-import { createDeployment } from '#ui/src/kernel/deployment.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createPoll } from '#ui/src/kernel/query.ts';
-import { createSearchParams, oneOf, whole } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf, whole } from '#ui/src/kernel/route/search-params.ts';
 import { ChangesPanel } from './changes-panel.tsx';
 import { CodePanel } from './code-panel.tsx';
 import { SnapshotsPanel } from './snapshots-panel.tsx';
-import { STATUS, WORDS } from './words.ts';
+import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
+import { STATUS } from '#ui/src/features/deploy/words.ts';
 import './deploy.css';
-
-const POLL_MS = 2_000;
 
 /** What waits, what is live, what was live before. */
 export function Deploy() {
-  const { call, commands, router, dialogs, toasts } = useKernel();
+  const { commands, router, session } = useKernel();
   const params = createSearchParams(router, {
     view: oneOf(['changes', 'versions', 'code']),
     from: whole(0),
     to: whole(0),
     version: whole(0),
   });
-  const deployment = createDeployment(call, () => void deployment.diff.reload());
+  const { deployment, asking, close, stop } = useDeployment();
   const status = () => deployment.status.data();
-  const poll = createPoll({
-    run: deployment.refresh,
-    every_ms: POLL_MS,
-    visible: () => document.visibilityState === 'visible' && deployment.phase() === 'idle',
-  });
-  onMount(() => {
-    void deployment.refresh();
-    void deployment.diff.reload();
-    poll.start();
-  });
-  onCleanup(() => poll.stop());
-  createEffect(
-    on(
-      () => deployment.receipt(),
-      (receipt) => {
-        if (receipt !== undefined) void deployment.diff.reload();
-      },
-      { defer: true },
-    ),
-  );
-
-  const stop = async () => {
-    const live = status();
-    if (live === undefined || live.status === 'stopped') return;
-    const agreed = await dialogs.confirm({
-      title: WORDS.stop_title,
-      text: WORDS.stop_text,
-      action: WORDS.stop,
-      cancel: WORDS.stop_keep,
-      danger: true,
-    });
-    if (agreed && (await deployment.stop())) toasts.show(WORDS.stopped);
-  };
   const show = (view: 'changes' | 'versions' | 'code') => params.set({ view });
-  /** By a key or the palette: what may break a client is looked at first, and deployed by its button. */
-  const deploy = async () => {
-    show('changes');
-    await deployment.diff.reload();
-    const breaking = breakingCount(deployment.diff.data()?.changes ?? []);
-    if (breaking > 0) toasts.show(WORDS.breaking(breaking));
-    else await deployment.run();
-  };
   const rehearse = async () => {
     show('changes');
     await deployment.rehearse();
   };
   onCleanup(
     commands.register([
-      { id: 'deploy', title: 'Deploy', group: 'Server', key: 'd', run: () => void deploy() },
       {
         id: 'deploy-dry',
-        title: 'Try the deploy without deploying',
+        title: 'Dry run',
         group: 'Server',
-        keywords: 'dry run rehearse',
+        keywords: 'deploy check try',
+        needs: 'deploy.run',
         run: () => void rehearse(),
       },
-      { id: 'deploy-stop', title: 'Stop serving MCP clients', group: 'Server', run: () => void stop() },
       { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },
-      { id: 'deploy-code', title: 'See the generated code', group: 'Server', run: () => show('code') },
+      { id: 'deploy-code', title: 'See the generated code', group: 'Server', needs: 'server.generated', run: () => show('code') },
     ]),
   );
 
+  const code = () => ({
+    value: 'code' as const,
+    label: 'Generated code',
+    panel: () => (
+      <CodePanel
+        version={params.get('version')}
+        onVersion={(version) => params.set({ version })}
+        active={status()?.snapshot_version ?? null}
+      />
+    ),
+  });
+
   return (
     <Page
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="Deploy"
+      lead="You edit a working copy. A deploy freezes it into a version and every host switches to it at once."
       width="full"
       badge={
         <Show when={status()}>
@@ -104,19 +71,19 @@ export function Deploy() {
       }
     >
       <Tabs
-        label={WORDS.parts}
+        label="Deploy views"
         value={params.get('view')}
         onChange={show}
         tabs={[
           {
             value: 'changes',
-            label: WORDS.changes,
+            label: 'Changes',
             count: status()?.pending_changes,
             panel: () => <ChangesPanel deployment={deployment} onStop={() => void stop()} />,
           },
           {
             value: 'versions',
-            label: WORDS.snapshots,
+            label: 'Versions',
             panel: () => (
               <SnapshotsPanel
                 deployment={deployment}
@@ -127,18 +94,17 @@ export function Deploy() {
               />
             ),
           },
-          {
-            value: 'code',
-            label: WORDS.code,
-            panel: () => (
-              <CodePanel
-                version={params.get('version')}
-                onVersion={(version) => params.set({ version })}
-                active={status()?.snapshot_version ?? null}
-              />
-            ),
-          },
+          ...(session.may('server.generated') ? [code()] : []),
         ]}
+      />
+      <DeployDialog
+        deployment={deployment}
+        open={asking()}
+        onClose={close}
+        onDeploy={() => {
+          show('changes');
+          void deployment.run();
+        }}
       />
     </Page>
   );

@@ -2,21 +2,21 @@ import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { ChangeList } from '#ui/src/components/change-list.tsx';
-import { DataTable } from '#ui/src/components/data-table.tsx';
+import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Dialog, Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { breakingCount, summary } from '#ui/src/kernel/deploy-changes.ts';
-import type { Deployment } from '#ui/src/kernel/deployment.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
+import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { ReceiptPanel } from './receipt-panel.tsx';
+import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { WORDS } from './words.ts';
 
 /** As many as are kept. */
@@ -30,9 +30,8 @@ export function SnapshotsPanel(props: {
   onCompare: (from: number, to: number) => void;
   onCode: (version: number) => void;
 }) {
-  const { call } = useKernel();
   const live = createMemo(() => props.deployment.status.data()?.snapshot_version ?? null);
-  const list = useQuery((signal) => call('snapshots.list', { limit: MOST }, signal), { watch: live });
+  const list = useQuery((read) => read('snapshots.list', { limit: MOST }), { watch: live });
   const [activating, setActivating] = createSignal<number>();
   const rows = createMemo(() => list.data()?.items);
   const versions = createMemo(() =>
@@ -58,10 +57,10 @@ export function SnapshotsPanel(props: {
         )}
       </Show>
       <Show when={props.deployment.rehearsed() ? undefined : props.deployment.receipt()}>
-        {(receipt) => <ReceiptPanel receipt={receipt()} rehearsed={false} onDismiss={props.deployment.dismiss} />}
+        {(receipt) => <Receipt receipt={receipt()} rehearsed={false} onDismiss={props.deployment.dismiss} />}
       </Show>
       <DataTable
-        label={WORDS.versions_label}
+        label="Deployed versions"
         rows={rows()}
         problem={list.problem()}
         onRetry={() => void list.reload()}
@@ -76,7 +75,7 @@ export function SnapshotsPanel(props: {
                 <span class="num deploy-version">{row.version}</span>
                 <Show when={row.active}>
                   <Badge tone="good" dot>
-                    {WORDS.live}
+                    Live
                   </Badge>
                 </Show>
               </span>
@@ -86,12 +85,12 @@ export function SnapshotsPanel(props: {
           { id: 'note', head: WORDS.note, cell: (row) => <span class="soft">{row.note ?? ''}</span>, width: '34%' },
           {
             id: 'contains',
-            head: WORDS.contains,
+            head: 'Contains',
             narrow: 'hide',
             cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
           },
-          { id: 'by', head: WORDS.by, narrow: 'hide', cell: (row) => row.actor.name, sort: (row) => row.actor.name },
-          { id: 'when', head: WORDS.when, cell: (row) => <Ago iso={row.created_at} />, sort: (row) => row.created_at },
+          { id: 'by', head: 'By', narrow: 'hide', cell: (row) => row.actor.name, sort: (row) => row.actor.name },
+          { id: 'when', head: 'When', cell: (row) => <Ago iso={row.created_at} />, sort: (row) => row.created_at },
         ]}
         actions={(row) => (
           <Menu
@@ -101,51 +100,59 @@ export function SnapshotsPanel(props: {
               !row.active && {
                 label: WORDS.activate,
                 icon: 'rocket' as const,
+                needs: 'snapshots.activate' as const,
                 onSelect: () => setActivating(row.version),
               },
               !row.active &&
                 live() !== null && {
-                  label: WORDS.compare,
+                  label: 'Compare with the live version',
                   icon: 'swap' as const,
                   onSelect: () => props.onCompare(row.version, live() ?? row.version),
                 },
               before(row) !== undefined && {
-                label: WORDS.compare_before,
+                label: 'Compare with the previous version',
                 icon: 'swap' as const,
                 onSelect: () => props.onCompare(before(row) ?? row.version, row.version),
               },
-              { label: WORDS.code_of, icon: 'braces' as const, onSelect: () => props.onCode(row.version) },
+              {
+                label: 'View its code',
+                icon: 'braces' as const,
+                needs: 'server.generated' as const,
+                onSelect: () => props.onCode(row.version),
+              },
             ]}
           />
         )}
         empty={
-          <EmptyState icon="rocket" title={WORDS.versions_none}>
-            <p>{WORDS.versions_none_text}</p>
+          <EmptyState icon="rocket" title="Nothing deployed yet">
+            <p>The first deploy creates version 1. The latest 100 versions are kept.</p>
           </EmptyState>
         }
       />
 
       <Drawer
         open={props.from > 0 && props.to > 0}
-        title={WORDS.compare_title}
+        title="Compare two versions"
         size="wide"
         onClose={() => props.onCompare(0, 0)}
         foot={
           live() !== props.to && versions().some(({ value }) => value === String(props.to)) ? (
-            <Button onPress={() => setActivating(props.to)}>{WORDS.activate}</Button>
+            <Button needs="snapshots.activate" onPress={() => setActivating(props.to)}>
+              {WORDS.activate}
+            </Button>
           ) : undefined
         }
       >
         <div class="stack">
           <div class="grid-2">
             <Select
-              label={WORDS.from}
+              label="From"
               options={versions()}
               value={String(props.from)}
               onChange={(from) => props.onCompare(Number(from), props.to)}
             />
             <Select
-              label={WORDS.to}
+              label="To"
               options={versions()}
               value={String(props.to)}
               onChange={(to) => props.onCompare(props.from, Number(to))}
@@ -160,13 +167,17 @@ export function SnapshotsPanel(props: {
       <Dialog
         open={activating() !== undefined}
         title={WORDS.activate_title(activating() ?? 0)}
-        lead={WORDS.activate_text(live())}
+        lead={
+          live() === null
+            ? 'It is served at once. The working copy does not change.'
+            : `It replaces version ${live()} at once. The working copy does not change and shows as changes to deploy.`
+        }
         size="wide"
         onClose={() => setActivating(undefined)}
         foot={
           <>
             <Button autofocus onPress={() => setActivating(undefined)}>
-              {WORDS.keep}
+              Cancel
             </Button>
             <Button kind="primary" icon="rocket" onPress={() => void activate(activating() ?? 0)}>
               {WORDS.activate}
@@ -189,8 +200,7 @@ export function SnapshotsPanel(props: {
 
 /** What one would see changing from one version to another. */
 function Difference(props: { from: number; to: number }) {
-  const { call } = useKernel();
-  const diff = useQuery((signal) => call('snapshots.diff', { from: props.from, to: props.to }, signal), {
+  const diff = useQuery((read) => read('snapshots.diff', { from: props.from, to: props.to }), {
     watch: () => [props.from, props.to],
   });
   const changes = () => diff.data()?.changes ?? [];
@@ -201,15 +211,13 @@ function Difference(props: { from: number; to: number }) {
         <SkeletonList rows={3} label="Comparing" />
       </Match>
       <Match when={changes().length === 0}>
-        <p class="soft">{WORDS.no_difference}</p>
+        <p class="soft">These versions are the same.</p>
       </Match>
       <Match when={changes().length > 0}>
         <div class="stack">
           <p class="small soft">{summary(changes())}</p>
-          <Show when={breakingCount(changes()) > 0}>
-            <Notice tone="brass" title={WORDS.breaking(breakingCount(changes()))} />
-          </Show>
-          <div class="deploy-diff">
+          <Breaking count={breakingCount(changes())} />
+          <div class="change-box">
             <ChangeList changes={changes()} label={WORDS.activate_changes} />
           </div>
         </div>

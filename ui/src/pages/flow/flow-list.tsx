@@ -3,9 +3,8 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import type { FlowNode, FlowPicture } from '#ui/src/kernel/flow-graph.ts';
-import { count } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+import type { FlowNode, FlowPicture } from './flow-graph.ts';
+import { count, plural } from '#ui/src/kernel/words.ts';
 
 const ICONS = {
   tool: 'tool',
@@ -36,7 +35,7 @@ export function FlowList(props: { picture: FlowPicture }) {
         )}
       </For>
       <Show when={of(null).length > 0}>
-        <Panel title={WORDS.free_prompts} count={of(null).length} flush>
+        <Panel title="Prompts without a connection" count={of(null).length} flush>
           <Nodes nodes={of(null)} />
         </Panel>
       </Show>
@@ -56,10 +55,10 @@ function Nodes(props: { nodes: readonly FlowNode[] }) {
             </Link>
             <span class="faint small truncate">{node.detail}</span>
             <Show when={node.writes}>
-              <Badge tone="brass">{WORDS.writes}</Badge>
+              <Badge tone="brass">writes</Badge>
             </Show>
             <Show when={!node.enabled}>
-              <Badge>{WORDS.off}</Badge>
+              <Badge>off</Badge>
             </Show>
             <Calls node={node} />
           </li>
@@ -72,9 +71,9 @@ function Nodes(props: { nodes: readonly FlowNode[] }) {
 function Calls(props: { node: FlowNode }) {
   return (
     <span class="flow-calls faint small num">
-      {props.node.calls === 0 ? WORDS.no_calls : WORDS.calls(count(props.node.calls))}
+      {props.node.calls === 0 ? 'not called' : plural(props.node.calls, 'call')}
       <Show when={props.node.errors > 0}>
-        <span class="flow-errors">, {WORDS.errors(count(props.node.errors))}</span>
+        <span class="flow-errors">, {`${count(props.node.errors)} failed`}</span>
       </Show>
     </span>
   );

@@ -1,19 +1,19 @@
-import { createMemo, createSignal, Match, onMount, Show, Switch } from 'solid-js';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
-import { FlowCanvas } from '#ui/src/components/flow-canvas.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { FlowCanvas } from './flow-canvas.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { type Dagre, drawFlow, type FlowPicture } from '#ui/src/kernel/flow-graph.ts';
-import { keepEqual } from '#ui/src/kernel/query.ts';
+import { drawFlow, type FlowPicture } from './flow-graph.ts';
+import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
-import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { FlowList } from './flow-list.tsx';
 import { KINDS_WORDS, WORDS } from './words.ts';
 import './flow.css';
@@ -23,7 +23,7 @@ const KIND_CHOICES = ['all', ...KINDS] as const;
 
 /** Connections, what is built on them, and the server: as a drawing or as a list. */
 export function Flow() {
-  const { call, router } = useKernel();
+  const { router } = useKernel();
   const params = createSearchParams(router, {
     view: choice(['graph', 'list']),
     kind: oneOf(KIND_CHOICES),
@@ -33,22 +33,26 @@ export function Flow() {
   // A drawing needs room: on a phone the list is what can be read.
   const small = window.matchMedia('(width < 40rem)').matches;
   const view = () => params.get('view') ?? (small ? 'list' : 'graph');
-  const layout = useQuery((signal) => call('flow.layout', {}, signal), { every_ms: POLL_MS });
-  const stats = useQuery((signal) => call('metrics.stats', { period: '24h' }, signal), { every_ms: POLL_MS });
-  const [dagre, setDagre] = createSignal<Dagre>();
-  onMount(() => void import('@dagrejs/dagre').then((loaded) => setDagre(() => loaded)));
+  const layout = useQuery((read) => read('flow.layout', {}), { every_ms: POLL_MS });
+  const stats = useQuery((read) => read('metrics.stats', { period: '24h' }), { every_ms: POLL_MS });
+  const [expanded, setExpanded] = createSignal<ReadonlySet<string>>(new Set());
   const filter = createMemo(() => {
     const kind = params.get('kind');
     const connection = params.get('connection');
     const kinds: readonly Kind[] = kind === 'all' ? KINDS : [kind];
-    return { search: params.get('q'), kinds, connection_id: connection === '' ? undefined : connection };
+    return {
+      search: params.get('q'),
+      kinds,
+      connection_id: connection === '' ? undefined : connection,
+      expanded: view() === 'list' ? ('all' as const) : expanded(),
+    };
   });
   const picture = createMemo<FlowPicture | undefined>((before) => {
-    const [given, loaded] = [layout.data(), dagre()];
-    if (given === undefined || loaded === undefined) return undefined;
-    return keepEqual(before, drawFlow(given, stats.data(), filter(), loaded));
+    const given = layout.data();
+    return given === undefined ? undefined : keepEqual(before, drawFlow(given, stats.data(), filter()));
   });
-  const entities = () => (picture()?.nodes ?? []).filter(({ kind }) => kind !== 'connection' && kind !== 'server');
+  /** Whether a search has found anything. */
+  const found = () => (picture()?.groups.length ?? 0) > 0;
   const nothing = () => {
     const totals = layout.data()?.totals;
     return totals !== undefined && Object.values(totals).every((total) => total === 0);
@@ -57,37 +61,37 @@ export function Flow() {
   return (
     <Page
       title={WORDS.title}
-      lead={WORDS.lead}
+      lead="What is built on each connection, with calls of the last 24 hours."
       width="full"
       actions={
         <SegmentedControl
-          label={WORDS.view}
+          label="View"
           value={view()}
           onChange={(view) => params.set({ view })}
           options={[
-            { value: 'graph', label: WORDS.graph, icon: 'flow' },
-            { value: 'list', label: WORDS.list, icon: 'list' },
+            { value: 'graph', label: 'Graph', icon: 'flow' },
+            { value: 'list', label: 'List', icon: 'list' },
           ]}
         />
       }
     >
       <FilterBar
-        search={{ label: WORDS.search, value: params.get('q'), onInput: (q) => params.set({ q }) }}
+        search={{ label: 'Find by name, tag or address', value: params.get('q'), onInput: (q) => params.set({ q }) }}
         active={params.active('q', 'kind', 'connection')}
         onClear={() => params.clear('q', 'kind', 'connection')}
       >
         <Select
-          label={WORDS.connection}
+          label="Connection"
           hide_label
           value={params.get('connection') === '' ? 'all' : params.get('connection')}
           onChange={(connection) => params.set({ connection: connection === 'all' ? '' : connection })}
           options={[
-            { value: 'all', label: WORDS.every_connection },
+            { value: 'all', label: 'All connections' },
             ...(layout.data()?.connections ?? []).map(({ id, name }) => ({ value: id, label: name })),
           ]}
         />
         <SegmentedControl
-          label={WORDS.kinds}
+          label="Show"
           value={params.get('kind')}
           onChange={(kind) => params.set({ kind })}
           options={KIND_CHOICES.map((value) => ({ value, label: value === 'all' ? 'All' : KINDS_WORDS[value] }))}
@@ -99,19 +103,31 @@ export function Flow() {
       <Switch fallback={<SkeletonList rows={6} label={WORDS.title} />}>
         <Match when={nothing()}>
           <div class="panel">
-            <EmptyState icon="flow" title={WORDS.empty} action={<LinkButton href="/connections/new">{WORDS.connect}</LinkButton>}>
-              {WORDS.empty_text}
+            <EmptyState
+              icon="flow"
+              title="Nothing is configured yet"
+              action={<LinkButton href="/connections/new">Connect a database</LinkButton>}
+            >
+              Connect a database and create a tool from one of its tables to see them here.
             </EmptyState>
           </div>
         </Match>
-        <Match when={picture() && entities().length === 0 && filter().search !== ''}>
+        <Match when={picture() && !found() && filter().search !== ''}>
           <div class="panel">
-            <EmptyState title={WORDS.nothing}>{WORDS.nothing_text}</EmptyState>
+            <EmptyState title="No results">Change the search or the filters.</EmptyState>
           </div>
         </Match>
         <Match when={view() === 'list' && picture()}>{(found) => <FlowList picture={found()} />}</Match>
         <Match when={picture()}>
-          {(found) => <FlowCanvas picture={found()} words={WORDS} kinds={KINDS_WORDS} onOpen={(href) => router.navigate(href)} />}
+          {(found) => (
+            <FlowCanvas
+              picture={found()}
+              words={WORDS}
+              kinds={KINDS_WORDS}
+              onOpen={(href) => router.navigate(href)}
+              onExpand={setExpanded}
+            />
+          )}
         </Match>
       </Switch>
     </Page>

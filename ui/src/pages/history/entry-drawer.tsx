@@ -1,15 +1,17 @@
+import { plural } from '#ui/src/kernel/words.ts';
 import { For, Show } from 'solid-js';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
-import { FieldDiff } from '#ui/src/components/field-diff.tsx';
-import { JsonView } from '#ui/src/components/json-view.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
+import { JsonView } from '#ui/src/components/show/json-view.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { FIELD_LABELS } from '#ui/src/kernel/deploy-changes.ts';
-import { ACTION_WORDS, blockedOf, type Deed, placeOf, TYPE_WORDS, whyNot } from '#ui/src/kernel/history-log.ts';
+import { labelsOf } from '#ui/src/features/deploy/changes.ts';
+import { ACTION_WORDS, blockedOf, type Deed, placeOf, TYPE_WORDS, whyNot } from './history-log.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
 import { WORDS } from './words.ts';
 
 /** One change: who, what, every field before and after, and the way back. */
@@ -31,8 +33,8 @@ export function EntryDrawer(props: {
             <Show
               when={whyNot(deed().main)}
               fallback={
-                <Button icon="history" onPress={() => props.onRollback(deed())}>
-                  {WORDS.undo}
+                <Button icon="history" needs="history.rollback" onPress={() => props.onRollback(deed())}>
+                  Roll back…
                 </Button>
               }
             >
@@ -55,12 +57,12 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
       <KeyValue
         items={[
           { label: WORDS.details, value: `${TYPE_WORDS[main().entity_type]}, ${ACTION_WORDS[main().action]}` },
-          { label: WORDS.by, value: main().actor.name },
-          { label: WORDS.at, value: new Date(main().created_at).toLocaleString() },
-          main().ip !== null && { label: WORDS.from, value: main().ip, mono: true },
+          { label: 'By', value: main().actor.name },
+          { label: 'At', value: exactTime(main().created_at) },
+          main().ip !== null && { label: 'From', value: main().ip, mono: true },
           main().version_after !== null && {
-            label: WORDS.version,
-            value: <span class="num">{WORDS.versions(main().version_before, main().version_after)}</span>,
+            label: 'Version',
+            value: <span class="num">{`${main().version_before ?? '–'} → ${main().version_after ?? '–'}`}</span>,
           },
         ]}
       />
@@ -68,26 +70,26 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
         <Show when={placeOf(main())}>
           {(href) => (
             <LinkButton href={href()} size="small" icon="external">
-              {WORDS.open_record}
+              Open
             </LinkButton>
           )}
         </Show>
         <Show when={main().entity_id !== ''}>
           <Button size="small" icon="filter" onPress={() => props.onOnly(main())}>
-            {WORDS.only_record}
+            Only this record
           </Button>
         </Show>
       </div>
       <Show when={blocked()}>
         {(refusal) => (
-          <Notice tone="bad" title={WORDS.blocked_title}>
+          <Notice tone="bad" title="This change was blocked">
             <p>{refusal().why}</p>
             <p class="small">{refusal().advice}</p>
             <KeyValue
               items={[
-                refusal().fields.length > 0 && { label: WORDS.blocked_fields, value: refusal().fields.join(', '), mono: true },
-                refusal().rules.length > 0 && { label: WORDS.blocked_rules, value: refusal().rules.join(', '), mono: true },
-                refusal().count > 1 && { label: '', value: WORDS.blocked_times(refusal().count) },
+                refusal().fields.length > 0 && { label: 'Fields', value: refusal().fields.join(', '), mono: true },
+                refusal().rules.length > 0 && { label: 'Rules', value: refusal().rules.join(', '), mono: true },
+                refusal().count > 1 && { label: '', value: `${plural(refusal().count, 'time')} within a minute` },
               ]}
             />
           </Notice>
@@ -95,7 +97,7 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
       </Show>
       <Show when={props.deed.others.length > 0}>
         <section>
-          <h3 class="history-sub">{WORDS.batch}</h3>
+          <h3 class="history-sub">Changed together</h3>
           <ul class="history-batch">
             <For each={[main(), ...props.deed.others]}>
               {(entry) => (
@@ -111,15 +113,15 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
       </Show>
       <Show when={blocked() === undefined}>
         <section>
-          <h3 class="history-sub">{WORDS.changes}</h3>
-          <Show when={Object.keys(main().changes).length > 0} fallback={<p class="soft small">{WORDS.no_fields}</p>}>
-            <FieldDiff changes={main().changes} labels={FIELD_LABELS} />
+          <h3 class="history-sub">Fields</h3>
+          <Show when={Object.keys(main().changes).length > 0} fallback={<p class="soft small">No fields changed.</p>}>
+            <FieldDiff changes={main().changes} labels={labelsOf(main().entity_type)} />
           </Show>
         </section>
         <Show when={main().snapshot}>
           {(record) => (
             <details>
-              <summary class="history-sub">{main().action === 'delete' ? WORDS.record_deleted : WORDS.record}</summary>
+              <summary class="history-sub">{main().action === 'delete' ? 'Record before it was deleted' : WORDS.record}</summary>
               <JsonView value={record()} label={WORDS.record} open={1} />
             </details>
           )}

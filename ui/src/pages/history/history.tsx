@@ -1,21 +1,24 @@
+import { plural } from '#ui/src/kernel/words.ts';
 import { createMemo, createSignal, For, Match, onCleanup, Show, Switch } from 'solid-js';
 import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Combobox } from '#ui/src/components/combobox.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
-import { LoadMore } from '#ui/src/components/load-more.tsx';
+import { LoadMore } from '#ui/src/components/table/load-more.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { usePages } from './use-pages.ts';
-import { FIELD_LABELS } from '#ui/src/kernel/deploy-changes.ts';
-import { ACTION_WORDS, byDay, dayName, type Deed, TYPE_WORDS } from '#ui/src/kernel/history-log.ts';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { usePages } from '#ui/src/components/use-pages.ts';
+import { labelsOf } from '#ui/src/features/deploy/changes.ts';
+import { ACTION_WORDS, byDay, dayName, type Deed, TYPE_WORDS } from './history-log.ts';
+import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { choice, createSearchParams, text } from '#ui/src/kernel/search-params.ts';
+import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { EntryDrawer } from './entry-drawer.tsx';
 import { RollbackDialog } from './rollback-dialog.tsx';
 import { WORDS } from './words.ts';
@@ -35,20 +38,24 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   tool: 'tool',
   resource: 'file',
   prompt: 'message',
+  toolset: 'filter',
   server_config: 'sliders',
   mcp_token: 'key',
   agent_token: 'key',
   oauth_client: 'key',
+  identity_provider: 'shield',
+  oauth_app: 'key',
+  grant: 'link',
   admin: 'user',
   snapshot: 'rocket',
 };
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const TYPES = [
-  { value: 'all', label: WORDS.every_type },
+  { value: 'all', label: 'All types' },
   ...EntityType.options.map((value) => ({ value, label: capital(TYPE_WORDS[value]) })),
 ] as const;
 const ACTIONS = [
-  { value: 'all', label: WORDS.every_action },
+  { value: 'all', label: 'All actions' },
   ...Action.options.map((value) => ({ value, label: capital(ACTION_WORDS[value]) })),
 ] as const;
 
@@ -86,11 +93,20 @@ export function History() {
     () => (['q', 'type', 'action', 'actor', 'id'] as const).map((name) => filters.get(name)),
   );
   const days = createMemo(() => byDay(pages.items() ?? []));
-  const shown = createMemo(() =>
+  const listed = createMemo(() =>
     days()
       .flatMap(({ deeds }) => deeds)
       .find(({ main, others }) => [main, ...others].some(({ id }) => id === filters.get('entry'))),
   );
+  /** A link to an entry that is not on the pages shown: an older one, or one that the filters leave out. */
+  const missing = () => (pages.items() !== undefined && listed() === undefined ? filters.get('entry') : '');
+  const linked = useQuery(
+    async (read) => (missing() === '' ? [] : (await read('history.list', { history_id: missing() })).items),
+    {
+      watch: missing,
+    },
+  );
+  const shown = createMemo(() => listed() ?? (missing() === '' ? undefined : byDay(linked.data() ?? [])[0]?.deeds[0]));
   const actors = createMemo(() => [...new Set((pages.items() ?? []).map(({ actor }) => actor.name))].toSorted());
   const filtered = () => filters.active('q', 'type', 'action', 'actor', 'id');
   const clear = () => filters.clear('q', 'type', 'action', 'actor', 'id');
@@ -107,7 +123,7 @@ export function History() {
   );
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="History" lead="Every change, with who made it and from where. Most changes can be rolled back.">
       <FilterBar
         search={{
           label: WORDS.search,
@@ -119,7 +135,7 @@ export function History() {
         onClear={clear}
       >
         <Select
-          label={WORDS.type}
+          label="Type"
           hide_label
           size="small"
           options={TYPES}
@@ -127,7 +143,7 @@ export function History() {
           onChange={(type) => filters.set({ type: type === 'all' ? undefined : type })}
         />
         <Select
-          label={WORDS.action}
+          label="Action"
           hide_label
           size="small"
           options={ACTIONS}
@@ -135,18 +151,18 @@ export function History() {
           onChange={(action) => filters.set({ action: action === 'all' ? undefined : action })}
         />
         <Combobox
-          label={WORDS.actor}
+          label="By"
           hide_label
           size="small"
           free
-          placeholder={WORDS.everyone}
+          placeholder="Everyone"
           options={actors().map((name) => ({ value: name, label: name }))}
           value={filters.get('actor') || undefined}
           onChange={(actor) => filters.set({ actor: actor ?? '' })}
         />
         <Show when={filters.get('id') !== ''}>
           <Button size="small" icon="close" onPress={() => filters.clear('id')}>
-            {WORDS.entity}
+            Changes of one record
           </Button>
         </Show>
       </FilterBar>
@@ -156,7 +172,7 @@ export function History() {
         </Match>
         <Match when={pages.items() === undefined}>
           <div class="panel">
-            <SkeletonList rows={6} label="Reading the history" />
+            <SkeletonList rows={6} label="Loading the history" />
           </div>
         </Match>
         <Match when={pages.items()?.length === 0}>
@@ -164,12 +180,12 @@ export function History() {
             <Show
               when={filtered() > 0}
               fallback={
-                <EmptyState icon="history" title={WORDS.empty_title}>
-                  <p>{WORDS.empty}</p>
+                <EmptyState icon="history" title="No changes yet">
+                  <p>Changes made by people and agents are listed here.</p>
                 </EmptyState>
               }
             >
-              <EmptyState icon="search" title={WORDS.none_title} action={<Button onPress={clear}>{WORDS.clear}</Button>} />
+              <EmptyState icon="search" title="No results" action={<Button onPress={clear}>Clear filters</Button>} />
             </Show>
           </div>
         </Match>
@@ -180,7 +196,7 @@ export function History() {
                 {(day) => (
                   <section aria-label={dayName(day.date, Date.now())}>
                     <h2 class="timeline-day">{dayName(day.date, Date.now())}</h2>
-                    <ol class="panel timeline-list">
+                    <ol class="panel">
                       <For each={day.deeds}>
                         {(deed) => <Row deed={deed} onOpen={() => filters.set({ entry: deed.main.id })} />}
                       </For>
@@ -229,7 +245,7 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
         <button type="button" class="deed-open" onClick={() => props.onOpen()}>
           <span class="mono">{main().entity_name || '–'}</span>
           <Show when={props.deed.others.length > 0}>
-            <span class="deed-more"> {WORDS.and_others(props.deed.others.length)}</span>
+            <span class="deed-more"> {`and ${plural(props.deed.others.length, 'other')}`}</span>
           </Show>
         </button>
         <span class="small faint truncate">
@@ -238,7 +254,7 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
             {' · '}
             {fields()
               .slice(0, 4)
-              .map((name) => FIELD_LABELS[name] ?? name)
+              .map((name) => labelsOf(main().entity_type)[name] ?? name)
               .join(', ')}
           </Show>
         </span>
@@ -246,8 +262,8 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
       <Badge tone={TONES[main().action]}>{ACTION_WORDS[main().action]}</Badge>
       <span class="deed-end small faint">
         <span class="truncate">{main().actor.name}</span>
-        <time class="num" datetime={main().created_at} title={new Date(main().created_at).toLocaleString()}>
-          {new Date(main().created_at).toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })}
+        <time class="num" datetime={main().created_at} title={exactTime(main().created_at)}>
+          {hourTime(new Date(main().created_at))}
         </time>
       </span>
     </li>

@@ -1,39 +1,34 @@
-import { createEffect, createSignal, Match, on, Show, Switch } from 'solid-js';
-import type { Output } from '#core/contract/index.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { createEffect, createMemo, Match, on, Show, Switch } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
-import { FieldDiff } from '#ui/src/components/field-diff.tsx';
+import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { FIELD_LABELS } from '#ui/src/kernel/deploy-changes.ts';
-import type { Deed } from '#ui/src/kernel/history-log.ts';
+import { labelsOf } from '#ui/src/features/deploy/changes.ts';
+import type { Deed } from './history-log.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { createQuery } from '#ui/src/kernel/data/query.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { WORDS } from './words.ts';
 
 /** What a rollback would change, worked out by the server without doing it; then it is done. */
 export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => void; onDone: () => void }) {
   const { call, toasts } = useKernel();
-  const [preview, setPreview] = createSignal<Output<'history.rollback'>>();
-  const rehearse = createMutation((history_id: string) => call('history.rollback', { history_id, dry_run: true }));
+  /** Each entry has its own preview, so that no answer about another one is ever shown. */
+  const preview = createMemo(() => {
+    const history_id = props.deed?.main.id;
+    if (history_id === undefined) return undefined;
+    const query = createQuery((signal) => call('history.rollback', { history_id, dry_run: true }, signal));
+    void query.reload();
+    return query;
+  });
   const restore = createMutation((history_id: string) => call('history.rollback', { history_id }));
-
-  createEffect(
-    on(
-      () => props.deed?.main.id,
-      async (id) => {
-        setPreview(undefined);
-        rehearse.reset();
-        restore.reset();
-        if (id !== undefined) setPreview(await rehearse.run(id));
-      },
-    ),
-  );
+  createEffect(on(preview, () => restore.reset()));
   const redo = async (history_id: string) => {
     try {
       await call('history.rollback', { history_id });
-      toasts.show(WORDS.redone, 'good');
+      toasts.show('Rollback undone.', 'good');
       props.onDone();
     } catch (fault) {
       toasts.show(toProblem(fault).detail, 'bad');
@@ -44,8 +39,8 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
     if (deed === undefined) return;
     const answer = await restore.run(deed.main.id);
     if (answer === undefined) return;
-    toasts.show(WORDS.undone(deed.main.entity_name), 'good', {
-      action: { label: WORDS.redo, run: () => void redo(answer.entry.id) },
+    toasts.show(`Restored “${deed.main.entity_name}”. Deploy to make it live.`, 'good', {
+      action: { label: 'Undo', run: () => void redo(answer.entry.id) },
     });
     props.onDone();
   };
@@ -53,17 +48,17 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
   return (
     <Dialog
       open={props.deed !== undefined}
-      title={WORDS.undo_title(props.deed?.main.entity_name ?? '')}
-      lead={WORDS.undo_lead}
+      title={`Restore the previous state of “${props.deed?.main.entity_name ?? ''}”?`}
+      lead="The rollback is recorded in the history, so you can undo it."
       size="wide"
       onClose={props.onClose}
       foot={
         <>
           <Button autofocus onPress={props.onClose}>
-            {WORDS.undo_keep}
+            Cancel
           </Button>
-          <Button kind="primary" busy={restore.busy()} blocked={preview() === undefined} onPress={() => void run()}>
-            {WORDS.undo_action}
+          <Button kind="primary" busy={restore.busy()} blocked={preview()?.data() === undefined} onPress={() => void run()}>
+            Roll back
           </Button>
         </>
       }
@@ -71,20 +66,22 @@ export function RollbackDialog(props: { deed: Deed | undefined; onClose: () => v
       <div class="stack">
         <Show when={restore.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
         <Switch>
-          <Match when={rehearse.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Match>
-          <Match when={preview()}>
+          <Match when={preview()?.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Match>
+          <Match when={preview()?.data()}>
             {(answer) => (
               <>
                 <Show when={answer().entity === null}>
-                  <p>{WORDS.undo_gone}</p>
+                  <p>The rollback deletes the record: it did not exist before this change.</p>
                 </Show>
-                <Show when={props.deed?.others.length}>{(count) => <p class="soft">{WORDS.undo_batch(count())}</p>}</Show>
-                <FieldDiff changes={answer().entry.changes} labels={FIELD_LABELS} />
+                <Show when={props.deed?.others.length}>
+                  {(count) => <p class="soft">{`Also restores ${plural(count(), 'other record')}.`}</p>}
+                </Show>
+                <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />
               </>
             )}
           </Match>
-          <Match when={rehearse.busy()}>
-            <SkeletonList rows={3} label={WORDS.previewing} />
+          <Match when={preview()?.pending()}>
+            <SkeletonList rows={3} label="Comparing" />
           </Match>
         </Switch>
       </div>

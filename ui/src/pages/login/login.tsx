@@ -1,13 +1,14 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
-import { Button } from '#ui/src/components/button.tsx';
-import { Entry } from '#ui/src/components/entry.tsx';
-import { Field } from '#ui/src/components/field.tsx';
+import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { ProviderButtons } from '#ui/src/features/sign-in/provider-buttons.tsx';
+import { refusalOf } from '#ui/src/features/sign-in/refusals.ts';
+import { safeNext } from '#ui/src/kernel/route/router.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createLoginFlow, type LoginFlow } from '#ui/src/kernel/login-flow.ts';
-import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
-import { clock, LOGIN_WORDS } from '#ui/src/kernel/words.ts';
-import { SecondFactor } from './second-factor.tsx';
+import { createLoginFlow } from '#ui/src/features/sign-in/login-flow.ts';
+import { LOGIN_WORDS } from '#ui/src/kernel/words.ts';
+import { PasswordForm } from '#ui/src/features/sign-in/password-form.tsx';
+import { SecondFactor } from '#ui/src/features/sign-in/second-factor.tsx';
 
 const TITLE = { password: 'Sign in', code: 'Second factor', recovery: 'Second factor' } as const;
 const LEAD = {
@@ -17,63 +18,37 @@ const LEAD = {
 } as const;
 
 export function Login() {
-  const flow = createLoginFlow(useKernel().session);
+  const { session } = useKernel();
+  const flow = createLoginFlow(session);
   const [username, setUsername] = createSignal('');
   onCleanup(() => flow.stop());
+  const query = new URLSearchParams(window.location.search);
+  const next = safeNext(query.get('next'), window.location.origin);
+  const refusal = refusalOf(query.get('refused'));
+  const first = () => flow.step() === 'password';
 
   return (
     <Entry title={TITLE[flow.step()]} lead={LEAD[flow.step()]}>
-      <Show when={flow.step() === 'password'} fallback={<SecondFactor flow={flow} />}>
-        <PasswordForm flow={flow} username={username()} onUsername={setUsername} />
-      </Show>
-    </Entry>
-  );
-}
-
-function PasswordForm(props: { flow: LoginFlow; username: string; onUsername: (username: string) => void }) {
-  const [password, setPassword] = createSignal('');
-
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    if (await props.flow.enterPassword({ username: props.username.trim(), password: password() })) return;
-    if (props.flow.problem()?.code === 'unauthenticated') setPassword('');
-    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid], [type=password]')?.focus());
-  };
-
-  return (
-    <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-      <Field
-        label="Username"
-        name="username"
-        autocomplete="username"
-        autofocus={props.username === ''}
-        value={props.username}
-        onInput={props.onUsername}
-        error={fieldError(props.flow.problem(), 'username')}
-      />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        autofocus={props.username !== ''}
-        value={password()}
-        onInput={setPassword}
-        error={fieldError(props.flow.problem(), 'password')}
-      />
-      <Show when={generalError(props.flow.problem(), ['username', 'password'])}>
+      <Show when={first() ? refusal : undefined}>
         {(text) => (
-          <Notice tone={props.flow.problem()?.code === 'rate_limited' ? 'brass' : 'bad'} live>
+          <Notice tone="bad" live>
             {text()}
           </Notice>
         )}
       </Show>
-      <Button type="submit" kind="primary" busy={props.flow.busy()} blocked={props.flow.wait() > 0}>
-        <Show when={props.flow.wait() > 0} fallback="Sign in">
-          <span class="num">Try again in {clock(props.flow.wait())}</span>
+      <Show when={first()}>
+        <ProviderButtons next={next} />
+      </Show>
+      <Show when={first()} fallback={<SecondFactor flow={flow} />}>
+        <Show when={session.ways().password}>
+          <Show when={session.ways().providers.length > 0}>
+            <p class="entry-or" role="separator">
+              or with a password
+            </p>
+          </Show>
+          <PasswordForm flow={flow} username={username()} onUsername={setUsername} />
         </Show>
-      </Button>
-    </form>
+      </Show>
+    </Entry>
   );
 }

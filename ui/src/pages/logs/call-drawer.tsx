@@ -1,10 +1,10 @@
 import { Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
 import { callsHref, keyOf, metricsHref } from '#ui/src/kernel/metrics.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
@@ -14,7 +14,7 @@ import { WORDS } from './words.ts';
 /** One call: what is known of it, and where to go on. */
 export function CallDrawer(props: { entry: CallEntry | undefined; onClose: () => void }) {
   return (
-    <Drawer open={props.entry !== undefined} title={WORDS.call} lead={WORDS.call_lead} onClose={props.onClose}>
+    <Drawer open={props.entry !== undefined} title="Call" lead="Arguments and results are not logged." onClose={props.onClose}>
       <Show when={props.entry}>{(entry) => <Detail entry={entry()} />}</Show>
     </Drawer>
   );
@@ -24,16 +24,15 @@ const LISTS = { tool: 'tools.list', resource: 'resources.list', prompt: 'prompts
 const PLAYGROUND = { tool: 'tool', resource: 'resource', prompt: 'prompt' } as const;
 
 function Detail(props: { entry: CallEntry }) {
-  const { call } = useKernel();
   // The log knows the name only: what it was the name of may be gone, or have another now.
-  const entity = useQuery(async (signal) => {
+  const entity = useQuery(async (read) => {
     const { kind, name } = props.entry;
-    const { items } = await call(LISTS[kind], { search: name, limit: 50 }, signal);
+    const { items } = await read(LISTS[kind], { search: name, limit: 50 });
     return items.find((item) => item.name === name)?.id ?? null;
   });
-  const connection = useQuery(async (signal) => {
+  const connection = useQuery(async (read) => {
     const id = props.entry.connection_id;
-    return id === null ? null : (await call('connections.get', { id }, signal)).name;
+    return id === null ? null : (await read('connections.get', { id })).name;
   });
   return (
     <div class="stack">
@@ -49,33 +48,33 @@ function Detail(props: { entry: CallEntry }) {
               </Badge>
             ),
           },
-          { label: WORDS.time, value: new Date(props.entry.timestamp).toLocaleString(), copy: props.entry.timestamp },
+          { label: WORDS.time, value: exactTime(props.entry.timestamp), copy: props.entry.timestamp },
           { label: WORDS.duration, value: duration(props.entry.duration_ms) },
           { label: WORDS.wait, value: duration(props.entry.wait_ms) },
           { label: WORDS.rows, value: props.entry.rows.toLocaleString('en') },
           { label: WORDS.client, value: props.entry.client ?? '–' },
           { label: WORDS.token, value: props.entry.token_prefix ?? '–', mono: true },
           props.entry.connection_id !== null && {
-            label: WORDS.connection,
+            label: 'Connection',
             value: (
               <Link href={`/connections/${props.entry.connection_id}`}>{connection.data() ?? props.entry.connection_id}</Link>
             ),
           },
-          { label: WORDS.version, value: props.entry.snapshot_version === null ? '–' : String(props.entry.snapshot_version) },
-          { label: WORDS.id, value: props.entry.id, mono: true, copy: props.entry.id },
+          { label: 'Version', value: props.entry.snapshot_version === null ? '–' : String(props.entry.snapshot_version) },
+          { label: 'ID', value: props.entry.id, mono: true, copy: props.entry.id },
         ]}
       />
       <div class="row">
         <Show when={entity.data()}>
-          {(id) => <LinkButton href={`/${props.entry.kind}s/${id()}`}>{WORDS.open_entity}</LinkButton>}
+          {(id) => <LinkButton href={`/${props.entry.kind}s/${id()}`}>Open definition</LinkButton>}
         </Show>
-        <LinkButton href={metricsHref('24h', keyOf(props.entry.kind, props.entry.name))}>{WORDS.over_time}</LinkButton>
+        <LinkButton href={metricsHref('24h', keyOf(props.entry.kind, props.entry.name))}>View metrics</LinkButton>
         <LinkButton href={`/playground?${new URLSearchParams({ [PLAYGROUND[props.entry.kind]]: props.entry.name })}`}>
-          {WORDS.again}
+          Try it in the playground
         </LinkButton>
         <Show when={!props.entry.success}>
           <LinkButton href={callsHref({ kind: props.entry.kind, name: props.entry.name, outcome: 'failed', range: '7d' })}>
-            {WORDS.same}
+            View all failures
           </LinkButton>
         </Show>
       </div>

@@ -1,5 +1,5 @@
 import type { Output } from '#core/contract/index.ts';
-import { toCsv } from '#ui/src/kernel/metrics.ts';
+import { toCsv } from '#core/lib/csv.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 
 export type CallEntry = Output<'logs.list'>['items'][number];

@@ -1,17 +1,19 @@
+import { plural } from '#ui/src/kernel/words.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/kernel/live-log.ts';
-import { createLiveStream, type StreamState } from '#ui/src/kernel/live-stream.ts';
-import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
+import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
+import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { LogList } from './log-list.tsx';
 import { LEVEL_WORDS, SOURCE_WORDS, STATE_WORDS, WORDS } from './words.ts';
 
@@ -61,9 +63,9 @@ export function LivePanel() {
     const lines = entries().flatMap((entry) => ('line' in entry ? [lineText(entry.line)] : []));
     try {
       await navigator.clipboard.writeText(lines.join('\n'));
-      toasts.show(WORDS.copied(lines.length), 'good');
+      toasts.show(`${plural(lines.length, 'line')} copied`, 'good');
     } catch {
-      toasts.show(WORDS.no_copy, 'bad');
+      toasts.show('The browser doesn’t allow copying here. Select the text and copy it.', 'bad');
     }
   };
 
@@ -71,7 +73,7 @@ export function LivePanel() {
     <div class="logs-live">
       <FilterBar
         search={{
-          label: WORDS.search_live,
+          label: 'Search lines',
           value: params.get('q'),
           onInput: (q) => params.set({ q }),
           ref: (input) => (search = input),
@@ -97,22 +99,22 @@ export function LivePanel() {
           value={params.get('source') ?? 'all'}
           onChange={(source) => params.set({ source: source === 'all' ? undefined : source })}
           options={[
-            { value: 'all' as const, label: WORDS.every_source },
+            { value: 'all' as const, label: 'All programs' },
             ...SOURCES.map((value) => ({ value, label: SOURCE_WORDS[value] })),
           ]}
         />
         <div class="row">
           <Button size="small" aria-pressed={log.paused()} icon={log.paused() ? 'play' : 'pause'} onPress={toggle}>
-            {log.paused() ? (log.waiting() > 0 ? WORDS.resume_with(log.waiting()) : WORDS.resume) : WORDS.pause}
+            {log.paused() ? (log.waiting() > 0 ? `Resume, ${plural(log.waiting(), 'new line')}` : 'Resume') : 'Pause'}
           </Button>
           <Button size="small" kind="quiet" aria-pressed={follow()} onPress={() => setFollow(!follow())}>
-            {WORDS.follow}
+            Follow
           </Button>
           <Button size="small" kind="quiet" onPress={() => void copyAll()}>
-            {WORDS.copy}
+            Copy
           </Button>
           <Button size="small" kind="quiet" onPress={() => log.clear()}>
-            {WORDS.clear}
+            Clear
           </Button>
         </div>
       </FilterBar>
@@ -120,15 +122,15 @@ export function LivePanel() {
         when={entries().length > 0}
         fallback={
           <div class="logs-none">
-            <EmptyState title={params.get('q') === '' ? WORDS.quiet : WORDS.no_line}>
-              {params.get('q') === '' ? WORDS.quiet_text : WORDS.no_line_text}
+            <EmptyState title={params.get('q') === '' ? 'No log lines yet' : 'No results'}>
+              {params.get('q') === '' ? 'Lines appear as they are written.' : 'Change the search or the level.'}
             </EmptyState>
           </div>
         }
       >
         <LogList entries={entries()} follow={follow() && !log.paused()} onFollow={setFollow} onOpen={setShown} />
       </Show>
-      <Drawer open={shown() !== undefined} title={WORDS.line} onClose={() => setShown(undefined)}>
+      <Drawer open={shown() !== undefined} title="Log line" onClose={() => setShown(undefined)}>
         <Show when={shown()}>{(line) => <LineDetail line={line()} />}</Show>
       </Drawer>
     </div>
@@ -140,10 +142,10 @@ function LineDetail(props: { line: Line }) {
     <div class="stack">
       <KeyValue
         items={[
-          { label: WORDS.time, value: new Date(props.line.timestamp).toLocaleString(), copy: props.line.timestamp },
+          { label: WORDS.time, value: exactTime(props.line.timestamp), copy: props.line.timestamp },
           { label: WORDS.level, value: props.line.level },
           { label: WORDS.source, value: SOURCE_WORDS[props.line.source] },
-          { label: WORDS.message, value: props.line.message },
+          { label: 'Message', value: props.line.message },
           ...Object.entries(props.line.fields ?? {}).map(([label, value]) => ({
             label,
             value: String(value),

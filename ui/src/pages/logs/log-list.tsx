@@ -1,19 +1,15 @@
+import { plural } from '#ui/src/kernel/words.ts';
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
-import type { Entry, Line } from '#ui/src/kernel/live-log.ts';
-import { nextRow } from '#ui/src/kernel/table.ts';
-import { SOURCE_WORDS, WORDS } from './words.ts';
+import { exactTime, logTime } from '#ui/src/kernel/dates.ts';
+import type { Entry, Line } from '#ui/src/features/log/live-log.ts';
+import { nextRow } from '#ui/src/components/table/table.ts';
+import { SOURCE_WORDS } from './words.ts';
 
 const LINE_PX = 30;
 /** So far from the end still counts as at the end. */
 const NEAR_PX = 2 * LINE_PX;
 /** Lines kept ready above and below what is in sight. */
 const AROUND = 20;
-const TIME = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-});
 
 /** Lines of one height, of which only those in sight are in the page. Scrolling up ends following, scrolling down begins it again. */
 export function LogList(props: {
@@ -87,8 +83,8 @@ export function LogList(props: {
       class="log-list"
       role="region"
       tabindex="0"
-      aria-label={WORDS.lines}
-      aria-description={WORDS.lines_help}
+      aria-label="Log lines"
+      aria-description="Arrow keys move, Enter opens a line, End follows the newest."
       onScroll={scrolled}
       onKeyDown={move}
     >
@@ -106,7 +102,11 @@ export function LogList(props: {
                     if ('line' in entry && window.getSelection()?.toString() === '') props.onOpen(entry.line);
                   }}
                 >
-                  {'line' in entry ? <OneLine line={entry.line} /> : <span class="log-lost">{WORDS.dropped(entry.dropped)}</span>}
+                  {'line' in entry ? (
+                    <OneLine line={entry.line} />
+                  ) : (
+                    <span class="log-lost">{`${plural(entry.dropped, 'line')} dropped`}</span>
+                  )}
                 </li>
               )}
             </Show>
@@ -121,7 +121,9 @@ function OneLine(props: { line: Line }) {
   const fields = () => Object.entries(props.line.fields ?? {});
   return (
     <>
-      <time datetime={props.line.timestamp}>{TIME.format(Date.parse(props.line.timestamp))}</time>
+      <time datetime={props.line.timestamp} title={exactTime(props.line.timestamp)}>
+        {logTime(props.line.timestamp)}
+      </time>
       <span class="log-level" data-level={props.line.level}>
         {props.line.level}
       </span>

@@ -1,7 +1,7 @@
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createSearchParams, oneOf } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { LivePanel } from './live-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { WORDS } from './words.ts';
@@ -12,13 +12,13 @@ export function Logs() {
   const { router } = useKernel();
   const params = createSearchParams(router, { view: oneOf(['live', 'requests']) });
   return (
-    <Page title={WORDS.title} lead={WORDS.lead} width="full">
+    <Page title="Logs" lead="Live log of the server and its hosts, and every call of the last 30 days." width="full">
       <Tabs
-        label={WORDS.views}
+        label="Logs"
         value={params.get('view')}
         onChange={(view) => router.navigate(view === 'live' ? '/logs' : '/logs?view=requests', { replace: true })}
         tabs={[
-          { value: 'live', label: WORDS.live, panel: () => <LivePanel /> },
+          { value: 'live', label: 'Live', panel: () => <LivePanel /> },
           { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
         ]}
       />

@@ -1,20 +1,20 @@
-import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
-import { Combobox } from '#ui/src/components/combobox.tsx';
-import { type Column, DataTable } from '#ui/src/components/data-table.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { Select } from '#ui/src/components/select.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { clockTime, exactTime, minuteTime, shortDay } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Kind, KINDS, startOf } from '#ui/src/kernel/metrics.ts';
-import { createPages } from '#ui/src/kernel/pages.ts';
-import { createPoll } from '#ui/src/kernel/query.ts';
-import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
-import { duration } from '#ui/src/kernel/words.ts';
+import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import { CallDrawer } from './call-drawer.tsx';
 import { type CallEntry, saveCalls } from './download.ts';
@@ -22,9 +22,6 @@ import { RANGE_WORDS, RANGES, WORDS } from './words.ts';
 
 const POLL_MS = 10_000;
 const PAGE = 100;
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const MINUTE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 /** Every call of the deployed server, filtered by what the address says. */
 export function RequestsPanel() {
@@ -66,18 +63,12 @@ export function RequestsPanel() {
   });
   const key = createMemo(() => router.query().toString());
   createEffect(on(key, () => void calls.restart()));
-  const poll = createPoll({
-    // Beyond the first page a person reads; what is new would push it away.
-    run: async () => {
-      if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
-    },
-    every_ms: POLL_MS,
-    visible: () => document.visibilityState === 'visible',
-  });
-  onMount(() => poll.start());
-  onCleanup(() => poll.stop());
+  // Beyond the first page a person reads; what is new would push it away.
+  usePoll(async () => {
+    if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
+  }, POLL_MS);
 
-  const known = useQuery((signal) => call('metrics.stats', { period: '7d' }, signal));
+  const known = useQuery((read) => read('metrics.stats', { period: '7d' }));
   const names = () => {
     const { tools = {}, resources = {}, prompts = {} } = known.data() ?? {};
     return [...new Set([...Object.keys(tools), ...Object.keys(resources), ...Object.keys(prompts)])]
@@ -86,7 +77,12 @@ export function RequestsPanel() {
   };
   const save = (form: 'csv' | 'json') => async () => {
     const { saved, total } = await saveCalls(form, (skip, limit) => call('logs.list', { ...filter(), skip, limit }));
-    toasts.show(saved < total ? WORDS.cut(saved) : WORDS.downloading(saved), 'good');
+    toasts.show(
+      saved < total
+        ? `Saved the newest ${plural(saved, 'call')}. Narrow the filters to get older ones`
+        : `${plural(saved, 'call')} saved to a file`,
+      'good',
+    );
   };
   const download = (form: 'csv' | 'json') => () =>
     void save(form)().catch(() => toasts.show(calls.problem()?.detail ?? WORDS.no_call, 'bad'));
@@ -96,9 +92,9 @@ export function RequestsPanel() {
       id: 'time',
       head: WORDS.time,
       cell: (entry) => (
-        <span class="num">
-          <span class="logs-day">{DAY.format(Date.parse(entry.timestamp))}, </span>
-          {CLOCK.format(Date.parse(entry.timestamp))}
+        <span class="num" title={exactTime(entry.timestamp)}>
+          <span class="logs-day">{shortDay(entry.timestamp)}, </span>
+          {clockTime(entry.timestamp)}
         </span>
       ),
     },
@@ -152,17 +148,17 @@ export function RequestsPanel() {
             trigger={WORDS.download}
             size="small"
             items={[
-              { label: WORDS.as_csv, onSelect: download('csv') },
-              { label: WORDS.as_json, onSelect: download('json') },
+              { label: 'CSV', onSelect: download('csv') },
+              { label: 'JSON', onSelect: download('json') },
             ]}
           />
         }
       >
         <Combobox
-          label={WORDS.search_name}
+          label="Name"
           hide_label
           free
-          placeholder={WORDS.any_name}
+          placeholder="Anything"
           options={names()}
           value={params.get('name') === '' ? undefined : params.get('name')}
           onChange={(name = '') => params.set({ name })}
@@ -173,25 +169,25 @@ export function RequestsPanel() {
           value={params.get('kind') ?? 'all'}
           onChange={(kind) => params.set({ kind: kind === 'all' ? undefined : kind })}
           options={[
-            { value: 'all' as const, label: WORDS.any_kind },
+            { value: 'all' as const, label: 'All kinds' },
             ...KINDS.map((value: Kind) => ({ value, label: `${KIND_WORDS[value]}s` })),
           ]}
         />
         <SegmentedControl
-          label={WORDS.outcome}
+          label="Outcome"
           value={params.get('outcome') ?? 'all'}
           onChange={(outcome) => params.set({ outcome: outcome === 'all' ? undefined : outcome })}
           options={[
-            { value: 'all' as const, label: WORDS.any_outcome },
+            { value: 'all' as const, label: 'All' },
             { value: 'ok' as const, label: WORDS.ok },
-            { value: 'failed' as const, label: WORDS.failed },
+            { value: 'failed' as const, label: 'Failed' },
           ]}
         />
         <Show
           when={exact()}
           fallback={
             <Select
-              label={WORDS.range}
+              label="Time"
               hide_label
               value={params.get('range')}
               onChange={(range) => params.set({ range })}
@@ -199,12 +195,10 @@ export function RequestsPanel() {
             />
           }
         >
-          <Badge tone="water">
-            {WORDS.exact(MINUTE.format(Date.parse(params.get('from'))), MINUTE.format(Date.parse(params.get('until'))))}
-          </Badge>
+          <Badge tone="water">{`${minuteTime(params.get('from'))} to ${minuteTime(params.get('until'))}`}</Badge>
         </Show>
         <Show when={params.get('connection') !== ''}>
-          <Badge tone="water">{WORDS.one_connection}</Badge>
+          <Badge tone="water">One connection</Badge>
         </Show>
       </FilterBar>
       <div class="panel">
@@ -225,12 +219,12 @@ export function RequestsPanel() {
             <Show
               when={active() > 0}
               fallback={
-                <EmptyState title={WORDS.never} action={<LinkButton href="/playground">{WORDS.playground}</LinkButton>}>
-                  {WORDS.never_text}
+                <EmptyState title="No calls yet" action={<LinkButton href="/playground">Open the playground</LinkButton>}>
+                  Connect a client, or call a tool in the playground.
                 </EmptyState>
               }
             >
-              <EmptyState title={WORDS.no_call}>{WORDS.no_call_text}</EmptyState>
+              <EmptyState title={WORDS.no_call}>Choose a longer period or clear the filters.</EmptyState>
             </Show>
           }
         />

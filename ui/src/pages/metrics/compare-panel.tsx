@@ -1,10 +1,10 @@
 import { createMemo, createSignal, Show } from 'solid-js';
-import { Chart, type ChartSeries } from '#ui/src/components/chart.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { fromKey, INTERVAL_SECONDS, type Kind, type Period, type Series } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import { count, duration } from '#ui/src/kernel/words.ts';
@@ -22,23 +22,18 @@ type Figure = (typeof FIGURES)[number]['value'];
 
 /** One figure of several things in one drawing. */
 export function ComparePanel(props: { period: Period; keys: readonly string[]; refreshed: unknown }) {
-  const { call } = useKernel();
   const [figure, setFigure] = createSignal<Figure>('calls');
   const shown = () => FIGURES.find(({ value }) => value === figure()) ?? FIGURES[0];
   const compared = () => props.keys.flatMap((key) => fromKey(key) ?? []).slice(0, TOKENS.length);
-  const read = async (period: Period, of: { kind: Kind; name: string }, signal: AbortSignal) => {
+  const loadOne = async (read: Read, period: Period, of: { kind: Kind; name: string }) => {
     const { kind, name } = of;
-    const answer = await call(
-      'metrics.timeseries',
-      { period, interval_seconds: INTERVAL_SECONDS[period], tool: name, kind },
-      signal,
-    );
+    const answer = await read('metrics.timeseries', { period, interval_seconds: INTERVAL_SECONDS[period], tool: name, kind });
     return { name, points: answer.points };
   };
   const all = useQuery(
-    (signal) => {
+    (read) => {
       const { period } = props;
-      return Promise.all(compared().map((of) => read(period, of, signal)));
+      return Promise.all(compared().map((of) => loadOne(read, period, of)));
     },
     { watch: () => [props.period, props.keys.join(), props.refreshed] },
   );
@@ -53,7 +48,7 @@ export function ComparePanel(props: { period: Period; keys: readonly string[]; r
   return (
     <Panel
       title={WORDS.compare}
-      actions={<SegmentedControl label={WORDS.compare_by} value={figure()} onChange={setFigure} options={FIGURES} />}
+      actions={<SegmentedControl label="Metric" value={figure()} onChange={setFigure} options={FIGURES} />}
     >
       <div class="panel-body stack">
         <Show when={all.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void all.reload()} />}</Show>
@@ -65,7 +60,7 @@ export function ComparePanel(props: { period: Period; keys: readonly string[]; r
           format={shown().format}
         />
         <Show when={props.keys.length > TOKENS.length}>
-          <p class="small faint">{WORDS.too_many}</p>
+          <p class="small faint">Only the first five are compared.</p>
         </Show>
       </div>
     </Panel>

@@ -1,14 +1,14 @@
 import { createMemo, Show } from 'solid-js';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { callsHref, errorTone, fromKey, PERIODS, toRows, topBy, totalsOf } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { createSearchParams, oneOf, text } from '#ui/src/kernel/search-params.ts';
+import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { count, duration, percent } from '#ui/src/kernel/words.ts';
 import { ComparePanel } from './compare-panel.tsx';
@@ -20,13 +20,13 @@ import './metrics.css';
 const POLL_MS = 15_000;
 const MINUTES = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 } as const;
 
-/** What was called, how long it took, what failed: everything, or one tool beside others. */
+/** Tools, resources and prompts, how long it took, what failed: everything, or one tool beside others. */
 export function Metrics() {
-  const { call, router } = useKernel();
+  const { router } = useKernel();
   // The newest day first: who looks has usually heard of something today.
   const params = createSearchParams(router, { period: oneOf(['24h', '1h', '6h', '7d']), of: text() });
   const period = () => params.get('period');
-  const stats = useQuery((signal) => call('metrics.stats', { period: period() }, signal), { every_ms: POLL_MS, watch: period });
+  const stats = useQuery((read) => read('metrics.stats', { period: period() }), { every_ms: POLL_MS, watch: period });
   const rows = createMemo(() => {
     const given = stats.data();
     return given === undefined ? undefined : toRows(given);
@@ -37,11 +37,11 @@ export function Metrics() {
 
   return (
     <Page
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="Metrics"
+      lead="Calls, errors and durations."
       actions={
         <SegmentedControl
-          label={WORDS.period}
+          label="Period"
           value={period()}
           onChange={(value) => params.set({ period: value })}
           options={PERIODS.map((value) => ({ value, label: value }))}
@@ -87,21 +87,21 @@ function Figures(props: { rows: ReturnType<typeof toRows> | undefined; period: k
       <Stat
         label={WORDS.calls}
         value={known(() => count(total().calls))}
-        hint={WORDS.a_minute((total().calls / MINUTES[props.period]).toFixed(1))}
+        hint={`${(total().calls / MINUTES[props.period]).toFixed(1)} a minute`}
         href={callsHref({ range: props.period })}
       />
       <Stat
         label={WORDS.errors}
         value={known(() => count(total().errors))}
-        hint={WORDS.of_calls(percent(total().error_rate))}
+        hint={`${percent(total().error_rate)} of calls`}
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
         href={callsHref({ outcome: 'failed', range: props.period })}
       />
-      <Stat label={WORDS.average} value={known(() => duration(total().avg_ms))} hint={PERIOD_WORDS[props.period]} />
+      <Stat label="Average" value={known(() => duration(total().avg_ms))} hint={PERIOD_WORDS[props.period]} />
       <Stat
-        label={WORDS.slowest}
+        label="Highest p95"
         value={known(() => duration(slowest()?.p95_ms ?? 0))}
-        hint={<span class="mono">{slowest()?.name ?? WORDS.nothing_slow}</span>}
+        hint={<span class="mono">{slowest()?.name ?? 'No calls'}</span>}
       />
     </StatGrid>
   );

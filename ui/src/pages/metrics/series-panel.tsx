@@ -1,7 +1,7 @@
 import { createMemo, For, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Chart, type ChartSeries } from '#ui/src/components/chart.tsx';
+import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -25,18 +25,14 @@ interface SeriesProps {
 
 /** Calls, errors and durations over time, of everything or of one thing with its newest failures. */
 export function SeriesPanel(props: SeriesProps) {
-  const { call, router } = useKernel();
+  const { router, session } = useKernel();
   const series = useQuery(
-    (signal) =>
-      call(
-        'metrics.timeseries',
-        {
-          period: props.period,
-          interval_seconds: INTERVAL_SECONDS[props.period],
-          ...(props.of === undefined ? {} : { tool: props.of.name, kind: props.of.kind }),
-        },
-        signal,
-      ),
+    (read) =>
+      read('metrics.timeseries', {
+        period: props.period,
+        interval_seconds: INTERVAL_SECONDS[props.period],
+        ...(props.of === undefined ? {} : { tool: props.of.name, kind: props.of.kind }),
+      }),
     { watch: () => [props.period, props.of?.kind, props.of?.name, props.refreshed] },
   );
   const points = () => series.data()?.points ?? [];
@@ -62,7 +58,7 @@ export function SeriesPanel(props: SeriesProps) {
   const what = () => props.of?.name ?? WORDS.everything.toLowerCase();
   const pick = (index: number) => {
     const from = times()[index];
-    if (from === undefined) return;
+    if (from === undefined || !session.may('logs.list')) return;
     router.navigate(
       callsHref({
         ...props.of,
@@ -83,15 +79,15 @@ export function SeriesPanel(props: SeriesProps) {
               <Show when={props.usage?.id}>
                 {(id) => (
                   <LinkButton kind="quiet" size="small" href={`/${of().kind}s/${id()}`}>
-                    {WORDS.open(of().kind)}
+                    {`Open the ${of().kind}`}
                   </LinkButton>
                 )}
               </Show>
               <LinkButton kind="quiet" size="small" href={callsHref({ ...of(), range: props.period })}>
-                {WORDS.in_log}
+                View calls
               </LinkButton>
               <Button kind="quiet" size="small" onPress={() => props.onBack()}>
-                {WORDS.back}
+                Show all calls
               </Button>
             </div>
           )}
@@ -103,7 +99,7 @@ export function SeriesPanel(props: SeriesProps) {
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void series.reload()} />}
         </Show>
         <Chart
-          label={WORDS.calls_chart(what(), PERIOD_WORDS[props.period])}
+          label={`Calls and errors of ${what()}, last ${PERIOD_WORDS[props.period]}`}
           times={times()}
           step_seconds={step()}
           series={counted()}
@@ -113,7 +109,7 @@ export function SeriesPanel(props: SeriesProps) {
           onPick={pick}
         />
         <Chart
-          label={WORDS.time_chart(what(), PERIOD_WORDS[props.period])}
+          label={`Durations of ${what()}, last ${PERIOD_WORDS[props.period]}`}
           times={times()}
           step_seconds={step()}
           series={timed()}
@@ -123,7 +119,9 @@ export function SeriesPanel(props: SeriesProps) {
           onPick={pick}
         />
       </div>
-      <Show when={props.of}>{(of) => <Failures of={of()} period={props.period} refreshed={props.refreshed} />}</Show>
+      <Show when={session.may('logs.list') && props.of}>
+        {(of) => <Failures of={of()} period={props.period} refreshed={props.refreshed} />}
+      </Show>
     </Panel>
   );
 }
@@ -131,17 +129,15 @@ export function SeriesPanel(props: SeriesProps) {
 const SHOWN = 5;
 
 function Failures(props: { of: { readonly kind: Kind; readonly name: string }; period: Period; refreshed: unknown }) {
-  const { call } = useKernel();
   const failures = useQuery(
-    (signal) =>
-      call('logs.list', { ...props.of, success: false, since: startOf(props.period, Date.now()), limit: SHOWN }, signal),
+    (read) => read('logs.list', { ...props.of, success: false, since: startOf(props.period, Date.now()), limit: SHOWN }),
     { watch: () => [props.of.kind, props.of.name, props.period, props.refreshed] },
   );
   return (
     <div class="metrics-failures">
-      <h3>{WORDS.failures}</h3>
+      <h3>Latest errors</h3>
       <ul>
-        <For each={failures.data()?.items} fallback={<li class="soft small">{WORDS.no_failures}</li>}>
+        <For each={failures.data()?.items} fallback={<li class="soft small">No errors in this period.</li>}>
           {(entry) => (
             <li>
               <span>{errorWord(entry.error)}</span>
@@ -155,7 +151,7 @@ function Failures(props: { of: { readonly kind: Kind; readonly name: string }; p
         </For>
       </ul>
       <Show when={(failures.data()?.total ?? 0) > SHOWN}>
-        <Link href={callsHref({ ...props.of, outcome: 'failed', range: props.period })}>{WORDS.all_failures}</Link>
+        <Link href={callsHref({ ...props.of, outcome: 'failed', range: props.period })}>View all errors</Link>
       </Show>
     </div>
   );

@@ -1,10 +1,10 @@
 import { createMemo, createSignal, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
-import { DataTable, type Column } from '#ui/src/components/data-table.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { DataTable, type Column } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -63,7 +63,7 @@ export function UsageTable(props: UsageTableProps) {
     },
     {
       id: 'rate',
-      head: WORDS.error_rate,
+      head: 'Error rate',
       align: 'end',
       narrow: 'hide',
       sort: ({ error_rate }) => error_rate,
@@ -90,17 +90,22 @@ export function UsageTable(props: UsageTableProps) {
   ];
 
   return (
-    <Panel title={WORDS.used} lead={WORDS.used_lead} count={props.rows?.length} flush>
+    <Panel
+      title={WORDS.used}
+      lead="Select a row to see it over time, or tick up to five to compare."
+      count={props.rows?.length}
+      flush
+    >
       <div class="metrics-filter">
         <FilterBar
-          search={{ label: WORDS.search, value: wanted(), onInput: setWanted }}
+          search={{ label: 'Search by name', value: wanted(), onInput: setWanted }}
           end={
             <SegmentedControl
-              label={WORDS.kinds}
+              label="Kinds"
               value={kind()}
               onChange={setKind}
               options={[
-                { value: 'all' as const, label: WORDS.all },
+                { value: 'all' as const, label: 'All' },
                 ...KINDS.map((value) => ({ value, label: `${KIND_WORDS[value]}s` })),
               ]}
             />
@@ -116,9 +121,12 @@ export function UsageTable(props: UsageTableProps) {
         current={({ key }) => key === props.current}
         selection={props.selection}
         empty={
-          <Show when={props.rows?.length === 0} fallback={<EmptyState title={WORDS.no_match}>{WORDS.no_match_text}</EmptyState>}>
-            <EmptyState title={WORDS.empty_title} action={<LinkButton href="/playground">{WORDS.empty_action}</LinkButton>}>
-              {WORDS.empty_text}
+          <Show
+            when={props.rows?.length === 0}
+            fallback={<EmptyState title="No results">Change the search or the period.</EmptyState>}
+          >
+            <EmptyState title={WORDS.empty_title} action={<LinkButton href="/playground">Open the playground</LinkButton>}>
+              Connect a client, or call a tool in the playground.
             </EmptyState>
           </Show>
         }

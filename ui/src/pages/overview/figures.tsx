@@ -1,9 +1,9 @@
 import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
-import { Spark } from '#ui/src/components/chart-spark.tsx';
+import { Spark } from '#ui/src/components/chart/chart-spark.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
-import type { Status } from '#ui/src/kernel/deployment.ts';
+import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
+import type { Status } from '#ui/src/features/deploy/deployment.ts';
 import {
   callsHref,
   errorTone,
@@ -15,7 +15,7 @@ import {
   type UsageRow,
 } from '#ui/src/kernel/metrics.ts';
 import { PERIOD_WORDS } from '#ui/src/kernel/metrics-words.ts';
-import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import { count, duration, percent, plural } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
 /** The state of everything in six figures, each of which leads to the page that explains it. */
@@ -41,19 +41,17 @@ export function Figures(props: {
     </Show>
   );
   const hostsHint = () => {
-    if ((props.status?.hosts.length ?? 0) === 0) return WORDS.no_host;
-    if (props.status?.snapshot_version === null) return WORDS.none_serves;
-    return behind().length > 0 ? WORDS.behind(behind().length) : WORDS.all_current;
+    if ((props.status?.hosts.length ?? 0) === 0) return 'None connected';
+    if (props.status?.snapshot_version === null) return 'Ready, nothing deployed yet';
+    return behind().length > 0 ? `${plural(behind().length, 'host')} not on this version` : 'All on this version';
   };
   const databasesHint = () => {
-    if (props.health?.connections.length === 0) return WORDS.none_deployed;
+    if (props.health?.connections.length === 0) return 'None deployed';
     return sick().length > 0
-      ? WORDS.not_answering(
-          sick()
-            .map(({ name }) => name)
-            .join(', '),
-        )
-      : WORDS.all_answer;
+      ? `Not responding: ${sick()
+          .map(({ name }) => name)
+          .join(', ')}`
+      : 'All responding';
   };
 
   return (
@@ -69,12 +67,12 @@ export function Figures(props: {
         label={WORDS.errors}
         value={known(props.rows, () => count(total().errors))}
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
-        hint={WORDS.share(percent(total().error_rate))}
+        hint={`${percent(total().error_rate)} of the calls`}
         href={callsHref({ outcome: 'failed', range: props.period })}
         spark={<Spark values={points().map(({ errors }) => errors)} tone="bad" />}
       />
       <Stat
-        label={WORDS.duration}
+        label="Average"
         value={known(props.rows, () => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
         hint={
           <Show when={slowest()} fallback={WORDS.last(PERIOD_WORDS[props.period])}>
@@ -85,14 +83,14 @@ export function Figures(props: {
         spark={<Spark values={points().map(({ p95_ms }) => p95_ms)} tone="brass" />}
       />
       <Stat
-        label={WORDS.queue}
+        label="Queue"
         value={known(props.queues, () => WORDS.waiting(sum('waiting')))}
         tone={sum('waiting') > 0 ? 'brass' : 'plain'}
-        hint={queues().length === 0 ? WORDS.no_queue : WORDS.running(sum('active'), sum('limit'))}
+        hint={queues().length === 0 ? 'No host connected' : `${sum('active')} of ${sum('limit')} slots in use`}
         href="/queue"
       />
       <Stat
-        label={WORDS.hosts}
+        label="Hosts"
         value={known(props.status, () =>
           WORDS.of((props.status?.hosts.length ?? 0) - behind().length, props.status?.hosts.length ?? 0),
         )}
@@ -101,7 +99,7 @@ export function Figures(props: {
         href="/logs?source=host"
       />
       <Stat
-        label={WORDS.databases}
+        label="Databases"
         value={known(props.health, () =>
           WORDS.of((props.health?.connections.length ?? 0) - sick().length, props.health?.connections.length ?? 0),
         )}

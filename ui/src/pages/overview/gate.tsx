@@ -1,24 +1,25 @@
-import { createSignal, For, Match, Show, Switch } from 'solid-js';
-import { Wave } from '#ui/src/components/brand.tsx';
+import { For, Match, Show, Switch } from 'solid-js';
+import { Wave } from '#ui/src/components/shell/brand.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import type { Deployment } from '#ui/src/kernel/deployment.ts';
+import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
+import { outcome } from '#ui/src/features/deploy/receipt.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
-import { outcome } from './receipt.tsx';
+import './gate.css';
 
 /** The working copy, the deploy, what clients get: how a configuration reaches the hosts. */
-export function Gate(props: { deployment: Deployment; onDeploy: () => void; onReview: () => void }) {
-  const { commands } = useKernel();
-  const [stopping, setStopping] = createSignal(false);
+export function Gate(props: { deployment: Deployment; onDeploy: () => void; onStop: () => void }) {
+  const { commands, router, session } = useKernel();
+  /** Who may not deploy reads what would change. */
+  const review = () => (session.may('deploy.run') ? props.onDeploy() : router.navigate('/deploy'));
   const status = () => props.deployment.status.data();
   const pending = () => status()?.pending_changes ?? 0;
   const shown = () => (props.deployment.phase() === 'deploying' ? 'deploying' : (status()?.status ?? 'stopped'));
   /** Read out: the receipt itself appears too late to be a live region. */
   const announced = () => {
     const receipt = props.deployment.receipt();
-    return shown() === 'deploying' ? 'Deploying' : receipt && outcome(receipt);
+    return shown() === 'deploying' ? 'Deploying' : receipt && outcome(receipt, false);
   };
   const calm = () => pending() === 0 && shown() === 'running';
   const faults = () => props.deployment.problem()?.errors ?? [];
@@ -29,17 +30,17 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onRe
       <div class="gate-words">
         <div class="gate-side">
           <h2>Working copy</h2>
-          <Switch fallback={<p class="gate-figure">Nothing to deploy</p>}>
+          <Switch fallback={<p class="gate-figure">No changes</p>}>
             <Match when={status() === undefined}>
               <span class="skeleton" />
             </Match>
             <Match when={pending() > 0}>
               <p class="gate-figure num" data-tone="brass">
-                {plural(pending(), 'change')} waiting
+                {plural(pending(), 'change')} to deploy
               </p>
               <p>
-                <button type="button" class="link-button" onClick={() => props.onReview()}>
-                  See what will change
+                <button type="button" class="link-button" onClick={review}>
+                  Review changes
                 </button>
               </p>
             </Match>
@@ -48,13 +49,14 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onRe
             <p>
               {status()?.snapshot_version === null
                 ? 'A deploy needs a connection and a tool.'
-                : 'Clients have what you see here.'}
+                : 'Clients see this configuration.'}
             </p>
           </Show>
         </div>
 
         <div class="gate-middle">
           <Button
+            needs="deploy.run"
             kind="gate"
             data-calm={calm() ? 'true' : undefined}
             busy={props.deployment.phase() === 'deploying'}
@@ -77,17 +79,17 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onRe
           <Switch fallback={<span class="skeleton" />}>
             <Match when={status()?.status === 'stopped' && status()?.snapshot_version === null}>
               <p class="gate-figure">Not deployed yet</p>
-              <p>MCP clients are turned away.</p>
+              <p>MCP clients get 503 until the first deploy.</p>
             </Match>
             <Match when={status()?.status === 'stopped'}>
               <p class="gate-figure">Stopped</p>
-              <p>MCP clients are turned away until the next deploy.</p>
+              <p>MCP clients get 503 until the next deploy.</p>
             </Match>
             <Match when={status()?.status === 'error'}>
               <p class="gate-figure" data-tone="bad">
-                No host serves
+                No host is serving
               </p>
-              <p>Start a host; it takes the newest version by itself.</p>
+              <p>Start a host. It loads the deployed version by itself.</p>
             </Match>
             <Match when={status()}>
               {(live) => (
@@ -103,11 +105,13 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onRe
                       )}
                     </Show>
                   </p>
-                  <p>
-                    <button type="button" class="link-button" onClick={() => setStopping(true)}>
-                      Stop serving
-                    </button>
-                  </p>
+                  <Show when={session.may('deploy.stop')}>
+                    <p>
+                      <button type="button" class="link-button" onClick={() => props.onStop()}>
+                        Stop serving
+                      </button>
+                    </p>
+                  </Show>
                 </>
               )}
             </Match>
@@ -145,33 +149,6 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onRe
           <div class="flow-leaf" />
         </div>
       </div>
-
-      <Dialog
-        open={stopping()}
-        title="Stop serving MCP clients?"
-        onClose={() => setStopping(false)}
-        foot={
-          <>
-            <Button autofocus onPress={() => setStopping(false)}>
-              Keep serving
-            </Button>
-            <Button
-              kind="danger"
-              onPress={() => {
-                setStopping(false);
-                void props.deployment.stop();
-              }}
-            >
-              Stop serving
-            </Button>
-          </>
-        }
-      >
-        <p>
-          Running calls get ten seconds to finish. After that every request is answered 503 until the next deploy. Hosts stay
-          alive and nothing is deleted.
-        </p>
-      </Dialog>
     </section>
   );
 }

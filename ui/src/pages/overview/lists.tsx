@@ -6,11 +6,11 @@ import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import type { Diff } from '#ui/src/kernel/deployment.ts';
+import type { Diff } from '#ui/src/features/deploy/deployment.ts';
 import { callsHref, metricsHref, type Period, topBy, type UsageRow } from '#ui/src/kernel/metrics.ts';
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
-import { keepEqual } from '#ui/src/kernel/query.ts';
-import { count, duration } from '#ui/src/kernel/words.ts';
+import { keepEqual } from '#ui/src/kernel/data/query.ts';
+import { count, duration, plural } from '#ui/src/kernel/words.ts';
 import { ACTION_WORDS, ENTITY_WORDS, WORDS } from './words.ts';
 
 const TOP = 6;
@@ -28,7 +28,7 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
             each={top()}
             fallback={
               <li class="soft small">
-                {WORDS.top_empty} <Link href="/playground">{WORDS.top_try}</Link>
+                {WORDS.top_empty} <Link href="/playground">Call a tool in the playground</Link>
               </li>
             }
           >
@@ -62,14 +62,14 @@ export function FailuresPanel(props: { period: Period; failures: Output<'logs.li
       actions={
         <Show when={(props.failures?.total ?? 0) > 0}>
           <LinkButton href={callsHref({ outcome: 'failed', range: props.period })} kind="quiet" size="small">
-            {WORDS.to_failures}
+            View all failures
           </LinkButton>
         </Show>
       }
     >
       <Show when={props.failures} fallback={<SkeletonList rows={2} label={WORDS.failures} />}>
         <ul class="dash-rows">
-          <For each={items()} fallback={<li class="soft small">{WORDS.no_failures}</li>}>
+          <For each={items()} fallback={<li class="soft small">No failed calls in this period.</li>}>
             {(entry) => (
               <li>
                 <Link
@@ -97,12 +97,12 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
   return (
     <Show when={changes().length > 0}>
       <Panel
-        title={WORDS.changes}
+        title="Changes to deploy"
         count={changes().length}
         flush
         actions={
           <Button kind="quiet" size="small" onPress={() => props.onReview()}>
-            {WORDS.review}
+            View all
           </Button>
         }
       >
@@ -115,13 +115,13 @@ export function ChangesPanel(props: { diff: Diff | undefined; onReview: () => vo
                   {ENTITY_WORDS[change.entity_type]} {change.change}
                 </span>
                 <Show when={change.breaking.length > 0}>
-                  <Badge tone="brass">{WORDS.breaking}</Badge>
+                  <Badge tone="brass">may break clients</Badge>
                 </Show>
               </li>
             )}
           </For>
           <Show when={changes().length > SHOWN_CHANGES}>
-            <li class="faint">{WORDS.more(changes().length - SHOWN_CHANGES)}</li>
+            <li class="faint">{`and ${plural(changes().length - SHOWN_CHANGES, 'more', 'more')}`}</li>
           </Show>
         </ul>
       </Panel>
@@ -138,13 +138,13 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
       flush
       actions={
         <LinkButton href="/history" kind="quiet" size="small">
-          {WORDS.to_history}
+          History
         </LinkButton>
       }
     >
       <Show when={props.history} fallback={<SkeletonList rows={3} label={WORDS.activity} />}>
         <ul class="dash-rows">
-          <For each={items()} fallback={<li class="soft small">{WORDS.no_activity}</li>}>
+          <For each={items()} fallback={<li class="soft small">No changes yet.</li>}>
             {(entry) => (
               <li data-action={entry.action}>
                 <Link

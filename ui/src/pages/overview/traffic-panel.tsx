@@ -1,5 +1,5 @@
 import { createMemo } from 'solid-js';
-import { Chart, type ChartSeries } from '#ui/src/components/chart.tsx';
+import { Chart, type ChartSeries } from '#ui/src/components/chart/chart.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -25,16 +25,16 @@ export function TrafficPanel(props: { period: Period; series: Series | undefined
   };
   return (
     <Panel
-      title={WORDS.traffic}
+      title="Calls and errors"
       actions={
         <LinkButton href={metricsHref(props.period)} kind="quiet" size="small">
-          {WORDS.to_metrics}
+          Metrics
         </LinkButton>
       }
     >
       <div class="panel-body">
         <Chart
-          label={WORDS.traffic_label(PERIOD_WORDS[props.period])}
+          label={`Calls and errors, last ${PERIOD_WORDS[props.period]}`}
           times={times()}
           step_seconds={step()}
           series={series()}

@@ -1,22 +1,24 @@
-import { createEffect, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
-import { TextArea } from '#ui/src/components/field.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { TextArea } from '#ui/src/components/form/field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { isMembers, type Members } from '#ui/src/kernel/playground-client.ts';
-import { fill, fromJson, type Texts, toTexts } from '#ui/src/kernel/playground-form.ts';
-import type { Offer, Playground, Run } from '#ui/src/kernel/playground.ts';
-import { ArgumentInput } from './argument-input.tsx';
+import { isMembers, type Members } from '#ui/src/features/run/members.ts';
+import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
+import { type Entered, parseEntry, toArguments } from '#ui/src/features/run/arguments.ts';
+import { toEntered } from '#ui/src/features/run/schema-fields.ts';
+import type { SavedCall } from './saved-calls.ts';
+import type { Offer, Playground, Run } from './state.ts';
 import { WORDS } from './words.ts';
 
-const RUN_WORD = { tool: WORDS.run, resource: WORDS.read, template: WORDS.read, prompt: WORDS.get } as const;
+const RUN_WORD = { tool: 'Call', resource: WORDS.read, template: WORDS.read, prompt: 'Get' } as const;
 /** Proposals are asked for at most so many arguments. */
 const MOST_COMPLETED = 10;
 
 /** The arguments of one tool, template or prompt, as a form or as JSON, and the button that sends them. */
-export function CallForm(props: { state: Playground; offer: Offer; again: Run | undefined }) {
+export function CallForm(props: { state: Playground; offer: Offer; again: Run | undefined; given: SavedCall | undefined }) {
   const { commands } = useKernel();
-  const [texts, setTexts] = createSignal<Texts>({});
+  const [texts, setTexts] = createSignal<Entered>({});
   const [errors, setErrors] = createSignal<Readonly<Record<string, string>>>({});
   const [view, setView] = createSignal<'form' | 'json'>('form');
   const [json, setJson] = createSignal('{}');
@@ -24,16 +26,22 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   const [proposals, setProposals] = createSignal<Readonly<Record<string, readonly string[]>>>({});
   let form: HTMLFormElement | undefined;
 
-  // A call that is looked at again brings its arguments with it.
+  const begin = (values: Members) => {
+    setTexts(toEntered(values));
+    setJson(JSON.stringify(values, null, 2));
+    setErrors({});
+  };
+  // A call that is looked at again brings its arguments with it, and so does a saved one.
   createEffect(
     on(
       () => props.again?.id,
-      () => {
-        const values = props.again?.values;
-        if (values === undefined) return;
-        setTexts(toTexts(values));
-        setJson(JSON.stringify(values, null, 2));
-      },
+      () => props.again !== undefined && begin(props.again.values),
+    ),
+  );
+  createEffect(
+    on(
+      () => props.given,
+      (call) => call !== undefined && begin(call.values),
     ),
   );
   onMount(() => {
@@ -45,16 +53,16 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     }
   });
 
-  const write = (name: string, value: string) => {
+  const write = (name: string, value: string | undefined) => {
     setTexts({ ...texts(), [name]: value });
     const { [name]: _, ...rest } = errors();
     setErrors(rest);
   };
   const show = (next: 'form' | 'json') => {
-    if (next === 'json') setJson(JSON.stringify(fill(props.offer.fields, texts()).values, null, 2));
+    if (next === 'json') setJson(JSON.stringify(toArguments(props.offer.fields, texts()).values, null, 2));
     else {
-      const parsed = fromJson(json());
-      if ('value' in parsed && isMembers(parsed.value)) setTexts(toTexts(parsed.value));
+      const parsed = parseEntry(json(), { type: 'json' });
+      if ('value' in parsed && isMembers(parsed.value)) setTexts(toEntered(parsed.value));
     }
     setFault(undefined);
     setErrors({});
@@ -63,12 +71,13 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
   /** The arguments to send, or undefined when something is wrong with them. */
   const given = (): Members | undefined => {
     if (view() === 'json') {
-      const parsed = fromJson(json());
-      const wrong = 'fault' in parsed ? parsed.fault : isMembers(parsed.value) ? undefined : WORDS.not_object;
+      const parsed = parseEntry(json(), { type: 'json' });
+      const wrong =
+        'value' in parsed && isMembers(parsed.value) ? undefined : 'Enter the arguments as a JSON object, such as {"id": 1}.';
       setFault(wrong);
       return wrong === undefined && 'value' in parsed ? (parsed.value as Members) : undefined;
     }
-    const filled = fill(props.offer.fields, texts());
+    const filled = toArguments(props.offer.fields, texts());
     setErrors(filled.errors);
     if (Object.keys(filled.errors).length === 0) return filled.values;
     queueMicrotask(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
@@ -108,7 +117,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
         },
       }}
     >
-      <Show when={props.offer.fields.length > 0} fallback={<p class="soft small">{WORDS.no_arguments}</p>}>
+      <Show when={props.offer.fields.length > 0} fallback={<p class="soft small">It takes no arguments.</p>}>
         <div class="play-views">
           <h3>{WORDS.arguments}</h3>
           <SegmentedControl
@@ -116,7 +125,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
             value={view()}
             onChange={show}
             options={[
-              { value: 'form', label: WORDS.form },
+              { value: 'form', label: 'Form' },
               { value: 'json', label: WORDS.json },
             ]}
           />
@@ -124,22 +133,17 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
         <Show
           when={view() === 'form'}
           fallback={
-            <TextArea label={WORDS.json_arguments} hide_label mono rows={8} value={json()} onInput={setJson} error={fault()} />
+            <TextArea label="Arguments as JSON" hide_label mono rows={8} value={json()} onInput={setJson} error={fault()} />
           }
         >
-          <div class="play-fields">
-            <For each={props.offer.fields}>
-              {(field) => (
-                <ArgumentInput
-                  field={field}
-                  value={texts()[field.name] ?? ''}
-                  error={errors()[field.name]}
-                  proposals={proposals()[field.name]}
-                  onInput={(value) => write(field.name, value)}
-                />
-              )}
-            </For>
-          </div>
+          <ArgumentForm
+            parameters={props.offer.fields}
+            described
+            entered={texts()}
+            proposals={proposals()}
+            onInput={write}
+            error={(name) => errors()[name]}
+          />
         </Show>
       </Show>
       <div class="row">
@@ -148,7 +152,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
         </Button>
         <Show when={props.state.running()}>
           <Button icon="stop" onPress={props.state.cancel}>
-            {WORDS.cancel}
+            Cancel
           </Button>
         </Show>
         <span class="faint small">

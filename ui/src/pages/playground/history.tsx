@@ -3,52 +3,100 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import type { Playground, Run } from '#ui/src/kernel/playground.ts';
+import type { Members } from '#ui/src/features/run/members.ts';
+import { cellText } from '#core/lib/csv.ts';
 import { duration } from '#ui/src/kernel/words.ts';
-import { WORDS } from './words.ts';
+import type { SavedCall, SavedCalls } from './saved-calls.ts';
+import type { Playground, Run } from './state.ts';
 
-/** The calls of this visit, to be looked at or tried again. */
-export function History(props: { state: Playground; onAgain: (run: Run) => void }) {
+const valuesInWords = (values: Members): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name}: ${cellText(value)}`)
+    .join(', ');
+
+/** The last calls, to look at or to make again, and the calls that were saved for later. */
+export function History(props: {
+  state: Playground;
+  saved: SavedCalls;
+  onAgain: (run: Run) => void;
+  onSaved: (call: SavedCall) => void;
+}) {
   const again = (run: Run) => {
     props.state.show(run);
     props.onAgain(run);
   };
+  const callOf = ({ offer, values }: Run): SavedCall => ({ key: offer.key, values });
   return (
-    <Panel
-      title={WORDS.history}
-      lead={WORDS.history_text}
-      actions={
-        <Show when={props.state.runs().length > 0}>
-          <IconButton icon="trash" label={WORDS.forget} size="small" onPress={props.state.forget} />
-        </Show>
-      }
-      flush
-    >
-      <ul class="play-runs">
-        <For each={props.state.runs()} fallback={<li class="small soft play-none">{WORDS.no_history}</li>}>
-          {(run) => (
-            <li>
-              <button
-                type="button"
-                class="play-run"
-                aria-current={props.state.shown()?.id === run.id ? 'true' : undefined}
-                onClick={() => again(run)}
-              >
-                <StatusDot tone={toneOf(run)} label={labelOf(run)} hide_label />
-                <span class="mono truncate grow">{run.offer.name}</span>
-                <span class="faint small num">{duration(run.ms)}</span>
-                <span class="faint small">
-                  <Ago iso={run.at} />
-                </span>
-              </button>
-            </li>
-          )}
-        </For>
-      </ul>
-    </Panel>
+    <>
+      <Show when={props.saved.calls().length > 0}>
+        <Panel title="Saved calls" flush>
+          <ul class="play-runs">
+            <For each={props.saved.calls()}>
+              {(call) => (
+                <li class="play-row">
+                  <button type="button" class="play-run" onClick={() => props.onSaved(call)}>
+                    <span class="grow play-run-words">
+                      <span class="mono truncate">{call.key.slice(call.key.indexOf(':') + 1)}</span>
+                      <span class="faint small truncate">{valuesInWords(call.values)}</span>
+                    </span>
+                  </button>
+                  <IconButton
+                    icon="trash"
+                    label={`Remove the saved call of ${call.key}`}
+                    size="small"
+                    onPress={() => props.saved.remove(call)}
+                  />
+                </li>
+              )}
+            </For>
+          </ul>
+        </Panel>
+      </Show>
+      <Panel
+        title="Recent calls"
+        lead="Kept in this browser tab until you sign out."
+        actions={
+          <Show when={props.state.runs().length > 0}>
+            <IconButton icon="trash" label="Clear recent calls" size="small" onPress={props.state.forget} />
+          </Show>
+        }
+        flush
+      >
+        <ul class="play-runs">
+          <For each={props.state.runs()} fallback={<li class="small soft play-none">No calls yet.</li>}>
+            {(run) => (
+              <li class="play-row">
+                <button
+                  type="button"
+                  class="play-run"
+                  aria-current={props.state.shown()?.id === run.id ? 'true' : undefined}
+                  onClick={() => again(run)}
+                >
+                  <StatusDot tone={toneOf(run)} label={labelOf(run)} hide_label />
+                  <span class="grow play-run-words">
+                    <span class="mono truncate">{run.offer.name}</span>
+                    <span class="faint small num">
+                      {duration(run.ms)}, <Ago iso={run.at} />
+                    </span>
+                  </span>
+                </button>
+                <Show when={!props.saved.has(callOf(run))}>
+                  <IconButton
+                    icon="plus"
+                    label={`Save this call of ${run.offer.name}`}
+                    size="small"
+                    onPress={() => props.saved.save(callOf(run))}
+                  />
+                </Show>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Panel>
+    </>
   );
 }
 
 const toneOf = ({ refusal, result }: Run) => (refusal !== undefined ? 'bad' : result?.is_error === true ? 'brass' : 'good');
 const labelOf = ({ refusal, result }: Run): string =>
-  refusal !== undefined ? WORDS.refused : result?.is_error === true ? WORDS.failed : WORDS.result;
+  refusal !== undefined ? 'Call refused' : result?.is_error === true ? 'Tool error' : 'Result';

@@ -1,7 +1,7 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
-import { SearchInput } from '#ui/src/components/filter-bar.tsx';
+import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import type { Noun, Offer } from '#ui/src/kernel/playground.ts';
+import type { Noun, Offer } from './state.ts';
 import { NOUN_WORDS, WORDS } from './words.ts';
 
 const NOUNS = ['tool', 'resource', 'template', 'prompt'] as const satisfies readonly Noun[];
@@ -25,7 +25,7 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
         <SearchInput label={WORDS.search} placeholder={WORDS.search} value={wanted()} onInput={setWanted} />
       </div>
       <nav class="play-offers" aria-label={WORDS.choose}>
-        <For each={groups()} fallback={<p class="small soft play-none">{WORDS.none_found}</p>}>
+        <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>
           {(group) => (
             <section>
               <h3>{NOUN_WORDS[group.noun]}</h3>

@@ -1,36 +1,51 @@
 import { createEffect, createMemo, createSignal, For, Match, on, onCleanup, Show, Switch } from 'solid-js';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Select } from '#ui/src/components/select.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { ERAS } from '#ui/src/kernel/playground-client.ts';
-import { createPlayground, type Offer, type Playground as State } from '#ui/src/kernel/playground.ts';
+import { ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { ERAS } from '#ui/src/features/run/mcp-client.ts';
+import { createPlayground, type Memory, type Offer, type Playground as State } from './state.ts';
+import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
 import { CallForm } from './call-form.tsx';
 import { History } from './history.tsx';
 import { OfferList } from './offer-list.tsx';
 import { ResultPanel } from './result-panel.tsx';
+import { createSavedCalls, type SavedCall } from './saved-calls.ts';
 import { TokenPanel } from './token-panel.tsx';
-import { ERA_HINTS, ERA_WORDS, WORDS } from './words.ts';
+import { ERA_HINTS, ERA_WORDS } from './words.ts';
 import './playground.css';
 
 const POLL_MS = 5_000;
+const memory = (storage: Storage, key: string): Memory => ({
+  read: () => storage.read(key),
+  write: (text) => storage.write(key, text),
+});
+const PLAYGROUND_RUNS = memory(tabStorage, 'playground.runs');
+const SAVED_CALLS = memory(browserStorage, 'playground.calls');
+
 const LINKED = ['tool', 'resource', 'prompt'] as const;
 
 /** Calls tools, resources and prompts through the deployed MCP endpoint. */
 export function Playground() {
-  const { call, router } = useKernel();
+  const { call, router, toasts } = useKernel();
   const state = createPlayground({
+    runs: PLAYGROUND_RUNS,
     // The next call of the REST API finds out that the session is over, and says so.
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
   });
-  const status = useQuery((signal) => call('deploy.status', {}, signal), { every_ms: POLL_MS });
+  const saved = createSavedCalls(SAVED_CALLS);
+  const [given, setGiven] = createSignal<SavedCall>();
+  const [as_token, setAsToken] = createSignal(false);
+  const [as_caller, setAsCaller] = createSignal(false);
+  const status = useQuery((read) => read('deploy.status', {}), { every_ms: POLL_MS });
   onCleanup(() => void state.close());
   // Another version offers other things, as soon as a host has it.
   const versions = createMemo(() =>
@@ -54,25 +69,43 @@ export function Playground() {
     router.navigate(`/playground?${new URLSearchParams({ [noun]: offer.name })}`, { replace: true });
   };
 
+  const fillIn = (call: SavedCall) => {
+    const offer = state.offers()?.find(({ key }) => key === call.key);
+    if (offer === undefined) return toasts.show('This call names something that is not deployed now.', 'bad');
+    // Another object each time: what was typed since is filled in again.
+    setGiven({ ...call });
+    choose(offer);
+  };
+
   return (
     <Page
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="Playground"
+      lead="Calls what is deployed, as an MCP client would."
       width="full"
       actions={
         <div class="play-options">
           <Show when={hosts().length > 1}>
             <Select
-              label={WORDS.host}
+              label="Host"
               hide_label
               value={state.host() ?? 'any'}
               onChange={(host) => state.setHost(host === 'any' ? undefined : host)}
-              options={[{ value: 'any', label: WORDS.any_host }, ...hosts().map(({ id }) => ({ value: id, label: id }))]}
+              options={[{ value: 'any', label: 'Any host' }, ...hosts().map(({ id }) => ({ value: id, label: id }))]}
             />
+          </Show>
+          <Show when={!as_caller() && !as_token()}>
+            <Button size="small" kind="quiet" needs="preview.execute" onPress={() => setAsCaller(true)}>
+              Show as…
+            </Button>
+          </Show>
+          <Show when={!as_token()}>
+            <Button size="small" kind="quiet" onPress={() => setAsToken(true)}>
+              Use an access token
+            </Button>
           </Show>
           <p class="small faint">{ERA_HINTS[state.era()]}</p>
           <SegmentedControl
-            label={WORDS.era}
+            label="Protocol"
             value={state.era()}
             onChange={state.setEra}
             options={ERAS.map((value) => ({ value, label: ERA_WORDS[value] }))}
@@ -80,18 +113,28 @@ export function Playground() {
         </div>
       }
     >
-      <Show when={state.refusal()?.reason === 'unauthorized' || state.token() !== ''}>
-        <TokenPanel state={state} />
+      <Show when={as_caller() && !as_token()}>
+        <Panel
+          title="Show as another caller"
+          lead="Values of the caller, masks and session values are those of the chosen caller. Toolsets are your own."
+        >
+          <div class="panel-body">
+            <ShowAs label="Call as" nobody="Yourself" onChange={state.setCaller} />
+          </div>
+        </Panel>
+      </Show>
+      <Show when={as_token() || state.refusal()?.reason === 'unauthorized'}>
+        <TokenPanel state={state} onClose={() => setAsToken(false)} />
       </Show>
       <Show when={state.refusal() && state.refusal()?.reason !== 'unauthorized' ? state.refusal() : undefined}>
         {(refusal) => (
           <Notice
             tone="bad"
             live
-            title={WORDS.unreachable}
+            title="The deployed server cannot be reached"
             action={
               <Button size="small" onPress={() => void state.load()}>
-                {WORDS.retry}
+                Try again
               </Button>
             }
           >
@@ -105,8 +148,8 @@ export function Playground() {
         </Match>
         <Match when={serves() === false || state.offers()?.length === 0}>
           <div class="panel">
-            <EmptyState icon="play" title={WORDS.nothing} action={<LinkButton href="/deploy">{WORDS.to_deploy}</LinkButton>}>
-              {WORDS.nothing_text}
+            <EmptyState icon="play" title="Nothing is deployed" action={<LinkButton href="/deploy">Go to Deploy</LinkButton>}>
+              The server offers no tool, resource or prompt. Deploy first, then call it here.
             </EmptyState>
           </div>
         </Match>
@@ -116,19 +159,19 @@ export function Playground() {
               <div class="play-side">
                 <OfferList offers={offers()} current={chosen()?.key} onChoose={choose} />
                 <div class="play-history">
-                  <History state={state} onAgain={(run) => choose(run.offer)} />
+                  <History state={state} saved={saved} onAgain={(run) => choose(run.offer)} onSaved={fillIn} />
                 </div>
               </div>
               <div class="play-main">
                 <Show when={chosen()} keyed fallback={<NotChosen wanted={wanted()} />}>
-                  {(offer) => <Bench state={state} offer={offer} />}
+                  {(offer) => <Bench state={state} offer={offer} given={given()} />}
                 </Show>
               </div>
             </div>
           )}
         </Match>
         <Match when={serves() === undefined || state.loading()}>
-          <SkeletonList rows={5} label={WORDS.loading} />
+          <SkeletonList rows={5} label="Loading the deployed version" />
         </Match>
       </Switch>
     </Page>
@@ -151,25 +194,25 @@ function NotChosen(props: { wanted: string | undefined }) {
       <Show
         when={props.wanted}
         fallback={
-          <EmptyState icon="play" title={WORDS.pick}>
-            {WORDS.pick_text}
+          <EmptyState icon="play" title="Choose what to call">
+            The list shows the tools, resources and prompts of the deployed version.
           </EmptyState>
         }
       >
-        {(name) => <EmptyState title={WORDS.gone(name())}>{WORDS.gone_text}</EmptyState>}
+        {(name) => <EmptyState title={`${name()} is not deployed`}>It may be disabled, not deployed yet, or renamed.</EmptyState>}
       </Show>
     </div>
   );
 }
 
-function Bench(props: { state: State; offer: Offer }) {
+function Bench(props: { state: State; offer: Offer; given: SavedCall | undefined }) {
   const [defined, setDefined] = createSignal(false);
   const run = () => {
     const shown = props.state.shown();
     return shown?.offer.key === props.offer.key ? shown : undefined;
   };
   return (
-    <>
+    <div class="play-bench">
       <Panel
         title={props.offer.title ?? props.offer.name}
         lead={
@@ -180,7 +223,7 @@ function Bench(props: { state: State; offer: Offer }) {
         }
         actions={
           <Button size="small" kind="quiet" aria-expanded={defined()} onPress={() => setDefined(!defined())}>
-            {WORDS.definition}
+            Definition
           </Button>
         }
       >
@@ -188,13 +231,18 @@ function Bench(props: { state: State; offer: Offer }) {
           <Show when={defined()}>
             <Definition offer={props.offer} />
           </Show>
-          <CallForm state={props.state} offer={props.offer} again={run()} />
+          <CallForm
+            state={props.state}
+            offer={props.offer}
+            again={run()}
+            given={props.given?.key === props.offer.key ? props.given : undefined}
+          />
         </div>
       </Panel>
       <Show when={run()} keyed>
         {(shown) => <ResultPanel run={shown} />}
       </Show>
-    </>
+    </div>
   );
 }
 
@@ -202,7 +250,7 @@ function Definition(props: { offer: Offer }) {
   const lines = () => Object.entries(props.offer.listing).filter(([name]) => name !== 'description');
   return (
     <div class="stack">
-      <p class="small faint">{WORDS.definition_hint}</p>
+      <p class="small faint">What a model reads before it decides to call.</p>
       <dl class="play-definition">
         <For each={lines()}>
           {([name, value]) => (

@@ -1,17 +1,19 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { CodeBlock } from '#ui/src/components/code-block.tsx';
-import { type Column, DataTable } from '#ui/src/components/data-table.tsx';
+import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { JsonView } from '#ui/src/components/json-view.tsx';
+import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
-import type { Exchange, Members } from '#ui/src/kernel/playground-client.ts';
-import { cellText, type Part, type Result, type Table } from '#ui/src/kernel/playground-result.ts';
-import type { Run } from '#ui/src/kernel/playground.ts';
-import { bytes, count, duration } from '#ui/src/kernel/words.ts';
+import type { Exchange } from '#ui/src/features/run/mcp-client.ts';
+import type { Members } from '#ui/src/features/run/members.ts';
+import { cellText } from '#core/lib/csv.ts';
+import type { Part, Result, Table } from '#ui/src/features/run/result.ts';
+import type { Run } from './state.ts';
+import { bytes, count, duration, plural } from '#ui/src/kernel/words.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
@@ -33,14 +35,14 @@ export function ResultPanel(props: { run: Run }) {
               <Badge tone="bad">{WORDS.refused}</Badge>
             </Match>
             <Match when={result()?.is_error}>
-              <Badge tone="brass">{WORDS.failed}</Badge>
+              <Badge tone="brass">The tool answered with an error</Badge>
             </Match>
-            <Match when={result()?.table}>{(table) => <Badge tone="good">{WORDS.rows(table().rows.length)}</Badge>}</Match>
+            <Match when={result()?.table}>{(table) => <Badge tone="good">{plural(table().rows.length, 'row')}</Badge>}</Match>
           </Switch>
-          <span class="small faint num">{WORDS.took(duration(props.run.ms))}</span>
+          <span class="small faint num">{`in ${duration(props.run.ms)}`}</span>
           <Show when={result()}>
             {(found) => (
-              <span class="small faint num" title={WORDS.tokens_hint}>
+              <span class="small faint num" title="Estimated for current models; images and sound are not counted.">
                 {WORDS.size(bytes(found().bytes), count(found().tokens))}
               </span>
             )}
@@ -54,12 +56,12 @@ export function ResultPanel(props: { run: Run }) {
           value={view()}
           onChange={setView}
           tabs={[
-            { value: 'table', label: WORDS.table, panel: () => <TableView table={result()?.table} /> },
+            { value: 'table', label: 'Table', panel: () => <TableView table={result()?.table} /> },
             { value: 'json', label: WORDS.json, panel: () => <JsonPart result={result()} /> },
             { value: 'model', label: WORDS.as_model, panel: () => <ModelView run={props.run} /> },
             {
               value: 'messages',
-              label: WORDS.messages,
+              label: 'Messages',
               count: props.run.exchanges.length,
               panel: () => <Messages exchanges={props.run.exchanges} />,
             },
@@ -92,7 +94,7 @@ function TableView(props: { table: Table | undefined }) {
       ...(props.table?.rows.every((row) => typeof row[name] === 'number' || row[name] === null) ? { align: 'end' as const } : {}),
     }));
   return (
-    <Show when={props.table} fallback={<p class="soft">{WORDS.no_table}</p>}>
+    <Show when={props.table} fallback={<p class="soft">This result has no rows.</p>}>
       {(table) => (
         <div class="play-table">
           <DataTable
@@ -101,7 +103,7 @@ function TableView(props: { table: Table | undefined }) {
             columns={columns()}
             key={([index]) => String(index)}
             height="28rem"
-            empty={<EmptyState title={WORDS.empty_table} />}
+            empty={<EmptyState title="No rows." />}
           />
         </div>
       )}
@@ -111,7 +113,7 @@ function TableView(props: { table: Table | undefined }) {
 
 function JsonPart(props: { result: Result | undefined }) {
   return (
-    <Show when={props.result?.json !== undefined} fallback={<p class="soft">{WORDS.no_json}</p>}>
+    <Show when={props.result?.json !== undefined} fallback={<p class="soft">This result is not JSON.</p>}>
       <JsonView value={props.result?.json} label={WORDS.result} open={3} />
     </Show>
   );
@@ -131,7 +133,7 @@ function ModelView(props: { run: Run }) {
         )}
       </Show>
       <Show when={props.run.result?.is_error}>
-        <Notice tone="brass">{WORDS.failed_text}</Notice>
+        <Notice tone="brass">A model reads this text and may try again with other arguments.</Notice>
       </Show>
       <For each={props.run.result?.parts}>{(part) => <PartView part={part} />}</For>
     </div>
@@ -163,15 +165,15 @@ function PartView(props: { part: Part }) {
           <img class="play-image" src={`data:${props.part.mime_type};base64,${props.part.data}`} alt={WORDS.result} />
         </Match>
         <Match when={true}>
-          <p class="small soft">{WORDS.file(props.part.mime_type, bytes(size()))}</p>
+          <p class="small soft">{`${props.part.mime_type}, ${bytes(size())}`}</p>
           <Show when={props.part.kind === 'audio'}>
-            <p class="small soft">{WORDS.sound}</p>
+            <p class="small soft">Audio cannot be played here. Save the file to listen to it.</p>
           </Show>
         </Match>
       </Switch>
       <Show when={props.part.kind !== 'text'}>
         <Button size="small" icon="download" onPress={save}>
-          {WORDS.save}
+          Save file
         </Button>
       </Show>
     </div>
@@ -189,8 +191,8 @@ function Messages(props: { exchanges: readonly Exchange[] }) {
                 <span class="mono">{exchange.method}</span>
                 <span class="small faint num">
                   {exchange.answer === undefined
-                    ? WORDS.no_answer
-                    : WORDS.status(exchange.answer.status, duration(exchange.ms), bytes(exchange.answer.bytes))}
+                    ? 'No response'
+                    : `${exchange.answer.status}, ${duration(exchange.ms)}, ${bytes(exchange.answer.bytes)}`}
                 </span>
               </summary>
               <div class="play-exchange">

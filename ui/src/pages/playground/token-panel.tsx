@@ -1,14 +1,13 @@
 import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import type { Playground } from '#ui/src/kernel/playground.ts';
-import { WORDS } from './words.ts';
+import type { Playground } from './state.ts';
 
-/** The access token that the deployed server wants; it never leaves this page but to that server. */
-export function TokenPanel(props: { state: Playground }) {
+/** Calls go out in the name of whoever is signed in; here an access token takes their place, to try what its holder may do. */
+export function TokenPanel(props: { state: Playground; onClose: () => void }) {
   const [typed, setTyped] = createSignal('');
   const wanted = () => props.state.refusal()?.reason === 'unauthorized';
   const use = (event: Event) => {
@@ -16,36 +15,32 @@ export function TokenPanel(props: { state: Playground }) {
     props.state.setToken(typed().trim());
     setTyped('');
   };
+  const leave = () => {
+    if (props.state.token() !== '') props.state.setToken('');
+    props.onClose();
+  };
   return (
-    <Show
-      when={wanted()}
-      fallback={
-        <div class="row small">
-          <span class="soft">{WORDS.with_token}</span>
-          <Button size="small" kind="quiet" onPress={() => props.state.setToken('')}>
-            {WORDS.other_token}
+    <Panel title="Call with an access token" lead="It stays on this page and takes the place of your own sign-in.">
+      <form class="panel-body stack" onSubmit={use}>
+        <Show when={wanted()}>
+          <Notice tone="bad" live title="Access token not accepted">
+            <p>{props.state.refusal()?.detail}</p>
+          </Notice>
+        </Show>
+        <Show when={props.state.token() !== '' && !wanted() && !props.state.loading()}>
+          <p class="small soft">Calls use this access token.</p>
+        </Show>
+        <TextField label="Access token" type="password" mono value={typed()} onInput={setTyped} />
+        <div class="row">
+          <Button type="submit" kind="primary" blocked={typed().trim() === ''} busy={props.state.loading()}>
+            Use token
           </Button>
+          <Button onPress={leave}>Call as yourself</Button>
+          <LinkButton href="/access" kind="quiet">
+            Manage tokens
+          </LinkButton>
         </div>
-      }
-    >
-      <Panel title={WORDS.token_title} lead={WORDS.token_text}>
-        <form class="panel-body stack" onSubmit={use}>
-          <Show when={props.state.token() !== ''}>
-            <Notice tone="bad" live title={WORDS.token_wrong}>
-              <p>{props.state.refusal()?.detail}</p>
-            </Notice>
-          </Show>
-          <TextField label={WORDS.token} type="password" mono value={typed()} onInput={setTyped} />
-          <div class="row">
-            <Button type="submit" kind="primary" blocked={typed().trim() === ''} busy={props.state.loading()}>
-              {WORDS.use_token}
-            </Button>
-            <LinkButton href="/mcp-access" kind="quiet">
-              {WORDS.to_access}
-            </LinkButton>
-          </div>
-        </form>
-      </Panel>
-    </Show>
+      </form>
+    </Panel>
   );
 }

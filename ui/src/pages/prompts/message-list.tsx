@@ -1,9 +1,9 @@
 import { createMemo, Index } from 'solid-js';
-import type { PromptMessage } from '#core/contract/prompts.ts';
+import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
-import { placeInText } from '#ui/src/kernel/builder-template.ts';
+import { placeInText } from '#ui/src/features/builder/sql/template.ts';
 import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** What is said, in turns. */
@@ -37,7 +37,7 @@ export function MessageList(props: {
           <div class="message" role="group" aria-label={WORDS.message(index + 1)}>
             <div class="message-head">
               <SegmentedControl
-                label={WORDS.role(index + 1)}
+                label={`Role of message ${index + 1}`}
                 value={message().role}
                 onChange={(role) => replace(index, { role })}
                 options={[
@@ -49,7 +49,7 @@ export function MessageList(props: {
                 <IconButton
                   icon="trash"
                   size="small"
-                  label={WORDS.remove_message(index + 1)}
+                  label={`Remove message ${index + 1}`}
                   onPress={() => props.onChange(props.messages.filter((_, place) => place !== index))}
                 />
               ) : null}
@@ -61,7 +61,7 @@ export function MessageList(props: {
               language={language()}
               faults={faults(index)}
               error={faults(index).length > 0 ? undefined : props.error(index)}
-              placeholder={WORDS.placeholder}
+              placeholder={'Write a report on {{ topic }}.'}
               lines={4}
               onSave={() => props.onSave()}
             />
@@ -70,7 +70,7 @@ export function MessageList(props: {
       </Index>
       <div class="row">
         <Button size="small" icon="plus" onPress={add}>
-          {WORDS.add_message}
+          Add message
         </Button>
       </div>
     </div>

@@ -1,15 +1,14 @@
-import type { PromptDraft } from '#core/contract/prompts.ts';
-import { NewEntity } from '#ui/src/components/builder/new-entity.tsx';
-import { blankPrompt, toPromptDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { PromptDraft } from '#core/contract/definitions/prompts.ts';
+import { NewEntity } from '#ui/src/features/builder/definitions/new-entity.tsx';
+import { blankPrompt, toPromptDraft } from '#ui/src/features/builder/drafts.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { PromptBuilder } from './prompt-builder.tsx';
 import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** A prompt that is not stored yet. */
 export function NewPrompt() {
-  const { call } = useKernel();
-  const copy = async (id: string, signal: AbortSignal): Promise<PromptDraft> => {
-    const draft = toPromptDraft(await call('prompts.get', { id }, signal));
+  const copy = async (read: Read, id: string): Promise<PromptDraft> => {
+    const draft = toPromptDraft(await read('prompts.get', { id }));
     return { ...draft, name: `${draft.name.slice(0, 59)}_copy` };
   };
   return (

@@ -1,25 +1,26 @@
-import { createMemo, createSignal, For, Match, Show, Switch as Choose } from 'solid-js';
-import type { Connection } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
-import { type Prompt, PromptDraft } from '#core/contract/prompts.ts';
-import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
-import { ArgumentForm } from '#ui/src/components/builder/argument-form.tsx';
-import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
-import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
-import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
-import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
-import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
+import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch as Choose } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import { type Prompt, PromptDraft } from '#core/contract/definitions/prompts.ts';
+import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
+import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
+import { BuilderFrame } from '#ui/src/features/builder/builder-frame.tsx';
+import { ModelView, ScriptView } from '#ui/src/features/builder/model-view.tsx';
+import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
+import { followParameters } from '#ui/src/features/builder/parameters.ts';
+import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { Select } from '#ui/src/components/select.tsx';
-import { toPromptDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { asArgument, asParameter, messagesOf, namesUsed, withMessages } from '#ui/src/kernel/builder-messages.ts';
-import type { Path } from '#ui/src/kernel/form.ts';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
+import { asArgument, asParameter, messagesOf, withMessages } from '#ui/src/features/builder/messages.ts';
+import type { Path } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { tokensOf } from '#ui/src/kernel/playground-result.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { MessageList } from './message-list.tsx';
-import { PROMPT_LABELS, PROMPT_WORDS as WORDS } from './words.ts';
+import { PROMPT_WORDS as WORDS } from './words.ts';
 
 interface PromptBuilderProps {
   connections: readonly Connection[];
@@ -43,8 +44,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
     schema: PromptDraft,
     initial: () => props.initial,
     stored: () => props.prompt,
-    labels: PROMPT_LABELS,
-    unsaved: WORDS.unsaved,
+    unsaved: 'Changes to this prompt are not saved.',
     draftOf: toPromptDraft,
     create: (draft) => call('prompts.create', draft),
     update: (change) => call('prompts.update', change),
@@ -84,6 +84,19 @@ export function PromptBuilder(props: PromptBuilderProps) {
     },
     sql: () => '',
   });
+  const followed = followParameters();
+  createEffect(
+    on(
+      () => check.data()?.variables,
+      (names) => {
+        if (names === undefined) return;
+        const before = parameters();
+        const after = followed.follow(before, names);
+        if (after.length !== before.length || after.some((one, place) => one !== before[place]))
+          form.set('arguments', after.map(asArgument));
+      },
+    ),
+  );
   const error = (path: Path<PromptDraft>) => form.error(path) ?? check.error(path);
   const rendered = () => check.data()?.messages ?? [];
 
@@ -91,7 +104,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
     <BuilderFrame
       form={form}
       fresh={props.prompt === undefined}
-      save={props.prompt === undefined ? WORDS.create : WORDS.save}
+      save={props.prompt === undefined ? 'Create prompt' : 'Save prompt'}
       side={builder.side()}
       onSide={builder.setSide}
       onRun={() => builder.preview()}
@@ -106,11 +119,11 @@ export function PromptBuilder(props: PromptBuilderProps) {
               error={() => undefined}
             />
           </Show>
-          <Choose fallback={<p class="soft small">{WORDS.no_rendered}</p>}>
+          <Choose fallback={<p class="soft small">Write a message to preview it.</p>}>
             <Match when={check.problem()}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Match>
             <Match when={check.data()?.template_error}>
               {(detail) => (
-                <Notice tone="bad" title={WORDS.failed}>
+                <Notice tone="bad" title="The template failed">
                   {detail()}
                 </Notice>
               )}
@@ -127,7 +140,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
               <p class="small faint num">
                 {BUILDER_WORDS.size(
                   rendered().reduce((sum, { text }) => sum + new TextEncoder().encode(text).length, 0),
-                  rendered().reduce((sum, { text }) => sum + tokensOf(text), 0),
+                  rendered().reduce((sum, { text }) => sum + estimateTokens(text), 0),
                 )}
               </p>
             </Match>
@@ -137,7 +150,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
     >
-      <Panel title={WORDS.messages} lead={WORDS.messages_lead}>
+      <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'}>
         <div class="panel-body">
           <MessageList
             messages={messages()}
@@ -156,21 +169,30 @@ export function PromptBuilder(props: PromptBuilderProps) {
             value={parameters()}
             onChange={(list: Parameter[]) => form.set('arguments', list.map(asArgument))}
             error={(path) => error(`arguments.${path}`)}
-            used={namesUsed(messages())}
-            empty={BUILDER_WORDS.no_arguments}
+            used={check.data()?.variables ?? parameters().map(({ name }) => name)}
+            empty={'Write {{ topic }} in a message and its argument appears here.'}
           />
         </div>
       </Panel>
-      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS}>
+      <AboutPanel
+        form={form}
+        error={error}
+        tags={props.tags}
+        title="About the prompt"
+        hints={{
+          name: 'Letters, digits, _ and -. Clients often show it as /name.',
+          description: 'What the request is for.',
+        }}
+      >
         <Select
-          label={WORDS.connection}
+          label="Belongs to"
           options={[
-            { value: NONE, label: WORDS.no_connection },
+            { value: NONE, label: 'No connection' },
             ...props.connections.map(({ id, name }) => ({ value: id, label: name })),
           ]}
           value={form.values.connection_id ?? NONE}
           onChange={(id: string) => form.set('connection_id', id === NONE ? null : id)}
-          hint={WORDS.connection_hint}
+          hint="A prompt that belongs to a connection is deleted with it."
           error={error('connection_id')}
         />
       </AboutPanel>

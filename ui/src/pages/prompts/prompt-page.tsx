@@ -1,14 +1,12 @@
-import type { Prompt } from '#core/contract/prompts.ts';
-import { StoredEntity } from '#ui/src/components/builder/stored-entity.tsx';
-import { useParams } from '#ui/src/components/route-context.ts';
-import { toPromptDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
+import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
 import { PromptBuilder } from './prompt-builder.tsx';
 import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** One stored prompt. */
 export function PromptPage() {
-  const { call } = useKernel();
   const { id = '' } = useParams();
   return (
     <StoredEntity<Prompt>
@@ -16,7 +14,7 @@ export function PromptPage() {
       id={id}
       icon="message"
       words={WORDS}
-      load={(wanted, signal) => call('prompts.get', { id: wanted }, signal)}
+      load={(read, wanted) => read('prompts.get', { id: wanted })}
       menu={(prompt) => [{ label: WORDS.copy, icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
       builder={(parts) => (
         <PromptBuilder

@@ -1,22 +1,20 @@
-import type { Prompt } from '#core/contract/prompts.ts';
-import { EntityList } from '#ui/src/components/builder/entity-list.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** Every prompt. */
 export function Prompts() {
-  const { call } = useKernel();
   return (
     <EntityList<Prompt>
       noun="prompts"
       icon="message"
       words={WORDS}
-      load={(filter, signal) => call('prompts.list', filter, signal)}
+      load={(read, filter) => read('prompts.list', filter)}
       kinds={[]}
       columns={[
         {
           id: 'description',
-          head: WORDS.description,
+          head: 'Description',
           narrow: 'hide',
           width: '32%',
           cell: (prompt) => <span class="small clamp">{prompt.description}</span>,

@@ -1,38 +1,36 @@
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
-import { Spark } from '#ui/src/components/chart-spark.tsx';
+import { Spark } from '#ui/src/components/chart/chart-spark.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { Stat, StatGrid } from '#ui/src/components/stat.tsx';
+import { Stat, StatGrid } from '#ui/src/components/show/stat.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { callsHref } from '#ui/src/kernel/metrics.ts';
-import { keepSamples, type QueueMetrics, queueState, type QueueState, type Sample } from '#ui/src/kernel/metrics-queue.ts';
-import { count, duration } from '#ui/src/kernel/words.ts';
+import { keepSamples, type QueueMetrics, queueState, type QueueState, type Sample } from './metrics-queue.ts';
+import { count, duration, plural } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 import './queue.css';
 
 const POLL_MS = 2_000;
 const MOST = 500;
 const STATE = {
-  idle: { word: WORDS.idle, tone: 'plain' },
-  calm: { word: WORDS.calm, tone: 'good' },
-  busy: { word: WORDS.busy, tone: 'water' },
-  full: { word: WORDS.full, tone: 'brass' },
+  idle: { word: 'Not in use', tone: 'plain' },
+  calm: { word: 'Free', tone: 'good' },
+  busy: { word: 'Busy', tone: 'water' },
+  full: { word: 'Full', tone: 'brass' },
 } as const satisfies Record<QueueState, { word: string; tone: Tone }>;
 
 /** What runs and waits on each connection, live. */
 export function Queue() {
-  const { call } = useKernel();
   const [samples, setSamples] = createSignal<ReadonlyMap<string, readonly Sample[]>>(new Map());
-  const connections = useQuery((signal) => call('connections.list', { limit: MOST }, signal));
+  const connections = useQuery((read) => read('connections.list', { limit: MOST }));
   const queues = useQuery(
-    async (signal) => {
-      const answer = await call('queue.metrics', {}, signal);
+    async (read) => {
+      const answer = await read('queue.metrics', {});
       setSamples((kept) => keepSamples(kept, answer.connections));
       return answer.connections;
     },
@@ -44,17 +42,17 @@ export function Queue() {
       .toSorted((a, b) => load(b.queue) - load(a.queue)),
   );
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title={WORDS.title} lead="Running, waiting and rejected calls of each connection, live.">
       <Show when={connections.problem() ?? queues.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Switch fallback={<SkeletonList rows={3} label={WORDS.title} />}>
         <Match when={connections.data()?.total === 0}>
           <Panel title={WORDS.title}>
             <EmptyState
               icon="database"
-              title={WORDS.empty}
-              action={<LinkButton href="/connections/new">{WORDS.connect}</LinkButton>}
+              title="No connections yet"
+              action={<LinkButton href="/connections/new">Connect a database</LinkButton>}
             >
-              {WORDS.empty_text}
+              Each connection has its own queue, so a slow database doesn’t hold up the others.
             </EmptyState>
           </Panel>
         </Match>
@@ -95,15 +93,15 @@ function QueuePanel(props: {
   return (
     <Panel
       title={props.name}
-      lead={props.queue === undefined ? WORDS.idle_hint : undefined}
+      lead={props.queue === undefined ? 'No tool on this connection is deployed, or no host is connected.' : undefined}
       actions={
         <div class="row">
           <StatusDot tone={STATE[state()].tone} label={STATE[state()].word} />
           <LinkButton kind="quiet" size="small" href={callsHref({ connection: props.id, range: '24h' })}>
-            {WORDS.calls}
+            View calls
           </LinkButton>
           <LinkButton kind="quiet" size="small" href={`/connections/${props.id}`}>
-            {WORDS.settings}
+            Change limits
           </LinkButton>
         </div>
       }
@@ -115,31 +113,32 @@ function QueuePanel(props: {
             <StatGrid>
               <Stat
                 label={WORDS.running}
-                value={WORDS.of(queue().active, queue().limit)}
+                value={`${queue().active} of ${queue().limit}`}
                 spark={<Spark values={props.samples.map(({ active }) => active)} />}
               />
               <Stat
-                label={WORDS.waiting}
+                label="Waiting"
                 value={count(queue().waiting)}
                 tone={queue().waiting > 0 ? 'brass' : 'plain'}
+                hint={queue().waiting > 0 ? `longest ${duration(queue().longest_wait_ms)}` : undefined}
                 spark={<Spark values={props.samples.map(({ waiting }) => waiting)} tone="brass" />}
               />
               <Stat
-                label={WORDS.average_wait}
+                label="Average wait"
                 value={duration(queue().avg_wait_ms)}
-                hint={`${WORDS.p95_wait} ${duration(queue().p95_wait_ms)}`}
+                hint={`p95 wait ${duration(queue().p95_wait_ms)}`}
               />
-              <Stat label={WORDS.completed} value={count(queue().completed)} hint={WORDS.since_start} />
+              <Stat label="Completed" value={count(queue().completed)} hint="Since the hosts started" />
               <Stat
-                label={WORDS.rejected}
+                label="Rejected"
                 value={count(queue().rejected)}
-                tone={queue().rejected > 0 ? 'bad' : 'plain'}
-                hint={`${WORDS.timed_out}: ${count(queue().timed_out)}`}
+                tone={queue().rejected + queue().timed_out > 0 ? 'brass' : 'plain'}
+                hint={`No free slot: ${count(queue().timed_out)}`}
               />
             </StatGrid>
             <Show when={state() === 'full'}>
-              <Notice tone="brass" action={<LinkButton href="/metrics">{WORDS.slow_tools}</LinkButton>}>
-                {WORDS.advice}
+              <Notice tone="brass" action={<LinkButton href="/metrics">Find the slow tools</LinkButton>}>
+                Calls are queued or rejected. Raise concurrency or speed up slow tools.
               </Notice>
             </Show>
           </div>
@@ -149,7 +148,7 @@ function QueuePanel(props: {
   );
 }
 
-/** One place for each call that may run at once. */
+/** How many of the slots are taken. */
 function Bar(props: { active: number; waiting: number; limit: number }) {
   return (
     <div
@@ -159,7 +158,7 @@ function Bar(props: { active: number; waiting: number; limit: number }) {
       aria-valuemin="0"
       aria-valuemax={props.limit}
       aria-valuenow={Math.min(props.active, props.limit)}
-      aria-valuetext={WORDS.running_of(props.active, props.limit)}
+      aria-valuetext={`${props.active} of ${plural(props.limit, 'slot')} in use`}
     >
       <span
         class="queue-fill"

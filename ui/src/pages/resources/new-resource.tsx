@@ -1,15 +1,14 @@
-import type { ResourceDraft } from '#core/contract/resources.ts';
-import { NewEntity } from '#ui/src/components/builder/new-entity.tsx';
-import { blankResource, toResourceDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { NewEntity } from '#ui/src/features/builder/definitions/new-entity.tsx';
+import { blankResource, toResourceDraft } from '#ui/src/features/builder/drafts.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { ResourceBuilder } from './resource-builder.tsx';
 import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 /** A resource that is not stored yet. */
 export function NewResource() {
-  const { call } = useKernel();
-  const copy = async (id: string, signal: AbortSignal): Promise<ResourceDraft> => {
-    const draft = toResourceDraft(await call('resources.get', { id }, signal));
+  const copy = async (read: Read, id: string): Promise<ResourceDraft> => {
+    const draft = toResourceDraft(await read('resources.get', { id }));
     return { ...draft, name: `${draft.name.slice(0, 59)}_copy`, uri_template: `${draft.uri_template}/copy` };
   };
   return (

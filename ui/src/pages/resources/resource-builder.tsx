@@ -1,27 +1,28 @@
-import { createEffect, createMemo, createSignal, on, Show } from 'solid-js';
-import type { Connection } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
-import { type Resource, ResourceDraft } from '#core/contract/resources.ts';
-import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
-import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
-import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
-import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
-import { PreviewPane } from '#ui/src/components/builder/preview-pane.tsx';
-import { StatementPanel } from '#ui/src/components/builder/statement-panel.tsx';
-import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
-import { useStatement } from '#ui/src/components/builder/use-statement.ts';
-import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
-import { Switch } from '#ui/src/components/choice.tsx';
-import { Combobox } from '#ui/src/components/combobox.tsx';
+import { createMemo, createSignal, Show } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import { type Resource, ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
+import { BuilderFrame } from '#ui/src/features/builder/builder-frame.tsx';
+import { MasksPanel } from '#ui/src/features/builder/masks-panel.tsx';
+import { ModelView, ScriptView } from '#ui/src/features/builder/model-view.tsx';
+import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
+import { PreviewPane } from '#ui/src/features/builder/preview-pane.tsx';
+import { StatementPanel } from '#ui/src/features/builder/statement-panel.tsx';
+import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { useStatement } from '#ui/src/features/builder/use-statement.ts';
+import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
+import { Switch } from '#ui/src/components/form/choice.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { FormField } from '#ui/src/fields/form-field.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { toResourceDraft, uriVariables } from '#ui/src/kernel/builder-drafts.ts';
-import { followStatement, trimmed } from '#ui/src/kernel/builder-parameters.ts';
-import type { Path } from '#ui/src/kernel/form.ts';
+import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
+import { trimmed } from '#ui/src/features/builder/parameters.ts';
+import type { Path } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { MIME_TYPES, RESOURCE_LABELS, RESOURCE_WORDS as WORDS } from './words.ts';
+import { MIME_TYPES, RESOURCE_WORDS as WORDS } from './words.ts';
 
 interface ResourceBuilderProps {
   connections: readonly Connection[];
@@ -41,8 +42,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     schema: ResourceDraft,
     initial: () => props.initial,
     stored: () => props.resource,
-    labels: RESOURCE_LABELS,
-    unsaved: WORDS.unsaved,
+    unsaved: 'Changes to this resource are not saved.',
     draftOf: toResourceDraft,
     clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
     create: (draft) => call('resources.create', draft),
@@ -52,22 +52,6 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     onSaved: (saved) => props.onSaved(saved),
   });
   const { form, save } = builder;
-
-  // The variables of the address are the parameters, in its order; what was written about one of them is kept.
-  createEffect(
-    on(
-      () => form.values.uri_template,
-      (uri) => {
-        const before = form.values.parameters;
-        const names = uriVariables(uri);
-        const after = followStatement(before, names, new Set()).filter(({ name }) => names.includes(name));
-        const ordered = names.flatMap((name) => after.find((parameter) => parameter.name === name) ?? []);
-        if (ordered.length !== before.length || ordered.some((one, place) => one !== before[place]))
-          form.set('parameters', ordered);
-      },
-      { defer: true },
-    ),
-  );
 
   const check = useDraftCheck({
     watch: () => [
@@ -80,11 +64,16 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       JSON.stringify(form.values.parameters),
       form.values.mime_type,
       form.values.transform_template,
+      JSON.stringify(form.values.masks),
     ],
     async load(signal) {
-      const { enabled: _enabled, parameters, ...draft } = form.snapshot();
+      const { enabled: _enabled, parameters, masks, ...draft } = form.snapshot();
       if (draft.connection_id === '' || draft.sql_query.trim() === '' || draft.uri_template.length < 3) return undefined;
-      return call('preview.resource', { ...draft, parameters: parameters.map(trimmed) }, signal);
+      return call(
+        'preview.resource',
+        { ...draft, parameters: parameters.map(trimmed), masks: masks.filter(({ column }) => column !== '') },
+        signal,
+      );
     },
     sql: () => form.values.sql_query,
   });
@@ -96,6 +85,11 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     sql: () => form.values.sql_query,
     setSql: (sql) => form.set('sql_query', sql),
     parameters: () => form.values.parameters,
+    setParameters: (parameters) => form.set('parameters', parameters),
+    named: () => uriVariables(form.values.uri_template),
+    suggested: () => check.data()?.suggested,
+    writes: () => false,
+    masks: () => form.values.masks,
     template: () => form.values.transform_template,
     becomes: () => ({ mime_type: form.values.mime_type }),
     refused: check.refused,
@@ -114,7 +108,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
     <BuilderFrame
       form={form}
       fresh={props.resource === undefined}
-      save={props.resource === undefined ? WORDS.create : WORDS.save}
+      save={props.resource === undefined ? 'Create resource' : 'Save resource'}
       side={builder.side()}
       onSide={builder.setSide}
       onRun={run}
@@ -125,21 +119,16 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
     >
-      <Panel title={WORDS.address} lead={WORDS.address_lead}>
+      <Panel
+        title="Address"
+        lead="A resource with variables is listed as a template; its variables are the parameters of the statement."
+      >
         <div class="panel-body grid-2">
-          <TextField
-            label={WORDS.uri}
-            required
-            mono
-            hint={WORDS.uri_hint}
-            placeholder="shop://orders/{id}"
-            {...form.text('uri_template')}
-            error={error('uri_template')}
-          />
+          <FormField form={form} name="uri_template" placeholder="shop://orders/{id}" error={error('uri_template')} />
           <Combobox
             label={WORDS.mime}
             free
-            hint={WORDS.mime_hint}
+            hint="Decides the body: JSON rows, CSV, text, or the bytes of the first cell."
             options={MIME_TYPES}
             value={form.values.mime_type}
             onChange={(value) => form.set('mime_type', value ?? 'application/json')}
@@ -167,14 +156,15 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
             onChange={(parameters: Parameter[]) => form.set('parameters', parameters)}
             error={(path) => error(`parameters.${path}`)}
             used={statement.names()}
-            empty={WORDS.no_variables}
+            suggested={check.data()?.suggested}
+            empty={'Write {name} in the URI and its parameter appears here.'}
           />
         </div>
       </Panel>
-      <Panel title={WORDS.result}>
+      <Panel title="Result">
         <div class="panel-body stack">
           <Switch
-            label={WORDS.use_template}
+            label="Write the body with a template"
             checked={shown()}
             onChange={(on_now) => {
               setTemplated(on_now);
@@ -197,7 +187,19 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
           </Show>
         </div>
       </Panel>
-      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS} />
+      <MasksPanel
+        value={form.values.masks}
+        onChange={(masks) => form.set('masks', masks)}
+        columns={statement.result()?.columns ?? []}
+        error={(path) => error(path === '' ? 'masks' : `masks.${path}`)}
+      />
+      <AboutPanel
+        form={form}
+        error={error}
+        tags={props.tags}
+        title="About the resource"
+        hints={{ name: 'Letters, digits, _ and -.', description: 'What it holds and when to read it.' }}
+      />
     </BuilderFrame>
   );
 }

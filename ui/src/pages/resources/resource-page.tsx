@@ -1,14 +1,12 @@
-import type { Resource } from '#core/contract/resources.ts';
-import { StoredEntity } from '#ui/src/components/builder/stored-entity.tsx';
-import { useParams } from '#ui/src/components/route-context.ts';
-import { toResourceDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Resource } from '#core/contract/definitions/resources.ts';
+import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
+import { toResourceDraft } from '#ui/src/features/builder/drafts.ts';
 import { ResourceBuilder } from './resource-builder.tsx';
 import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 /** One stored resource. */
 export function ResourcePage() {
-  const { call } = useKernel();
   const { id = '' } = useParams();
   return (
     <StoredEntity<Resource>
@@ -16,7 +14,7 @@ export function ResourcePage() {
       id={id}
       icon="file"
       words={WORDS}
-      load={(wanted, signal) => call('resources.get', { id: wanted }, signal)}
+      load={(read, wanted) => read('resources.get', { id: wanted })}
       menu={(resource) => [{ label: WORDS.copy, icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
       builder={(parts) => (
         <ResourceBuilder

@@ -1,23 +1,21 @@
-import type { Resource } from '#core/contract/resources.ts';
-import { EntityList } from '#ui/src/components/builder/entity-list.tsx';
-import { uriVariables } from '#ui/src/kernel/builder-drafts.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Resource } from '#core/contract/definitions/resources.ts';
+import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
+import { uriVariables } from '#ui/src/features/builder/drafts.ts';
 import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 const isTemplate = ({ uri_template }: Resource): boolean => uriVariables(uri_template).length > 0;
 
 /** Every resource. */
 export function Resources() {
-  const { call } = useKernel();
   return (
     <EntityList<Resource>
       noun="resources"
       icon="file"
       words={WORDS}
-      load={(filter, signal) => call('resources.list', filter, signal)}
+      load={(read, filter) => read('resources.list', filter)}
       kinds={[
-        { value: 'fixed', label: WORDS.fixed, is: (resource) => !isTemplate(resource) },
-        { value: 'template', label: WORDS.template, is: isTemplate },
+        { value: 'fixed', label: 'Fixed', is: (resource) => !isTemplate(resource) },
+        { value: 'template', label: 'Template', is: isTemplate },
       ]}
       columns={[
         {

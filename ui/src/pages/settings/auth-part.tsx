@@ -1,26 +1,27 @@
-import { For, Index, Show } from 'solid-js';
+import { Index, Show } from 'solid-js';
+import { isLoopback, lockedOut, MOST_CLIENTS } from '#core/contract/settings/config.ts';
+import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
-import { CopyButton } from '#ui/src/components/code-block.tsx';
-import { RadioCards } from '#ui/src/components/choice.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { NumberField } from '#ui/src/components/number-field.tsx';
-import { Section } from '#ui/src/components/panel.tsx';
-import { TagsField } from '#ui/src/components/tags-field.tsx';
-import { isLoopback, lockedOut } from '#core/contract/config.ts';
-import type { Form } from '#ui/src/kernel/form.ts';
-import { authDraft } from '#ui/src/kernel/settings-draft.ts';
-import { hint, type PartProps, SettingsFoot, useSettings } from './use-settings.tsx';
-import { AUTH, AUTH_TYPES, WORDS } from './words.ts';
+import { ClaimsField, ToolsetsField } from '#ui/src/features/connect/token-access.tsx';
+import type { Form } from '#ui/src/kernel/form/form.ts';
+import type { SettingsDraft } from './settings-draft.ts';
+import { Issuers } from './issuers-part.tsx';
+import { TokenCheck } from './token-check.tsx';
+import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
-type AuthForm = Form<ReturnType<typeof authDraft>>;
-type AuthType = (typeof AUTH_TYPES)[number]['value'];
-const MOST_CLIENTS = 10;
 const SECRET_BYTES = 24;
+const LOCKED_OUT = {
+  introspection_url: 'Enter the introspection URL. Deploys are rejected without it, because no token could be checked.',
+  jwt_issuers: 'Add an issuer. Deploys are rejected without one, because no signed token could be checked.',
+  oauth_clients: 'Add a client. Deploys are rejected without one, because nobody could get a token.',
+} as const;
 
 export function AuthPart(props: PartProps) {
-  const form = useSettings(props, authDraft);
+  const form = useSettings(props);
   const kind = () => form.values.auth_type;
   const locked = () =>
     lockedOut({
@@ -29,100 +30,77 @@ export function AuthPart(props: PartProps) {
       transport: props.config.transport,
     });
   return (
-    <form class="stack settings-form" novalidate onSubmit={(event) => void form.submit(event)}>
-      <Section title={AUTH.kind} lead={AUTH.kind_lead}>
-        <RadioCards label={AUTH.auth_type} options={AUTH_TYPES} {...form.choice<AuthType>('auth_type')} />
-        <p class="small">{hint(props.pending, 'auth_type')}</p>
+    <SettingsForm of={props} form={form}>
+      <SettingsSection title="Authentication" lead="Weaker settings expose every tool." fields={['auth_type']}>
         <Show when={kind() === 'none' && !isLoopback(props.config.host)}>
-          <Notice tone="brass">{AUTH.open(props.config.host)}</Notice>
+          <Notice tone="brass">Anyone who can reach {props.config.host} can call every tool.</Notice>
         </Show>
-        <Show when={locked()}>{(fault) => <Notice tone="brass">{AUTH.locked_out[fault().field]}</Notice>}</Show>
+        <Show when={locked()}>{(fault) => <Notice tone="brass">{LOCKED_OUT[fault().field]}</Notice>}</Show>
         <Show when={kind() === 'bearer'}>
           <Notice
-            title={AUTH.tokens}
+            title="Access tokens"
             action={
               <LinkButton href="/access" size="small" icon="key">
-                {AUTH.tokens_action}
+                Manage tokens
               </LinkButton>
             }
           >
-            <p>{AUTH.tokens_text}</p>
+            <p>Create and revoke tokens in MCP access. They need no deploy.</p>
           </Notice>
         </Show>
-      </Section>
+      </SettingsSection>
       <Show when={kind() === 'oauth_credentials'}>
-        <Section title={AUTH.clients} lead={AUTH.clients_lead}>
+        <SettingsSection
+          title="OAuth clients"
+          lead={`They exchange their ID and secret for short-lived tokens at /oauth/token. At most ${MOST_CLIENTS}.`}
+          fields={[]}
+        >
           <Clients form={form} />
-          <NumberField
-            label={AUTH.ttl}
-            unit="s"
-            min={60}
-            max={604_800}
-            hint={hint(props.pending, 'token_ttl_seconds')}
-            {...form.number('token_ttl_seconds')}
-          />
-        </Section>
+          <Setting name="token_ttl_seconds" />
+        </SettingsSection>
       </Show>
       <Show when={kind() === 'oauth_introspection'}>
-        <Section title={AUTH.introspection} lead={AUTH.introspection_lead}>
-          <TextField
-            label={AUTH.url}
-            type="url"
-            mono
-            placeholder="https://login.example.com/introspect"
-            hint={hint(props.pending, 'introspection_url')}
-            {...form.text('introspection_url')}
-          />
-          <TextField label={AUTH.introspection_client} mono autocomplete="off" {...form.text('introspection_client_id')} />
-          <TextField
-            label={AUTH.secret}
-            type="password"
-            autocomplete="new-password"
-            hint={props.config.introspection_client_secret_set ? WORDS.stored : WORDS.not_stored}
-            {...form.text('introspection_client_secret')}
-          />
-          <TextField
-            label={AUTH.issuer}
-            type="url"
-            mono
-            placeholder="https://login.example.com/realms/shop"
-            hint={hint(props.pending, 'introspection_issuer', AUTH.issuer_hint)}
-            {...form.text('introspection_issuer')}
-          />
-          <TagsField
-            label={AUTH.scopes}
-            hint={hint(props.pending, 'introspection_scopes', AUTH.scopes_hint)}
-            value={form.values.introspection_scopes}
-            onChange={(scopes) => form.set('introspection_scopes', scopes)}
-            error={[...form.errors()].find(([path]) => path.startsWith('introspection_scopes'))?.[1]}
-          />
-          <TextField
-            label={AUTH.audience}
-            mono
-            autocomplete="off"
-            hint={hint(props.pending, 'introspection_audience', AUTH.audience_hint)}
-            {...form.text('introspection_audience')}
-          />
-          <NumberField label={AUTH.cache} unit="s" min={0} max={3_600} {...form.number('introspection_cache_ttl_seconds')} />
-        </Section>
+        <SettingsSection
+          title="Introspection"
+          lead="Your authorization server reports whether a token is active (RFC 7662). While it is unreachable, new clients are rejected."
+          fields={['introspection_url', 'introspection_client_id']}
+        >
+          <Setting name="introspection_client_secret" stored={props.config.introspection_client_secret_set} />
+          <Setting name="introspection_issuer" />
+          <Setting name="introspection_scopes" />
+          <Setting name="introspection_audience" />
+          <Setting name="introspection_cache_ttl_seconds" />
+        </SettingsSection>
       </Show>
-      <Section title={AUTH.cors} lead={AUTH.cors_lead}>
-        <TagsField
-          label={AUTH.origins}
-          hint={hint(props.pending, 'cors_origins', AUTH.origins_hint)}
-          value={form.values.cors_origins}
-          onChange={(origins) => form.set('cors_origins', [...origins])}
-          error={[...form.errors()].find(([path]) => path.startsWith('cors_origins'))?.[1]}
-        />
-      </Section>
-      <SettingsFoot form={form} />
-    </form>
+      <Show when={kind() === 'jwt'}>
+        <SettingsSection
+          title="Issuers"
+          lead={`Tokens are verified with the public keys of their issuer. Nobody is asked during a call. At most ${MOST_ISSUERS}.`}
+          fields={[]}
+        >
+          <Issuers form={form} />
+        </SettingsSection>
+        <SettingsSection title="Check a token" lead="Paste an access token of an issuer to see each check." fields={[]}>
+          <TokenCheck unsaved={form.dirty()} />
+        </SettingsSection>
+      </Show>
+      <Show when={kind() === 'jwt' || kind() === 'oauth'}>
+        <SettingsSection title="Access tokens" fields={['accept_mcp_tokens']} />
+      </Show>
+      <SettingsSection
+        title="Browser access (CORS)"
+        lead="Pages from these origins can call the MCP server from a browser. Other clients are not affected."
+        fields={['cors_origins']}
+      />
+    </SettingsForm>
   );
 }
 
-/** Ids and secrets; what is stored is never read back. */
-function Clients(props: { form: AuthForm }) {
+/** IDs, secrets, which are never read back, and what each client may see. */
+function Clients(props: { form: Form<SettingsDraft> }) {
   const rows = () => props.form.values.oauth_clients;
+  const firstFault = (path: `oauth_clients.${string}`) =>
+    props.form.error(path) ?? [...props.form.errors()].find(([at]) => at.startsWith(`${path}.`))?.[1];
   const secret = (): string =>
     btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))
       .replaceAll('+', '-')
@@ -130,31 +108,42 @@ function Clients(props: { form: AuthForm }) {
   return (
     <div class="stack">
       <Show when={rows().length === 0}>
-        <p class="small soft">{AUTH.no_clients}</p>
+        <p class="small soft">No clients yet, so nobody can get a token.</p>
       </Show>
       <Index each={rows()}>
         {(row, index) => (
           <div class="settings-client">
-            <TextField label={AUTH.client_id} mono autocomplete="off" {...props.form.text(`oauth_clients.${index}.client_id`)} />
+            <TextField label="Client ID" mono {...props.form.text(`oauth_clients.${index}.client_id`)} />
             <TextField
-              label={AUTH.client_secret}
+              label="Client secret"
               mono
-              autocomplete="off"
-              placeholder={row().secret_set ? AUTH.secret_keep : undefined}
-              hint={row().client_secret === undefined ? undefined : AUTH.generated}
+              placeholder={row().secret_set ? 'Stored. Leave empty to keep it.' : undefined}
+              hint={row().client_secret === undefined ? undefined : 'Copy the secret now. It is not shown again after saving.'}
               value={row().client_secret ?? ''}
               onInput={(text) => props.form.set(`oauth_clients.${index}.client_secret`, text === '' ? undefined : text)}
               error={props.form.error(`oauth_clients.${index}.client_secret`)}
             />
+            <div class="stack">
+              <ToolsetsField
+                value={row().toolsets ?? null}
+                onChange={(value) => props.form.set(`oauth_clients.${index}.toolsets`, value)}
+                error={firstFault(`oauth_clients.${index}.toolsets`)}
+              />
+              <ClaimsField
+                value={row().claims ?? {}}
+                onChange={(value) => props.form.set(`oauth_clients.${index}.claims`, value)}
+                error={props.form.error(`oauth_clients.${index}.claims`)}
+              />
+            </div>
             <div class="row settings-client-ways">
               <Button size="small" icon="key" onPress={() => props.form.set(`oauth_clients.${index}.client_secret`, secret())}>
-                {AUTH.generate}
+                Generate secret
               </Button>
-              <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label={AUTH.client_secret} />}</Show>
+              <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label="Client secret" />}</Show>
               <IconButton
                 icon="trash"
                 size="small"
-                label={`${AUTH.remove_client} ${row().client_id}`}
+                label={`Remove ${row().client_id || 'client'}`}
                 onPress={() =>
                   props.form.set(
                     'oauth_clients',
@@ -166,9 +155,7 @@ function Clients(props: { form: AuthForm }) {
           </div>
         )}
       </Index>
-      <For each={props.form.error('oauth_clients') === undefined ? [] : [props.form.error('oauth_clients')]}>
-        {(fault) => <p class="field-error">{fault}</p>}
-      </For>
+      <Show when={props.form.error('oauth_clients')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
       <div class="row">
         <Button
           size="small"
@@ -176,7 +163,7 @@ function Clients(props: { form: AuthForm }) {
           blocked={rows().length >= MOST_CLIENTS}
           onPress={() => props.form.set('oauth_clients', [...rows(), { client_id: '', secret_set: false }])}
         >
-          {AUTH.add_client}
+          Add client
         </Button>
       </div>
     </div>

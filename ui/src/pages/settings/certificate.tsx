@@ -1,26 +1,37 @@
-import { createSignal, For, onCleanup, onMount, Show } from 'solid-js';
-import { StatusDot } from '#ui/src/components/badge.tsx';
+import { createEffect, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import type { SslStatus } from '#core/contract/deploy/ssl.ts';
+import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { KeyValue } from '#ui/src/components/key-value.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createLiveLog } from '#ui/src/kernel/live-log.ts';
-import { createLiveStream } from '#ui/src/kernel/live-stream.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { STATUS, TLS } from './tls-words.ts';
+import { createLiveLog } from '#ui/src/features/log/live-log.ts';
+import { createLiveStream } from '#ui/src/features/log/live-stream.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { clockTime, exactTime, fullDay } from '#ui/src/kernel/dates.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
-const POLL_MS = 2_000;
+const STATUS: Readonly<Record<SslStatus['status'], { label: string; tone: Tone; about: string }>> = {
+  none: { label: 'None', tone: 'plain', about: 'There is no certificate yet.' },
+  pending: { label: 'In progress', tone: 'water', about: 'The authority is validating the domain.' },
+  issued: { label: 'Valid', tone: 'good', about: 'The certificate is in use.' },
+  expiring_soon: { label: 'Expires soon', tone: 'brass', about: 'Renewal keeps failing or is turned off.' },
+  expired: { label: 'Expired', tone: 'bad', about: 'Browsers and clients reject it. Request a new one.' },
+  error: { label: 'Failed', tone: 'bad', about: 'The last request failed.' },
+};
+
+/** How often a request under way is asked for when no line says how it goes. */
+const PENDING_MS = 2_000;
 const SHOWN_LINES = 60;
-const day = (iso: string) => new Date(iso).toLocaleDateString('en', { day: 'numeric', month: 'short', year: 'numeric' });
 
 /** The certificate as it stands, the order of a new one, and its steps while they happen. */
 export function Certificate(props: { enabled: boolean; dirty: boolean }) {
   const { call, toasts } = useKernel();
   const [opened] = createSignal(Date.now());
-  const status = useQuery((signal) => call('ssl.status', {}, signal), { every_ms: POLL_MS });
+  const status = useQuery((read) => read('ssl.status', {}));
   const issue = createMutation((force: boolean) => call('ssl.issue', force ? { force } : {}));
   const log = createLiveLog(window.location.origin.replace(/^http/, 'ws'));
   const stream = createLiveStream({
@@ -29,6 +40,19 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
     onFinal: () => void call('deploy.status', {}).catch(() => undefined),
   });
   log.select({ source: 'tls' });
+  // Every step of a request is a line of the log; what expires meanwhile can wait for the next visit.
+  createEffect(
+    on(
+      () => lines().at(-1),
+      () => void status.reload(),
+      { defer: true },
+    ),
+  );
+  createEffect(() => {
+    if (status.data()?.status !== 'pending') return;
+    const timer = setInterval(() => void status.reload(), PENDING_MS);
+    onCleanup(() => clearInterval(timer));
+  });
   onMount(() => stream.open());
   onCleanup(() => stream.close());
 
@@ -41,22 +65,22 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
   const good = () => status.data()?.status === 'issued' || status.data()?.status === 'expiring_soon';
   const order = async () => {
     if ((await issue.run(good())) === undefined) return;
-    toasts.show(TLS.ordered);
+    toasts.show('Certificate requested.');
     await status.reload();
   };
 
   return (
-    <Section title={TLS.certificate} lead={TLS.certificate_lead}>
+    <Section title="Certificate" lead="A request takes a few seconds. Its steps appear in the log below.">
       <Show when={status.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
       </Show>
-      <Show when={status.data()} fallback={<SkeletonList rows={3} label="Reading the certificate" />}>
+      <Show when={status.data()} fallback={<SkeletonList rows={3} label="Loading the certificate" />}>
         {(now) => (
           <>
             <KeyValue
               items={[
                 {
-                  label: TLS.state,
+                  label: 'Status',
                   value: (
                     <span class="row">
                       <StatusDot
@@ -68,21 +92,21 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
                     </span>
                   ),
                 },
-                now().domains.length > 0 && { label: TLS.domains, value: now().domains.join(', '), mono: true },
-                now().issuer !== null && { label: TLS.issuer, value: now().issuer },
+                now().domains.length > 0 && { label: 'Domains', value: now().domains.join(', '), mono: true },
+                now().issuer !== null && { label: 'Issuer', value: now().issuer },
                 now().valid_from !== null &&
                   now().valid_until !== null && {
-                    label: TLS.valid,
+                    label: 'Valid',
                     value: (
                       <span>
-                        {TLS.until(day(now().valid_from ?? ''), day(now().valid_until ?? ''))}
+                        {`${fullDay(now().valid_from ?? '')} to ${fullDay(now().valid_until ?? '')}`}
                         <Show when={now().days_remaining !== null}>
-                          <span class="faint"> · {TLS.left(now().days_remaining ?? 0)}</span>
+                          <span class="faint"> · {plural(now().days_remaining ?? 0, 'day')} left</span>
                         </Show>
                       </span>
                     ),
                   },
-                now().next_renewal_at !== null && { label: TLS.next, value: day(now().next_renewal_at ?? '') },
+                now().next_renewal_at !== null && { label: 'Next renewal', value: fullDay(now().next_renewal_at ?? '') },
               ]}
             />
             <Show when={now().last_error}>{(error) => <Notice tone="bad">{error()}</Notice>}</Show>
@@ -100,24 +124,28 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
                 blocked={!props.enabled || props.dirty}
                 onPress={() => void order()}
               >
-                {good() ? TLS.renew_now : TLS.order}
+                {good() ? 'Renew now' : 'Request certificate'}
               </Button>
               <Show when={!props.enabled || props.dirty}>
-                <span class="small faint">{props.dirty ? TLS.save_first : TLS.off}</span>
+                <span class="small faint">
+                  {props.dirty
+                    ? 'Save the settings first. Requests use what is stored.'
+                    : 'HTTPS is disabled. Enable it and save first.'}
+                </span>
               </Show>
             </div>
           </>
         )}
       </Show>
       <div>
-        <h3 class="settings-sub">{TLS.log}</h3>
-        <Show when={lines().length > 0} fallback={<p class="small faint">{TLS.log_none}</p>}>
-          <ol class="settings-log" tabindex="0" role="log" aria-label={TLS.log}>
+        <h3 class="settings-sub">Log</h3>
+        <Show when={lines().length > 0} fallback={<p class="small faint">No request since this page was opened.</p>}>
+          <ol class="settings-log" tabindex="0" role="log" aria-label="Certificate log">
             <For each={lines()}>
               {(line) => (
                 <li data-level={line.level}>
-                  <time class="num faint" datetime={line.timestamp}>
-                    {new Date(line.timestamp).toLocaleTimeString('en', { hourCycle: 'h23' })}
+                  <time class="num faint" datetime={line.timestamp} title={exactTime(line.timestamp)}>
+                    {clockTime(line.timestamp)}
                   </time>
                   <span>
                     {line.message}

@@ -2,28 +2,30 @@ import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { RadioCards, SegmentedControl, Switch } from '#ui/src/components/choice.tsx';
-import { FilterBar } from '#ui/src/components/filter-bar.tsx';
+import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { TextArea } from '#ui/src/components/field.tsx';
+import { TextArea } from '#ui/src/components/form/field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { guardDraft } from '#ui/src/kernel/settings-draft.ts';
-import { type PartProps, SettingsFoot, useSettings } from './use-settings.tsx';
-import { GUARD } from './words.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
-type Severity = GuardFinding['severity'];
-type Kind = (typeof GUARD.kinds)[number]['value'];
+type Kind = (typeof KINDS)[number]['value'];
+const KINDS = [
+  { value: 'text', label: 'Description' },
+  { value: 'sql', label: 'SQL' },
+  { value: 'template', label: 'Template' },
+] as const;
 const TONE = { low: 'plain', medium: 'brass', high: 'bad' } as const;
 
 export function GuardPart(props: PartProps) {
-  const { call } = useKernel();
-  const form = useSettings(props, guardDraft);
-  const rules = useQuery((signal) => call('guard.rules', {}, signal));
+  const form = useSettings(props);
+  const rules = useQuery((read) => read('guard.rules', {}));
   const [wanted, setWanted] = createSignal('');
   const shown = createMemo(() => {
     const words = wanted().toLowerCase().split(/\s+/);
@@ -31,30 +33,28 @@ export function GuardPart(props: PartProps) {
       words.every((word) => `${id} ${description}`.toLowerCase().includes(word)),
     );
   });
-  const allow = (id: string, allowed: boolean) => {
+  const enable = (id: string, enabled: boolean) => {
     const others = form.values.prompt_guard_allow.filter((rule) => rule !== id);
-    form.set('prompt_guard_allow', allowed ? [...others, id] : others);
+    form.set('prompt_guard_allow', enabled ? others : [...others, id]);
   };
 
   return (
     <div class="stack">
-      <form class="stack settings-form" novalidate onSubmit={(event) => void form.submit(event)}>
-        <Section title={GUARD.title} lead={GUARD.lead}>
-          <Switch label={GUARD.enabled} {...form.flag('prompt_guard_enabled')} error={form.error('prompt_guard_enabled')} />
-          <RadioCards
-            label={GUARD.threshold}
-            options={GUARD.thresholds}
-            columns={3}
-            {...form.choice<Severity>('prompt_guard_threshold')}
-          />
-        </Section>
-        <Section title={GUARD.rules} lead={GUARD.rules_lead}>
-          <FilterBar search={{ label: GUARD.rules_search, value: wanted(), onInput: setWanted }} />
+      <SettingsForm of={props} form={form}>
+        <SettingsSection
+          title="Prompt guard"
+          lead="Looks for text that gives orders to a model, in definitions and in what agents read."
+          fields={['prompt_guard_enabled']}
+        >
+          <Setting name="prompt_guard_threshold" columns={3} />
+        </SettingsSection>
+        <Section title="Rules" lead="A disabled rule finds nothing.">
+          <FilterBar search={{ label: 'Search rules', value: wanted(), onInput: setWanted }} />
           <Show when={rules.problem()}>
             {(problem) => <ProblemNotice problem={problem()} onRetry={() => void rules.reload()} />}
           </Show>
-          <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Reading the rules" />}>
-            <div class="settings-rules" tabindex="0" role="group" aria-label={GUARD.rules}>
+          <Show when={rules.data()} fallback={<SkeletonList rows={5} label="Loading rules" />}>
+            <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">
               <ul>
                 <For each={shown()}>
                   {(rule) => (
@@ -67,9 +67,9 @@ export function GuardPart(props: PartProps) {
                         <span class="small soft">{rule.description}</span>
                       </div>
                       <Switch
-                        label={GUARD.allowed}
-                        checked={form.values.prompt_guard_allow.includes(rule.id)}
-                        onChange={(allowed) => allow(rule.id, allowed)}
+                        label="Enabled"
+                        checked={!form.values.prompt_guard_allow.includes(rule.id)}
+                        onChange={(enabled) => enable(rule.id, enabled)}
                       />
                     </li>
                   )}
@@ -78,8 +78,7 @@ export function GuardPart(props: PartProps) {
             </div>
           </Show>
         </Section>
-        <SettingsFoot form={form} />
-      </form>
+      </SettingsForm>
       <TryText />
       <Scan />
     </div>
@@ -98,13 +97,13 @@ function TryText() {
     setResult(await test.run({ text: text(), kind: kind() }));
   };
   return (
-    <Section title={GUARD.try} lead={GUARD.try_lead}>
+    <Section title="Test a text" lead="Checks it as part of a definition. Nothing is stored.">
       <form class="stack" onSubmit={(event) => void run(event)}>
-        <TextArea label={GUARD.text} rows={4} value={text()} onInput={setText} />
+        <TextArea label="Text" rows={4} value={text()} onInput={setText} />
         <div class="row">
-          <SegmentedControl label={GUARD.kind} value={kind()} onChange={setKind} options={GUARD.kinds} />
+          <SegmentedControl label="Check as" value={kind()} onChange={setKind} options={KINDS} />
           <Button type="submit" icon="shield" busy={test.busy()} blocked={text().trim() === ''}>
-            {GUARD.test}
+            Test
           </Button>
         </div>
       </form>
@@ -116,10 +115,10 @@ function TryText() {
             live
             title={
               answer().blocked
-                ? GUARD.refused
+                ? 'This text is rejected'
                 : answer().findings.length === 0
-                  ? GUARD.clean
-                  : GUARD.found(answer().findings.length)
+                  ? 'No findings'
+                  : `${plural(answer().findings.length, 'finding')}, none severe enough to reject it`
             }
           >
             <Findings findings={answer().findings} />
@@ -138,10 +137,10 @@ function Scan() {
   const scan = createMutation(() => call('guard.scan', {}));
   const [result, setResult] = createSignal<Awaited<ReturnType<typeof scan.run>>>();
   return (
-    <Section title={GUARD.scan} lead={GUARD.scan_lead}>
+    <Section title="Scan all definitions" lead="Checks everything that is stored with the saved settings.">
       <div class="row">
         <Button icon="search" busy={scan.busy()} onPress={() => void scan.run(undefined).then(setResult)}>
-          {GUARD.scan_action}
+          Scan now
         </Button>
       </div>
       <Show when={scan.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
@@ -150,7 +149,7 @@ function Scan() {
           <Notice
             tone={answer().items.length === 0 ? 'good' : 'brass'}
             live
-            title={GUARD.scanned(answer().scanned, answer().items.length)}
+            title={`${plural(answer().scanned, 'definition')} scanned, findings in ${answer().items.length}`}
           >
             <ul class="settings-findings">
               <For each={answer().items}>

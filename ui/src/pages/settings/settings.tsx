@@ -1,23 +1,21 @@
-import { type Component, createSignal, onCleanup, Show } from 'solid-js';
+import { type Component, onCleanup, Show } from 'solid-js';
 import { Dynamic } from 'solid-js/web';
-import type { ServerConfig } from '#core/contract/config.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
-import { useParams } from '#ui/src/components/route-context.ts';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { PARTS, type Part, pendingOf } from '#ui/src/kernel/settings-draft.ts';
-import { AgentPart } from './agent-part.tsx';
+import { type Part, PART_NAMES, PARTS, pendingOf } from './settings-draft.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 import { AuthPart } from './auth-part.tsx';
-import { GeneralPart } from './general-part.tsx';
 import { GuardPart } from './guard-part.tsx';
+import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
+import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
-import type { PartProps } from './use-settings.tsx';
 import { VariablesPart } from './variables-part.tsx';
-import { PART_WORDS, WORDS } from './words.ts';
 import './settings.css';
 
 const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
@@ -26,29 +24,24 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   tls: TlsPart,
   variables: VariablesPart,
   guard: GuardPart,
+  sign_in: SignInPart,
   agent: AgentPart,
 };
 const pathOf = (part: Part): string => (part === 'general' ? '/settings' : `/settings/${part}`);
 
 /** The configuration of the server, part by part; each part is a page of its own, so that nothing typed is lost between them. */
 export function Settings() {
-  const { call, commands, router } = useKernel();
+  const { commands, router } = useKernel();
   const params = useParams();
-  const part = () => PARTS.find((name) => name === params['part']) ?? 'general';
-  const config = useQuery((signal) => call('config.get', {}, signal));
-  const diff = useQuery((signal) => call('deploy.diff', {}, signal));
-  const [saved, setSaved] = createSignal<ServerConfig>();
-  const now = () => saved() ?? config.data();
+  const part = () => PART_NAMES.find((name) => name === params['part']) ?? 'general';
+  const config = useQuery((read) => read('config.get', {}));
+  const diff = useQuery((read) => read('deploy.diff', {}));
   const pending = () => pendingOf(diff.data()?.changes ?? []);
-  const take = (stored: ServerConfig) => {
-    setSaved(stored);
-    void diff.reload();
-  };
   onCleanup(
     commands.register(
-      PARTS.map((name) => ({
+      PART_NAMES.map((name) => ({
         id: `settings-${name}`,
-        title: `Settings: ${PART_WORDS[name]}`,
+        title: `Settings: ${PARTS[name].title}`,
         group: 'Go to' as const,
         run: () => router.navigate(pathOf(name)),
       })),
@@ -56,15 +49,15 @@ export function Settings() {
   );
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="Settings" lead="Settings of the whole server.">
       <Show when={Object.keys(pending()).length}>
         {(count) => (
           <Notice
             tone="brass"
-            title={WORDS.pending(count())}
+            title={`${plural(count(), 'setting')} changed since the last deploy`}
             action={
               <LinkButton href="/deploy" size="small" icon="rocket">
-                {WORDS.to_deploy}
+                Review and deploy
               </LinkButton>
             }
           />
@@ -74,19 +67,61 @@ export function Settings() {
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void config.reload()} />}
       </Show>
       <Tabs
-        label={WORDS.parts}
+        label="Settings"
         value={part()}
         onChange={(name) => router.navigate(pathOf(name))}
-        tabs={PARTS.map((value) => ({
+        tabs={PART_NAMES.map((value) => ({
           value,
-          label: PART_WORDS[value],
+          label: PARTS[value].title,
           panel: () => (
-            <Show when={now()} fallback={<SkeletonList rows={4} label="Reading the settings" />}>
-              {(stored) => <Dynamic component={PANELS[value]} config={stored()} pending={pending()} onSaved={take} />}
+            <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" />}>
+              {(stored) => (
+                <Dynamic
+                  component={PANELS[value]}
+                  part={value}
+                  config={stored()}
+                  pending={pending()}
+                  onSaved={() => void config.reload()}
+                />
+              )}
             </Show>
           ),
         }))}
       />
     </Page>
+  );
+}
+
+function GeneralPart(props: PartProps) {
+  const form = useSettings(props);
+  return (
+    <SettingsForm of={props} form={form}>
+      <SettingsSection title="Identity" lead="What clients see when they connect." fields={['server_name']} />
+      <SettingsSection
+        title="Network"
+        lead="Where every host accepts clients. A new address is opened before the old one is closed."
+        fields={['transport', 'host', 'port']}
+      />
+      <SettingsSection title="Telemetry" lead="Logs and traces of the hosts." fields={['log_level', 'otel_enabled']} />
+    </SettingsForm>
+  );
+}
+
+function AgentPart(props: PartProps) {
+  const form = useSettings(props);
+  return (
+    <SettingsForm of={props} form={form}>
+      <SettingsSection
+        title="Agent endpoint"
+        lead="The MCP tools at /agent-mcp with which agents administer this server."
+        fields={['agent_enabled', 'agent_rate_limit']}
+      >
+        <div class="row">
+          <LinkButton href="/agents" size="small" icon="bot">
+            Agent tokens and activity
+          </LinkButton>
+        </div>
+      </SettingsSection>
+    </SettingsForm>
   );
 }

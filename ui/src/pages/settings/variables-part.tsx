@@ -1,17 +1,22 @@
 import { Index, Show } from 'solid-js';
 import * as v from 'valibot';
-import type { ServerConfig } from '#core/contract/config.ts';
-import { VariableType } from '#core/contract/config.ts';
+import { MOST_VARIABLES, type ServerConfig } from '#core/contract/settings/config.ts';
+import { VariableType } from '#core/contract/settings/setting-values.ts';
 import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { TextField } from '#ui/src/components/field.tsx';
-import { Select } from '#ui/src/components/select.tsx';
-import { MOST_VARIABLES, rowFaults, toRows, toVariables, type VariableRow } from '#ui/src/kernel/settings-variables.ts';
-import { hint, type PartProps, SettingsFoot, useSettings } from './use-settings.tsx';
-import { VARIABLES } from './words.ts';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { rowFaults, toRows, toVariables, type VariableRow } from './settings-variables.ts';
+import { Live, type PartProps, SettingsForm, useSettings } from './settings-form.tsx';
 
 /** The table; `rowFaults` says what is wrong with its rows. */
 const Rows = v.object({ rows: v.array(v.object({ name: v.string(), type: VariableType, text: v.string() })) });
+const TYPES = [
+  { value: 'string', label: 'Text' },
+  { value: 'integer', label: 'Integer' },
+  { value: 'float', label: 'Number' },
+  { value: 'boolean', label: 'True or false' },
+] as const;
 const BOOLEANS = [
   { value: 'true', label: 'true' },
   { value: 'false', label: 'false' },
@@ -23,7 +28,8 @@ interface Draft extends Record<string, unknown> {
 const draftOf = ({ global_variables }: ServerConfig): Draft => ({ rows: toRows(global_variables) });
 
 export function VariablesPart(props: PartProps) {
-  const form = useSettings(props, draftOf, {
+  const form = useSettings<Draft>(props, {
+    draft: draftOf,
     schema: Rows,
     check: ({ rows }) => rowFaults(rows),
     patch: ({ rows }) => ({ global_variables: toVariables(rows) }),
@@ -37,39 +43,37 @@ export function VariablesPart(props: PartProps) {
   };
   const adder = (kind: 'plain' | 'primary') => (
     <Button kind={kind} icon="plus" blocked={rows().length >= MOST_VARIABLES} onPress={add}>
-      {VARIABLES.add}
+      Add variable
     </Button>
   );
 
   return (
-    <form class="stack settings-form" novalidate onSubmit={(event) => void form.submit(event)}>
-      <p class="soft small">{hint(props.pending, 'global_variables', VARIABLES.lead)}</p>
+    <SettingsForm of={props} form={form}>
+      <p class="soft small">
+        Available as vars.name in transform templates and prompts. Not for secrets: variables are shown here and exported.{' '}
+        <Show when={props.pending['global_variables']}>{(change) => <Live value={change().old} />}</Show>
+      </p>
       <Show
         when={rows().length > 0}
         fallback={
           <div class="panel">
-            <EmptyState icon="braces" title={VARIABLES.none_title} action={adder('plain')}>
-              <p>{VARIABLES.none}</p>
+            <EmptyState icon="braces" title="No variables" action={adder('plain')}>
+              <p>For values that several templates use, such as a currency or the name of the shop.</p>
             </EmptyState>
           </div>
         }
       >
-        <ul class="panel settings-variables" aria-label={VARIABLES.title}>
+        <ul class="panel settings-variables" aria-label="Variables">
           <Index each={rows()}>
             {(row, index) => (
               <li>
-                <TextField label={VARIABLES.name} mono autocomplete="off" {...form.text(`rows.${index}.name`)} />
-                <Select
-                  label={VARIABLES.type}
-                  options={VARIABLES.types}
-                  value={row().type}
-                  onChange={(type) => retype(index, type)}
-                />
+                <TextField label="Name" mono autocomplete="off" {...form.text(`rows.${index}.name`)} />
+                <Select label="Type" options={TYPES} value={row().type} onChange={(type) => retype(index, type)} />
                 <Show
                   when={row().type === 'boolean'}
                   fallback={
                     <TextField
-                      label={VARIABLES.value}
+                      label="Value"
                       mono
                       {...(row().type === 'string' ? {} : { inputmode: 'decimal' as const })}
                       {...form.text(`rows.${index}.text`)}
@@ -77,7 +81,7 @@ export function VariablesPart(props: PartProps) {
                   }
                 >
                   <Select
-                    label={VARIABLES.value}
+                    label="Value"
                     options={BOOLEANS}
                     value={row().text === 'true' ? 'true' : 'false'}
                     onChange={(text) => form.set(`rows.${index}.text`, text)}
@@ -85,7 +89,7 @@ export function VariablesPart(props: PartProps) {
                 </Show>
                 <IconButton
                   icon="trash"
-                  label={VARIABLES.remove(row().name)}
+                  label={`Remove ${row().name || 'variable'}`}
                   onPress={() =>
                     form.set(
                       'rows',
@@ -100,12 +104,11 @@ export function VariablesPart(props: PartProps) {
         <div class="row">
           {adder('plain')}
           <Show when={rows().length >= MOST_VARIABLES}>
-            <span class="small faint">{VARIABLES.full}</span>
+            <span class="small faint">This is the most a server can have.</span>
           </Show>
         </div>
       </Show>
       <Show when={form.error('rows')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
-      <SettingsFoot form={form} />
-    </form>
+    </SettingsForm>
   );
 }

@@ -1,13 +1,13 @@
 import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { Entry } from '#ui/src/components/entry.tsx';
-import { Field } from '#ui/src/components/field.tsx';
+import { Entry } from '#ui/src/components/shell/entry.tsx';
+import { Field } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
 import { missingCredentials } from '#ui/src/kernel/session.ts';
 
-/** Creates the first administrator. */
+/** Creates the first account, the owner. */
 export function Setup() {
   const { session, toasts, router, first_run } = useKernel();
   const [username, setUsername] = createSignal('');
@@ -32,7 +32,7 @@ export function Setup() {
         return;
       }
       // The page is about to become the login page.
-      if (result.code === 'conflict') toasts.show('An administrator exists already. Sign in with that account.');
+      if (result.code === 'conflict') toasts.show('This server is already set up. Sign in instead.');
       setProblem(result);
     }
     queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
@@ -40,8 +40,8 @@ export function Setup() {
 
   return (
     <Entry
-      title="Create the administrator"
-      lead="This account owns the server: its connections, its tools and who may use them. It is the only one that can be made here."
+      title="Create the owner"
+      lead="This account owns the server: its connections, its tools and who may use them. It invites everybody else."
     >
       <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
         <Field
@@ -58,7 +58,7 @@ export function Setup() {
           name="password"
           type="password"
           autocomplete="new-password"
-          hint="At least 8 characters. A long sentence is easier to keep than a short riddle."
+          hint="At least 8 characters."
           value={password()}
           onInput={setPassword}
           error={fieldError(problem(), 'password')}
@@ -71,7 +71,7 @@ export function Setup() {
           )}
         </Show>
         <Button type="submit" kind="primary" busy={busy()}>
-          Create administrator
+          Create owner
         </Button>
       </form>
     </Entry>

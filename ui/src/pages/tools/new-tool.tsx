@@ -1,37 +1,39 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
-import type { Connection } from '#core/contract/connections.ts';
-import type { TableColumn } from '#core/contract/schema.ts';
-import type { Tool, ToolDraft } from '#core/contract/tools.ts';
-import { useBuilderWorld } from '#ui/src/components/builder/use-builder-world.ts';
-import { SegmentedControl } from '#ui/src/components/choice.tsx';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { TableColumn } from '#core/contract/definitions/schema.ts';
+import type { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
+import { useBuilderWorld } from '#ui/src/features/builder/definitions/use-builder-world.ts';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { blankTool, toolOfResource } from '#ui/src/kernel/builder-drafts.ts';
-import { dialectOf } from '#ui/src/kernel/builder-sql.ts';
-import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/kernel/builder-tables.ts';
+import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
+import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
+import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 import { TOOL_WORDS as WORDS } from './words.ts';
 
 /** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
-  const { call, router, toasts } = useKernel();
+  const { router, toasts } = useKernel();
   const world = useBuilderWorld('tools');
   const wanted = router.query().get('connection') ?? '';
   const table = router.query().get('table');
   const from = router.query().get('resource');
-  const resource = useQuery(async (signal) => ({
-    draft: from === null ? undefined : toolOfResource(await call('resources.get', { id: from }, signal)),
+  const resource = useQuery(async (read) => ({
+    draft: from === null ? undefined : toolOfResource(await read('resources.get', { id: from })),
   }));
-  const columns = useQuery(async (signal): Promise<readonly TableColumn[]> => {
+  const columns = useQuery(async (read): Promise<readonly TableColumn[]> => {
     if (table === null || wanted === '') return [];
-    return (await call('schema.columns', { connection_id: wanted, table }, signal)).items;
+    return (await read('schema.columns', { connection_id: wanted, table })).items;
   });
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
-    toasts.show(WORDS.created, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
+    toasts.show('Tool created. Deploy to make it live.', 'good', {
+      action: { label: WORDS.deploy, run: () => router.navigate('/deploy') },
+    });
   };
   const settled = () => resource.data() !== undefined && (columns.data() !== undefined || columns.problem() !== undefined);
 
@@ -47,7 +49,7 @@ export function NewTool() {
           {(connections) => (
             <>
               <Show when={columns.problem()}>
-                <Notice tone="brass">{WORDS.table_missing}</Notice>
+                <Notice tone="brass">This table could not be read. Check the connection, or write the statement by hand.</Notice>
               </Show>
               <Draft
                 connections={connections()}
@@ -95,10 +97,10 @@ function Draft(props: DraftProps) {
     const agreed =
       text === undefined ||
       (await dialogs.confirm({
-        title: WORDS.recipe_title,
+        title: 'Start over from the table?',
         text,
-        action: WORDS.recipe_action,
-        cancel: WORDS.recipe_stay,
+        action: 'Start over',
+        cancel: 'Keep my changes',
         danger: true,
       }));
     // Setting it again shows the one that is still chosen.
@@ -116,9 +118,9 @@ function Draft(props: DraftProps) {
             <Show when={props.columns.length > 0 && props.table}>
               {(table) => (
                 <div class="recipe">
-                  <span class="small soft">{WORDS.from_table(table())}</span>
+                  <span class="small soft">{`From table ${table()}`}</span>
                   <SegmentedControl
-                    label={WORDS.recipe}
+                    label="What the tool does"
                     value={recipe()}
                     onChange={(next) => void choose(next)}
                     options={recipes().map(({ recipe: value, label }) => ({ value, label }))}

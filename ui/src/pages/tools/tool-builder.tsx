@@ -1,24 +1,24 @@
 import { createMemo, type JSX } from 'solid-js';
-import type { Connection } from '#core/contract/connections.ts';
-import type { Parameter } from '#core/contract/parameters.ts';
-import { type Tool, ToolDraft } from '#core/contract/tools.ts';
-import { AboutPanel } from '#ui/src/components/builder/about-panel.tsx';
-import { BuilderFrame } from '#ui/src/components/builder/builder-frame.tsx';
-import { ModelView, ScriptView } from '#ui/src/components/builder/model-view.tsx';
-import { ParameterTable } from '#ui/src/components/builder/parameter-table.tsx';
-import { PreviewPane } from '#ui/src/components/builder/preview-pane.tsx';
-import { StatementPanel } from '#ui/src/components/builder/statement-panel.tsx';
-import { useBuilder } from '#ui/src/components/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/components/builder/use-draft-check.ts';
-import { useStatement } from '#ui/src/components/builder/use-statement.ts';
-import { BUILDER_WORDS } from '#ui/src/components/builder/words.ts';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
+import { AboutPanel } from '#ui/src/features/builder/about-panel.tsx';
+import { BuilderFrame } from '#ui/src/features/builder/builder-frame.tsx';
+import { MasksPanel } from '#ui/src/features/builder/masks-panel.tsx';
+import { ModelView, ScriptView } from '#ui/src/features/builder/model-view.tsx';
+import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
+import { PreviewPane } from '#ui/src/features/builder/preview-pane.tsx';
+import { StatementPanel } from '#ui/src/features/builder/statement-panel.tsx';
+import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
+import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { useStatement } from '#ui/src/features/builder/use-statement.ts';
+import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { toToolDraft } from '#ui/src/kernel/builder-drafts.ts';
-import { trimmed } from '#ui/src/kernel/builder-parameters.ts';
-import type { Path } from '#ui/src/kernel/form.ts';
+import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
+import { trimmed } from '#ui/src/features/builder/parameters.ts';
+import type { Path } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel, ResultPanel } from './tool-fields.tsx';
-import { TOOL_LABELS, TOOL_WORDS as WORDS } from './words.ts';
 
 interface ToolBuilderProps {
   connections: readonly Connection[];
@@ -40,8 +40,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
     schema: ToolDraft,
     initial: () => props.initial,
     stored: () => props.tool,
-    labels: TOOL_LABELS,
-    unsaved: WORDS.unsaved,
+    unsaved: 'Changes to this tool are not saved.',
     draftOf: toToolDraft,
     clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
     create: (draft) => call('tools.create', draft),
@@ -62,15 +61,22 @@ export function ToolBuilder(props: ToolBuilderProps) {
       JSON.stringify(form.values.parameters),
       form.values.return_type,
       form.values.transform_template,
+      JSON.stringify(form.values.masks),
       form.values.read_only,
       JSON.stringify(form.values.annotations),
     ],
     async load(signal) {
       const { connection_id, name, title, description, sql_query, parameters, ...rest } = form.snapshot();
-      const { return_type, transform_template, read_only, annotations, tags } = rest;
+      const { return_type, transform_template, read_only, annotations, tags, masks } = rest;
       if (connection_id === '' || sql_query.trim() === '') return undefined;
       const about = { name, title, description, tags };
-      const query = { connection_id, sql_query, parameters: parameters.map(trimmed), transform_template };
+      const query = {
+        connection_id,
+        sql_query,
+        parameters: parameters.map(trimmed),
+        transform_template,
+        masks: masks.filter(({ column }) => column !== ''),
+      };
       return call('preview.tool', { ...about, ...query, return_type, read_only, annotations }, signal);
     },
     sql: () => form.values.sql_query,
@@ -84,6 +90,9 @@ export function ToolBuilder(props: ToolBuilderProps) {
     setSql: (sql) => form.set('sql_query', sql),
     parameters: () => form.values.parameters,
     setParameters: (parameters) => form.set('parameters', parameters),
+    suggested: () => check.data()?.suggested,
+    writes: () => check.data()?.read_only === false,
+    masks: () => form.values.masks,
     template: () => form.values.transform_template,
     becomes: () => ({ return_type: form.values.return_type }),
     refused: check.refused,
@@ -101,7 +110,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
     <BuilderFrame
       form={form}
       fresh={props.tool === undefined}
-      save={props.tool === undefined ? WORDS.create : WORDS.save}
+      save={props.tool === undefined ? 'Create tool' : 'Save tool'}
       side={builder.side()}
       onSide={builder.setSide}
       onRun={run}
@@ -133,12 +142,25 @@ export function ToolBuilder(props: ToolBuilderProps) {
             onChange={(parameters: Parameter[]) => form.set('parameters', parameters)}
             error={(path) => error(`parameters.${path}`)}
             used={statement.names()}
-            empty={BUILDER_WORDS.no_parameters}
+            suggested={check.data()?.suggested}
+            empty="Write :name in the statement and its parameter appears here."
           />
         </div>
       </Panel>
       <ResultPanel form={form} statement={statement} error={error} faults={template_faults()} onRun={run} onSave={save} />
-      <AboutPanel form={form} error={error} tags={props.tags} words={WORDS} />
+      <MasksPanel
+        value={form.values.masks}
+        onChange={(masks) => form.set('masks', masks)}
+        columns={statement.result()?.columns ?? []}
+        error={(path) => error(path === '' ? 'masks' : `masks.${path}`)}
+      />
+      <AboutPanel
+        form={form}
+        error={error}
+        tags={props.tags}
+        title="About the tool"
+        lead="A model decides from these texts whether to call the tool."
+      />
       <LimitsPanel form={form} statement={statement} error={error} />
     </BuilderFrame>
   );

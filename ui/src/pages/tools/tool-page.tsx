@@ -1,10 +1,10 @@
 import { Show } from 'solid-js';
-import type { Tool } from '#core/contract/tools.ts';
+import type { Tool } from '#core/contract/definitions/tools.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
-import { StoredEntity } from '#ui/src/components/builder/stored-entity.tsx';
-import { useEntityActions } from '#ui/src/components/builder/use-entity-actions.ts';
-import { useParams } from '#ui/src/components/route-context.ts';
-import { toToolDraft } from '#ui/src/kernel/builder-drafts.ts';
+import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
+import { useEntityActions } from '#ui/src/features/builder/definitions/use-entity-actions.ts';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
+import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 import { TOOL_WORDS as WORDS } from './words.ts';
@@ -24,13 +24,13 @@ export function ToolPage() {
       id={id}
       icon="tool"
       words={WORDS}
-      load={(wanted, signal) => call('tools.get', { id: wanted }, signal)}
+      load={(read, wanted) => read('tools.get', { id: wanted })}
       badges={(tool) => (
         <Show when={!tool.read_only}>
           <Badge tone="brass">{WORDS.writes}</Badge>
         </Show>
       )}
-      menu={(tool) => [{ label: WORDS.duplicate, icon: 'copy', onSelect: () => void duplicate(tool) }]}
+      menu={(tool) => [{ label: WORDS.duplicate, icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
       builder={(parts) => (
         <ToolBuilder
           connections={parts.connections}

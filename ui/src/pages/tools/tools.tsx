@@ -1,6 +1,6 @@
-import type { Tool } from '#core/contract/tools.ts';
-import { EntityList } from '#ui/src/components/builder/entity-list.tsx';
-import { useEntityActions } from '#ui/src/components/builder/use-entity-actions.ts';
+import type { Tool } from '#core/contract/definitions/tools.ts';
+import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
+import { useEntityActions } from '#ui/src/features/builder/definitions/use-entity-actions.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -19,10 +19,10 @@ export function Tools() {
       noun="tools"
       icon="tool"
       words={WORDS}
-      load={(filter, signal) => call('tools.list', filter, signal)}
+      load={(read, filter) => read('tools.list', filter)}
       kinds={[
-        { value: 'reads', label: TOOL_WORDS.read_only_yes, is: ({ read_only }) => read_only },
-        { value: 'writes', label: TOOL_WORDS.read_only_no, is: ({ read_only }) => !read_only },
+        { value: 'reads', label: 'Read only', is: ({ read_only }) => read_only },
+        { value: 'writes', label: 'Read and write', is: ({ read_only }) => !read_only },
       ]}
       columns={[
         {
@@ -46,16 +46,16 @@ export function Tools() {
           {read_only ? null : <Badge tone="brass">{TOOL_WORDS.writes}</Badge>}
           {warnings.length === 0 ? null : (
             <Badge tone="brass" title={warnings.join(' ')}>
-              {WORDS.warning}
+              Warning
             </Badge>
           )}
         </>
       )}
       menu={(tool) => [
-        { label: TOOL_WORDS.duplicate, icon: 'copy', onSelect: () => void duplicate(tool) },
-        { label: TOOL_WORDS.playground, icon: 'play', href: `/playground?tool=${encodeURIComponent(tool.name)}` },
+        { label: TOOL_WORDS.duplicate, icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) },
+        { label: 'Open in playground', icon: 'play', href: `/playground?tool=${encodeURIComponent(tool.name)}` },
       ]}
-      empty_action={<LinkButton href="/connections">{WORDS.from_table}</LinkButton>}
+      empty_action={<LinkButton href="/connections">Choose a table</LinkButton>}
     />
   );
 }

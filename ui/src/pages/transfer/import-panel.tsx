@@ -1,16 +1,17 @@
 import { createEffect, createSignal, For, Match, on, Show, Switch } from 'solid-js';
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { RadioCards, Switch as Toggle } from '#ui/src/components/choice.tsx';
+import { RadioCards, Switch as Toggle } from '#ui/src/components/form/choice.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { createQuery } from '#ui/src/kernel/query.ts';
-import { type ExportFile, type ImportChoices, toImport, writes } from '#ui/src/kernel/transfer-file.ts';
+import { createQuery } from '#ui/src/kernel/data/query.ts';
+import { type ExportFile, type ImportChoices, toImport, writes } from './transfer-file.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { Report } from './report.tsx';
 import { WORDS } from './words.ts';
@@ -34,7 +35,7 @@ export function ImportPanel(props: { file: ExportFile }) {
       await call('history.rollback', { history_id: newest.id });
       setDone(undefined);
       await rehearsal.reload();
-      toasts.show(WORDS.undone, 'good');
+      toasts.show('Import undone.', 'good');
     } catch (fault) {
       toasts.show(toProblem(fault).detail, 'bad');
     }
@@ -43,7 +44,7 @@ export function ImportPanel(props: { file: ExportFile }) {
     const report = await apply.run(choices());
     if (report === undefined) return;
     setDone(report);
-    toasts.show(WORDS.applied(writes(report)), 'good', { action: { label: WORDS.undo, run: () => void undo() } });
+    toasts.show(WORDS.applied(writes(report)), 'good', { action: { label: 'Undo', run: () => void undo() } });
   };
   const contains = () => {
     const { connections, tools, resources, prompts } = props.file.counts;
@@ -57,7 +58,7 @@ export function ImportPanel(props: { file: ExportFile }) {
   const date = () => {
     const { exported_at } = props.file;
     const at = exported_at === undefined ? Number.NaN : Date.parse(exported_at);
-    return Number.isNaN(at) ? WORDS.no_date : WORDS.from(new Date(at).toLocaleString());
+    return Number.isNaN(at) ? 'No date' : `Exported ${exactTime(at)}`;
   };
   const ready = () => {
     const report = rehearsal.data();
@@ -76,17 +77,26 @@ export function ImportPanel(props: { file: ExportFile }) {
       </div>
       <Show when={done() === undefined}>
         <RadioCards
-          label={WORDS.mode}
+          label="If a name already exists"
           value={mode()}
           onChange={setMode}
           columns={2}
           options={[
-            { value: 'merge', label: WORDS.merge, hint: WORDS.merge_hint },
-            { value: 'overwrite', label: WORDS.overwrite, hint: WORDS.overwrite_hint },
+            { value: 'merge', label: 'Keep the existing one', hint: 'Adds only what is missing.' },
+            {
+              value: 'overwrite',
+              label: 'Overwrite',
+              hint: 'Replaces it, except for stored secrets. You can undo it in the history.',
+            },
           ]}
         />
         <Show when={props.file.has_server_config}>
-          <Toggle label={WORDS.include} hint={WORDS.include_hint} checked={settings()} onChange={setSettings} />
+          <Toggle
+            label="Include server settings"
+            hint="Name, authentication, TLS, variables, prompt guard and agent settings."
+            checked={settings()}
+            onChange={setSettings}
+          />
         </Show>
       </Show>
       <Switch>
@@ -99,11 +109,11 @@ export function ImportPanel(props: { file: ExportFile }) {
                 title={WORDS.applied(writes(report()))}
                 action={
                   <LinkButton href="/deploy" size="small" icon="rocket">
-                    {WORDS.to_deploy}
+                    Review changes
                   </LinkButton>
                 }
               />
-              <Report report={report()} title={WORDS.done_report} />
+              <Report report={report()} title="Import result" />
             </>
           )}
         </Match>
@@ -117,16 +127,16 @@ export function ImportPanel(props: { file: ExportFile }) {
             </>
           )}
         </Match>
-        <Match when={rehearsal.data()}>{(report) => <Report report={report()} title={WORDS.report} />}</Match>
+        <Match when={rehearsal.data()}>{(report) => <Report report={report()} title="Import preview" />}</Match>
         <Match when={rehearsal.pending()}>
-          <SkeletonList rows={4} label={WORDS.checking} />
+          <SkeletonList rows={4} label="Checking the file" />
         </Match>
       </Switch>
       <Show when={apply.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <Show when={done() === undefined}>
         <div class="row">
           <Button kind="primary" icon="upload" busy={apply.busy()} blocked={ready() === 0} onPress={() => void run()}>
-            {WORDS.apply(ready())}
+            {`Import ${plural(ready(), 'record')}`}
           </Button>
         </div>
       </Show>

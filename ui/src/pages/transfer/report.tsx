@@ -1,9 +1,10 @@
+import { plural } from '#ui/src/kernel/words.ts';
 import { For, Show } from 'solid-js';
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { groupFaults, reportRows, writes } from '#ui/src/kernel/transfer-file.ts';
+import { groupFaults, reportRows, writes } from './transfer-file.ts';
 import { NOUN_WORDS, ONE, WORDS } from './words.ts';
 
 /** What an import does or would do, and what is wrong at which record. */
@@ -14,9 +15,9 @@ export function Report(props: { report: ImportReport; title: string }) {
       <h3 class="transfer-sub">{props.title}</h3>
       <Show when={!clean()}>
         <Notice tone="bad" live title={WORDS.errors_title(props.report.errors.length)}>
-          <p>{WORDS.errors_text}</p>
+          <p>Nothing is imported until the file has no errors. Fix them and choose the file again.</p>
           <Show when={props.report.errors_truncated}>
-            <p>{WORDS.errors_truncated}</p>
+            <p>There may be more errors.</p>
           </Show>
         </Notice>
         <ul class="fault-list" aria-label={WORDS.errors_title(props.report.errors.length)}>
@@ -27,7 +28,7 @@ export function Report(props: { report: ImportReport; title: string }) {
                   <span class="mono">{group.name ?? '–'}</span>
                   <span class="small faint">{ONE[group.entity_type]}</span>
                   <Show when={group.index !== null}>
-                    <span class="small faint num">{WORDS.at(group.index ?? 0)}</span>
+                    <span class="small faint num">{`number ${(group.index ?? 0) + 1} in its list`}</span>
                   </Show>
                 </p>
                 <ul class="bullets">
@@ -45,22 +46,22 @@ export function Report(props: { report: ImportReport; title: string }) {
         </ul>
       </Show>
       <Show when={clean() && writes(props.report) === 0}>
-        <Notice>{WORDS.nothing}</Notice>
+        <Notice>Nothing to import: everything in the file exists already.</Notice>
       </Show>
       <Show when={clean() && reportRows(props.report).length > 0}>
         <div class="table-scroll">
           <table class="table transfer-table">
             <thead>
               <tr>
-                <th scope="col">{WORDS.noun}</th>
+                <th scope="col">Kind</th>
                 <th scope="col" data-align="end">
-                  {WORDS.created}
+                  New
                 </th>
                 <th scope="col" data-align="end">
-                  {WORDS.updated}
+                  Overwritten
                 </th>
                 <th scope="col" data-align="end">
-                  {WORDS.skipped}
+                  Kept
                 </th>
               </tr>
             </thead>
@@ -86,8 +87,8 @@ export function Report(props: { report: ImportReport; title: string }) {
         </div>
       </Show>
       <Show when={props.report.needs_secrets.length > 0}>
-        <Notice tone="brass" title={WORDS.secrets}>
-          <p>{WORDS.secrets_text}</p>
+        <Notice tone="brass" title="Needs secrets">
+          <p>Exports contain no secrets. Enter these to use what needs them.</p>
           <ul class="bullets">
             <For each={props.report.needs_secrets}>
               {({ connection, fields }) => (
@@ -99,14 +100,14 @@ export function Report(props: { report: ImportReport; title: string }) {
           </ul>
           <Show when={!props.report.dry_run}>
             <LinkButton href={props.report.needs_secrets[0]?.connection === null ? '/settings' : '/connections'} size="small">
-              {WORDS.enter}
+              Enter
             </LinkButton>
           </Show>
         </Notice>
       </Show>
       <Show when={props.report.warnings.length > 0}>
         <details>
-          <summary class="small soft">{WORDS.warnings(props.report.warnings.length)}</summary>
+          <summary class="small soft">{plural(props.report.warnings.length, 'warning')}</summary>
           <ul class="bullets">
             <For each={props.report.warnings}>
               {(warning) => (

@@ -1,16 +1,15 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { FileDrop } from '#ui/src/components/file-drop.tsx';
+import { FileDrop } from '#ui/src/components/form/file-drop.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
-import { type ExportFile, exportName, readExport } from '#ui/src/kernel/transfer-file.ts';
+import { type ExportFile, exportName, readExport } from './transfer-file.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { clientName } from '#core/client-texts.ts';
 import { ImportPanel } from './import-panel.tsx';
-import { WORDS } from './words.ts';
 import './transfer.css';
 
 /** The configuration as a file, out and in. */
@@ -29,7 +28,7 @@ export function Transfer() {
   const save = async () => {
     const name = await exporting.run(undefined);
     const problem = exporting.problem();
-    if (name !== undefined) toasts.show(WORDS.exported(name), 'good');
+    if (name !== undefined) toasts.show(`Saved ${name}.`, 'good');
     else if (problem !== undefined) toasts.show(problem.detail, 'bad');
   };
   const take = async (chosen: File) => {
@@ -48,24 +47,24 @@ export function Transfer() {
   );
 
   return (
-    <Page title={WORDS.title} lead={WORDS.lead}>
+    <Page title="Import and export" lead="The whole configuration as one JSON file.">
       <div class="transfer">
-        <Panel title={WORDS.export_title}>
+        <Panel title="Export">
           <div class="panel-body stack">
-            <p class="soft small">{WORDS.export_text}</p>
+            <p class="soft small">Connections, tools, resources, prompts and settings. Secrets are left out.</p>
             <div class="row">
               <Button icon="download" busy={exporting.busy()} onPress={() => void save()}>
-                {WORDS.export_action}
+                Download configuration
               </Button>
             </div>
           </div>
         </Panel>
         <Panel
-          title={WORDS.import_title}
+          title="Import"
           actions={
             <Show when={file()}>
               <Button size="small" onPress={() => setFile(undefined)}>
-                {WORDS.another}
+                Choose another file
               </Button>
             </Show>
           }
@@ -76,9 +75,9 @@ export function Transfer() {
               keyed
               fallback={
                 <FileDrop
-                  label={WORDS.drop}
+                  label="Drop an export here, or choose a file"
                   accept="application/json,.json"
-                  hint={WORDS.drop_hint}
+                  hint="You review the changes before anything is written."
                   error={refused()}
                   onFile={(chosen) => void take(chosen)}
                 />

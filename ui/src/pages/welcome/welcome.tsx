@@ -1,18 +1,19 @@
-import { For, type JSX, onCleanup, onMount, Show } from 'solid-js';
+import { For, type JSX, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { ConnectClient } from '#ui/src/components/connect-client.tsx';
+import { ConnectClient } from '#ui/src/features/connect/connect-client.tsx';
+import { ComingWarnings } from '#ui/src/features/deploy/coming-warnings.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { FIRST_STEPS, type FirstStep } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { createMutation } from '#ui/src/kernel/mutation.ts';
-import { createPoll } from '#ui/src/kernel/query.ts';
-import { SampleButton } from '../connections/sample-button.tsx';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
+import { tablesToStartWith } from './tables.ts';
 import { WORDS } from './words.ts';
 import './welcome.css';
 
@@ -23,16 +24,10 @@ const MOST_TABLES = 8;
 export function Welcome() {
   const { first_run, router } = useKernel();
   const finished = () => first_run.done()?.size === FIRST_STEPS.length;
-  const poll = createPoll({
-    run: () => first_run.reload(true),
-    every_ms: POLL_MS,
-    visible: () => document.visibilityState === 'visible' && !finished(),
-  });
-  onMount(() => {
-    void first_run.reload(true);
-    poll.start();
-  });
-  onCleanup(poll.stop);
+  onMount(() => void first_run.reload(true));
+  usePoll(async () => {
+    if (!finished()) await first_run.reload(true);
+  }, POLL_MS);
   const content: Readonly<Record<FirstStep, () => JSX.Element>> = {
     connect: () => <ConnectStep />,
     tool: () => <ToolStep />,
@@ -42,8 +37,8 @@ export function Welcome() {
 
   return (
     <Page
-      title={WORDS.title}
-      lead={WORDS.lead}
+      title="From SQL to an agent in four steps"
+      lead="You can leave and come back. Each step stays until it is done."
       width="narrow"
       actions={
         <Show when={!finished()}>
@@ -54,7 +49,7 @@ export function Welcome() {
               router.navigate('/');
             }}
           >
-            {WORDS.skip}
+            Skip setup
           </Button>
         </Show>
       }
@@ -62,14 +57,14 @@ export function Welcome() {
       <Show when={finished()}>
         <EmptyState
           icon="check"
-          title={WORDS.done_title}
+          title="Everything is set up"
           action={
             <LinkButton href="/" kind="primary">
-              {WORDS.overview}
+              Go to the overview
             </LinkButton>
           }
         >
-          <p>{WORDS.done}</p>
+          <p>A client has called your server. The overview shows what it does from here on.</p>
         </EmptyState>
       </Show>
       <ol class="steps">
@@ -119,13 +114,12 @@ function ConnectStep() {
 }
 
 function ToolStep() {
-  const { call } = useKernel();
-  const tables = useQuery(async (signal) => {
-    const { items } = await call('connections.list', { limit: 1, enabled: true }, signal);
+  const tables = useQuery(async (read) => {
+    const { items } = await read('connections.list', { limit: 1, enabled: true });
     const connection_id = items[0]?.id;
     if (connection_id === undefined) return undefined;
-    const found = await call('schema.tables', { connection_id, limit: MOST_TABLES }, signal);
-    return { connection_id, ...found };
+    const { items: all, total } = await read('schema.tables', { connection_id });
+    return { connection_id, items: tablesToStartWith(all, MOST_TABLES), total };
   });
   return (
     <>
@@ -175,6 +169,7 @@ function ToolStep() {
 function DeployStep() {
   const { call, first_run, toasts } = useKernel();
   const deploy = createMutation(() => call('deploy.run', {}));
+  const diff = useQuery((read) => read('deploy.diff', {}));
   const run = async () => {
     const receipt = await deploy.run(undefined);
     if (receipt === undefined) return;
@@ -192,6 +187,7 @@ function DeployStep() {
           </Notice>
         )}
       </Show>
+      <ComingWarnings warnings={diff.data()?.warnings} />
       <div class="row">
         <Button kind="primary" icon="rocket" busy={deploy.busy()} onPress={() => void run()}>
           {WORDS.deploy.action}
@@ -202,8 +198,7 @@ function DeployStep() {
 }
 
 function ClientStep() {
-  const { call } = useKernel();
-  const health = useQuery((signal) => call('server.health', {}, signal));
+  const health = useQuery((read) => read('server.health', {}));
   return (
     <Show when={health.data()} fallback={<Skeleton width="long" height="2.25rem" />}>
       <ConnectClient server={health.data()} label="Client" />

@@ -1,0 +1,171 @@
+import { Redis } from 'ioredis';
+import { digestOf, namespaceOf } from './namespace.ts';
+import { createRedisState } from './redis-state.ts';
+
+/** Limits that several programs keep together, in Redis. Every part that one of them holds ends by itself. */
+export interface RedisLimits {
+  /** False: Redis does not answer, and everybody counts alone. */
+  up(): boolean;
+  /** Takes up to `wanted` of what is left of a limit in its present window, which begins with the first taking. */
+  permits(key: string, wanted: number, limit: number, window_ms: number): Promise<{ granted: number; resets_in_ms: number }>;
+  /** Renews the slots that an owner holds of a limit, takes more, or learns how many to give back. */
+  slots(needed: SlotsNeeded): Promise<SlotsGranted>;
+  /** Gives all slots of an owner back. */
+  release(key: string, owner: string): Promise<void>;
+  close(): void;
+}
+
+export interface SlotsNeeded {
+  readonly key: string;
+  readonly owner: string;
+  readonly limit: number;
+  /** What the owner acts on now; it gives back by naming less than it was granted. */
+  readonly held: number;
+  /** How many it could use at this moment. */
+  readonly needed: number;
+  /** Without a renewal for so long its slots are free. */
+  readonly ttl_ms: number;
+}
+export interface SlotsGranted {
+  readonly held: number;
+  /** Its part by now: the owner gives back what it holds beyond. */
+  readonly target: number;
+  /** Somebody needs more than there is. */
+  readonly contended: boolean;
+}
+
+const PERMITS = `
+local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - count))
+if granted > 0 then redis.call('INCRBY', KEYS[1], granted) end
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then
+  left = tonumber(ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], left)
+end
+return {granted, left}`;
+
+/**
+ * What is needed is divided max-min fairly; a rest that cannot be divided goes round by the second, so that nobody starves when
+ * there are more owners than slots. What nobody needs is divided evenly as a reserve. Nobody is given what another holds still.
+ */
+const PLACES = `
+local owner, limit, held, needed, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local entries, taken, sum = {{owner = owner, needed = needed}}, 0, needed
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  local h, n, ends = all[i + 1]:match('^(%d+) (%d+) (%d+)$')
+  if ends == nil or tonumber(ends) <= now then
+    redis.call('HDEL', KEYS[1], all[i])
+  elseif all[i] ~= owner then
+    taken = taken + h
+    sum = sum + n
+    entries[#entries + 1] = {owner = all[i], needed = tonumber(n)}
+  end
+end
+table.sort(entries, function(a, b) if a.needed == b.needed then return a.owner < b.owner end return a.needed < b.needed end)
+local left, target = limit, needed
+for i, entry in ipairs(entries) do
+  local hungry = #entries - i + 1
+  local fair = math.floor(left / hungry)
+  if entry.needed > fair then
+    local rest = left - fair * hungry
+    local ranked = {}
+    for j = i, #entries do ranked[#ranked + 1] = entries[j].owner end
+    table.sort(ranked)
+    for rank, name in ipairs(ranked) do
+      if name == owner then
+        target = fair
+        if (rank - 1 + time[1]) % hungry < rest then target = fair + 1 end
+      end
+    end
+    left = 0
+    break
+  end
+  left = left - entry.needed
+end
+table.sort(entries, function(a, b) return a.owner < b.owner end)
+for rank, entry in ipairs(entries) do
+  if entry.owner == owner then
+    target = target + math.floor(left / #entries)
+    if rank <= left % #entries then target = target + 1 end
+  end
+end
+if held < target then held = held + math.max(0, math.min(target - held, limit - taken - held)) end
+redis.call('HSET', KEYS[1], owner, held .. ' ' .. needed .. ' ' .. string.format('%.0f', now + ttl))
+redis.call('PEXPIRE', KEYS[1], ttl * 2)
+return {held, target, sum > limit and 1 or 0}`;
+
+interface Scripted extends Redis {
+  sluicePermits(key: string, wanted: number, limit: number, window_ms: number): Promise<[number, number]>;
+  sluicePlaces(
+    key: string,
+    owner: string,
+    limit: number,
+    held: number,
+    needed: number,
+    ttl_ms: number,
+  ): Promise<[number, number, number]>;
+}
+
+/** An answer that takes longer counts as none. */
+const ANSWER_MS = 2_000;
+const RETRY_MS = 1_000;
+
+/**
+ * @param space the same for every program of the installation: see `namespaceOf`.
+ * @param onChange is told when Redis is lost, with the reason, and when it is back.
+ */
+export function openRedisLimits(url: string, space: string, onChange: (up: boolean, reason: string) => void): RedisLimits {
+  const client = new Redis(url, {
+    keyPrefix: `${namespaceOf(space)}shares:`,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: ANSWER_MS,
+    connectTimeout: 2_000,
+    retryStrategy: (times) => Math.min(100 * times, RETRY_MS),
+    scripts: { sluicePermits: { lua: PERMITS, numberOfKeys: 1 }, sluicePlaces: { lua: PLACES, numberOfKeys: 1 } },
+  }) as Scripted;
+  const state = createRedisState(onChange);
+  // What is asked of it later: a Redis that is out of memory, read-only or short of permissions answers a PING.
+  const look = () => {
+    if (client.status !== 'ready') return;
+    state.watch(client.sluicePermits('probe', 1, Number.MAX_SAFE_INTEGER, RETRY_MS)).then(
+      () => state.set(true, 'it answers'),
+      () => undefined,
+    );
+  };
+  client.on('ready', look);
+  client.on('error', (error: Error) => state.set(false, error.message));
+  client.on('close', () => state.set(false, 'the connection was lost'));
+  // A connection that hangs is no lost one: what was given up is tried again.
+  const probe = setInterval(() => {
+    if (state.up() === false) look();
+  }, RETRY_MS);
+  probe.unref();
+
+  return {
+    up: () => state.up() === true,
+    async permits(key, wanted, limit, window_ms) {
+      const [granted, resets_in_ms] = await state.watch(client.sluicePermits(`rate:${digestOf(key)}`, wanted, limit, window_ms));
+      return { granted, resets_in_ms };
+    },
+    async slots({ key, owner, limit, held, needed, ttl_ms }) {
+      const [now_held, target, contended] = await state.watch(
+        client.sluicePlaces(`places:${key}`, owner, limit, held, needed, ttl_ms),
+      );
+      return { held: now_held, target, contended: contended === 1 };
+    },
+    async release(key, owner) {
+      await client.hdel(`places:${key}`, owner);
+    },
+    close() {
+      state.end();
+      clearInterval(probe);
+      client.disconnect();
+    },
+  };
+}

@@ -1,0 +1,211 @@
+import * as v from 'valibot';
+import { changesOf, entityOperations } from '../entity-operations.ts';
+import { byId, Empty, Id, integerBetween, listOf, textBetween, Timestamp, Version, Warnings } from '../fields.ts';
+import { field } from '../marks.ts';
+import { operation } from '../operation.ts';
+import { connectionCertificates, connectionLimits } from './connection-fields.ts';
+import { connectionSession } from './session-values.ts';
+
+export const DbType = v.picklist([
+  'postgresql',
+  'mysql',
+  'mariadb',
+  'sqlite',
+  'libsql',
+  'cockroachdb',
+  'greenplum',
+  'supabase',
+  'timescaledb',
+  'redshift',
+]);
+export type DbType = v.InferOutput<typeof DbType>;
+
+export const SslMode = v.picklist(['disable', 'require', 'verify-ca', 'verify-full']);
+export type SslMode = v.InferOutput<typeof SslMode>;
+
+/**
+ * What reading a sensitive entry of `extra_params` gives; sent back it means "unchanged". Sensitive is what by its name is, or may
+ * hold, a password, key, certificate, token or address with one (`dsn`, `url`).
+ */
+export const MASK = '********';
+
+const draft = {
+  name: field(textBetween(1, 255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
+  db_type: field(DbType, { label: 'Type', open: true, address: true }),
+  host: v.optional(
+    field(v.nullable(textBetween(1, 255)), {
+      label: 'Host',
+      control: 'mono',
+      placeholder: 'db.example.com',
+      open: true,
+      address: true,
+    }),
+    null,
+  ),
+  port: v.optional(field(v.nullable(integerBetween(1, 65_535)), { label: 'Port', open: true, address: true }), null),
+  database: field(textBetween(1, 1_024), { label: 'Database', control: 'mono', open: true, address: true }),
+  username: v.optional(
+    field(v.nullable(textBetween(1, 255)), {
+      label: 'Username',
+      help: 'A read-only user is the safest choice. Leave empty for the default user of the database server.',
+      control: 'mono',
+      open: true,
+      address: true,
+    }),
+    null,
+  ),
+  password: v.optional(field(v.nullable(textBetween(1, 4_096)), { label: 'Password', secret: true, open: true }), null),
+  ssl_mode: v.optional(
+    field(v.nullable(SslMode), {
+      label: 'TLS',
+      open: true,
+      choices: {
+        null: { label: 'If the server offers it' },
+        disable: { label: 'Never', help: 'Passwords and rows are sent unencrypted.' },
+        require: { label: 'Always, any certificate' },
+        'verify-ca': { label: 'Always, known authority' },
+        'verify-full': { label: 'Always, known authority and host name', help: 'The safest' },
+      },
+    }),
+    null,
+  ),
+  ...connectionCertificates,
+  extra_params: v.optional(field(v.record(textBetween(1, 128), v.unknown()), { label: 'Engine settings', open: true }), {}),
+  enabled: v.optional(
+    field(v.boolean(), {
+      label: 'Enabled',
+      help: 'The tools of a disabled connection are left out of the next deploy.',
+      open: true,
+    }),
+    true,
+  ),
+  /** A token may turn it on; `core/identity/token-limits.ts` keeps it from turning it off. */
+  read_only: v.optional(
+    field(v.boolean(), {
+      label: 'Read-only',
+      help: 'Tools that write are rejected, whatever their SQL says. The database session enforces it.',
+      open: true,
+    }),
+    false,
+  ),
+  ...connectionLimits,
+  ...connectionSession,
+};
+
+export const ConnectionDraft = v.strictObject(draft);
+export type ConnectionDraft = v.InferOutput<typeof ConnectionDraft>;
+export const ConnectionPatch = changesOf(ConnectionDraft);
+
+const { password: _password, ssl_key: _ssl_key, ...readable } = draft;
+export const Connection = v.object({
+  id: Id,
+  ...readable,
+  password_set: v.boolean(),
+  ssl_key_set: v.boolean(),
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Connection = v.InferOutput<typeof Connection>;
+
+export const TestResult = v.object({
+  success: v.boolean(),
+  message: v.string(),
+  latency_ms: v.number(),
+  code: v.optional(
+    v.picklist([
+      'dns_failed',
+      'refused',
+      'timeout',
+      'auth_failed',
+      'database_missing',
+      'tls_failed',
+      'private_network_blocked',
+      'failed',
+    ]),
+  ),
+  server_version: v.optional(v.string()),
+  warnings: Warnings,
+});
+export type TestResult = v.InferOutput<typeof TestResult>;
+
+export const ConnectionType = v.object({
+  db_type: DbType,
+  label: v.string(),
+  default_port: v.nullable(v.number()),
+  required_fields: v.array(v.string()),
+  extra_fields: v.pipe(
+    v.array(
+      v.object({
+        name: v.string(),
+        label: v.string(),
+        hint: v.string(),
+        type: v.picklist(['text']),
+        default: v.nullable(v.string()),
+        secret: v.boolean(),
+      }),
+    ),
+    v.description('The entries that `extra_params` can have; others are rejected'),
+  ),
+  session_values: v.pipe(v.boolean(), v.description('The database can be told who calls')),
+  session_roles: v.pipe(v.boolean(), v.description('Statements can run as a role of the caller')),
+  supported: v.boolean(),
+  note: v.nullable(v.string()),
+});
+export type ConnectionType = v.InferOutput<typeof ConnectionType>;
+
+const {
+  'connections.list': list,
+  'connections.create': create,
+  ...others
+} = entityOperations({
+  kind: 'connection',
+  plural: 'connections',
+  draft: ConnectionDraft,
+  record: Connection,
+  filters: {},
+  agents_list: true,
+  owns: 'tools, resources and prompts',
+});
+
+// Where two paths fit an address, the first one has it.
+export const connections = {
+  'connections.types': operation({
+    method: 'GET',
+    path: '/connections/types',
+    access: 'read',
+    input: Empty,
+    output: listOf(ConnectionType),
+    summary: 'List the supported types of databases',
+  }),
+  'connections.list': list,
+  'connections.create': create,
+  'connections.create_sample': operation({
+    method: 'POST',
+    path: '/connections/sample',
+    access: 'write',
+    input: Empty,
+    output: Connection,
+    status: 201,
+    summary: 'Create and connect a small sample shop, to try things out',
+  }),
+  ...others,
+  'connections.test': operation({
+    method: 'POST',
+    path: '/connections/{id}/test',
+    access: 'write',
+    role: 'viewer',
+    input: byId,
+    output: TestResult,
+    agent: 'test_connection',
+    summary: 'Test a stored connection',
+  }),
+  'connections.test_draft': operation({
+    method: 'POST',
+    path: '/connections/test',
+    access: 'write',
+    input: ConnectionDraft,
+    output: TestResult,
+    summary: 'Test a connection without saving it',
+  }),
+};

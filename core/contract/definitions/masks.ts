@@ -1,0 +1,44 @@
+import * as v from 'valibot';
+import { textBetween } from '../fields.ts';
+import { type Choice, field } from '../marks.ts';
+
+export const MaskKind = v.picklist(['remove', 'null', 'text', 'hash', 'last4', 'email', 'year']);
+export type MaskKind = v.InferOutput<typeof MaskKind>;
+
+/** What each mask makes of a value. */
+export const MASK_CHOICES: Readonly<Record<MaskKind, Choice>> = {
+  remove: { label: 'Remove the column' },
+  null: { label: 'Empty', help: 'Every value is null' },
+  text: { label: 'Stars', help: '***' },
+  hash: { label: 'Hash', help: 'Equal values have equal hashes, keyed with the encryption key of this installation' },
+  last4: { label: 'Last four characters', help: '****4242' },
+  email: { label: 'E-mail domain', help: 'a***@example.com' },
+  year: { label: 'Year of a date', help: '1984' },
+};
+
+/** A column of a result that callers see only in part (contract section 16). */
+export const Mask = v.strictObject({
+  column: textBetween(1, 255),
+  mask: MaskKind,
+  unless_groups: v.pipe(
+    v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), []),
+    v.description('Callers in one of these groups see the values'),
+  ),
+});
+export type Mask = v.InferOutput<typeof Mask>;
+
+/** Contract section 22. */
+const MOST_MASKS = 50;
+const isFirst = (masks: readonly Mask[], column: string, n: number): boolean =>
+  masks.findIndex((other) => other.column.toLowerCase() === column.toLowerCase()) === n;
+
+export const Masks = v.pipe(
+  v.array(Mask),
+  v.maxLength(MOST_MASKS),
+  v.check((masks) => masks.every(({ column }, n) => isFirst(masks, column, n)), 'name a column twice'),
+);
+
+export const masks = v.optional(
+  field(Masks, { label: 'Masks', help: 'Columns that callers see only in part. The statement itself reads the real values.' }),
+  [],
+);

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import { integerBetween, textBetween } from '../fields.ts';
+
+export const ScalarType = v.picklist(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json']);
+export type ScalarType = v.InferOutput<typeof ScalarType>;
+export const ParameterType = v.picklist([...ScalarType.options, 'array']);
+export type ParameterType = v.InferOutput<typeof ParameterType>;
+
+/** What a value is taken from when the model does not send it (contract section 16). */
+export const SOURCE_NAMES = [
+  'caller.sub',
+  'caller.name',
+  'caller.email',
+  'caller.client_id',
+  'caller.groups',
+  'caller.token',
+] as const;
+export const CALL_SOURCES = ['call.time', 'call.id'] as const;
+const SOURCE =
+  /^(?:caller\.(?:sub|name|email|client_id|groups|token)|caller\.claims\.\S{1,200}|vars\.[A-Za-z_]\w{0,63}|call\.(?:time|id))$/;
+const SOURCES = `has to be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
+export const ValueSource = v.pipe(v.string(), v.maxLength(220), v.regex(SOURCE, SOURCES));
+
+/** A bound parameter of a statement (contract section 4). */
+export const Parameter = v.strictObject({
+  name: v.pipe(
+    v.string(),
+    v.regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+      'begins with a letter or underscore and holds at most 64 letters, digits and underscores',
+    ),
+  ),
+  type: ParameterType,
+  description: v.optional(v.pipe(v.string(), v.maxLength(5_000)), ''),
+  required: v.optional(v.boolean(), true),
+  default: v.optional(v.unknown()),
+  enum: v.optional(v.pipe(v.array(v.union([v.string(), v.number(), v.boolean()])), v.minLength(1), v.maxLength(1_000))),
+  minimum: v.optional(v.number()),
+  maximum: v.optional(v.number()),
+  min_length: v.optional(integerBetween(0, 1_000_000)),
+  max_length: v.optional(integerBetween(0, 1_000_000)),
+  pattern: v.optional(textBetween(1, 1_000)),
+  items: v.optional(ScalarType),
+  from: v.pipe(
+    v.optional(ValueSource),
+    v.description(
+      'Fills the parameter at each call, instead of the model: `caller.sub`, `caller.groups`, `caller.claims.<name>`, `vars.<name>`, `call.time` and others. The model neither sees nor sends it',
+    ),
+  ),
+});
+export type Parameter = v.InferOutput<typeof Parameter>;
+
+export const Parameters = v.pipe(v.array(Parameter), v.maxLength(100));

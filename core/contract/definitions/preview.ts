@@ -1,0 +1,194 @@
+import * as v from 'valibot';
+import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, Warnings } from '../fields.ts';
+import { GuardFinding } from '../guard.ts';
+import { operation } from '../operation.ts';
+import { Masks } from './masks.ts';
+import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
+import { PromptArgument, PromptMessage } from './prompts.ts';
+import { Annotations, ReturnType } from './tools.ts';
+
+/** A result or a line of a list, with the words that the protocol has for its members. */
+const Members = v.record(v.string(), v.unknown());
+
+export const Preview = v.object({
+  columns: v.array(v.string()),
+  column_types: v.array(v.string()),
+  rows: v.array(v.record(v.string(), v.unknown())),
+  row_count: v.number(),
+  execution_time: v.number(),
+  truncated: v.boolean(),
+  transformed_result: v.optional(v.unknown()),
+  transform_error: v.optional(v.string()),
+  model: v.pipe(
+    v.optional(Members),
+    v.description('What a client would receive: `content` and `structuredContent` of a tool, `contents` of a resource'),
+  ),
+});
+export type Preview = v.InferOutput<typeof Preview>;
+
+const Word = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1_000))), null);
+/** Who a preview or a playground message calls as. Only signed-in people may say so: no token pretends to be somebody. */
+export const PretendedCaller = v.strictObject({
+  sub: Word,
+  name: Word,
+  email: Word,
+  client_id: Word,
+  groups: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100)), []),
+  token: Word,
+  claims: v.optional(v.record(v.string(), v.unknown()), {}),
+});
+export type PretendedCaller = v.InferOutput<typeof PretendedCaller>;
+const caller = v.pipe(
+  v.optional(PretendedCaller),
+  v.description('Who calls: what `caller.…` reads, and whose masks and session values hold. Absent: nobody. Not for tokens'),
+);
+
+/** A text that may still be missing while its author writes. */
+const Unfinished = (max: number) => v.optional(v.pipe(v.string(), v.maxLength(max)), '');
+const about = {
+  name: Unfinished(64),
+  title: v.optional(Title, null),
+  description: Unfinished(5_000),
+  tags: v.optional(Tags, []),
+};
+const statement = {
+  connection_id: Id,
+  sql_query: SqlText,
+  parameters: v.optional(Parameters, []),
+  transform_template: v.optional(TemplateText, null),
+  masks: v.optional(Masks, []),
+};
+/** A statement to run, and what its result shall become. */
+const execution = {
+  connection_id: Id,
+  sql_query: SqlText,
+  parameters: v.optional(v.record(v.string(), v.unknown()), {}),
+  transform_template: v.optional(TemplateText),
+  from: v.pipe(
+    v.optional(v.record(v.string(), ValueSource), {}),
+    v.description('Sources of parameters that the model does not send'),
+  ),
+  caller,
+  masks: v.optional(Masks, []),
+  limit: v.optional(integerBetween(1, 1_000), 100),
+  definitions: v.pipe(
+    v.optional(Parameters),
+    v.description('Declared parameters, used to check and bind the values; without them, types are guessed'),
+  ),
+  return_type: v.pipe(v.optional(ReturnType), v.description('Also returns `model`, the result of a tool')),
+  mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Also returns `model`, the contents of a resource')),
+};
+
+/** Why saving would be refused: the members of an error answer. */
+const Refusal = v.object({
+  code: v.string(),
+  detail: v.string(),
+  errors: v.array(v.object({ field: v.string(), message: v.string() })),
+  position: v.optional(v.number()),
+});
+/** Something unfinished is no error of the call: `refusal` comes in the place of `listing`. */
+const judged = {
+  refusal: v.optional(Refusal),
+  listing: v.pipe(v.optional(Members), v.description('The list entry that clients would receive')),
+  findings: v.array(GuardFinding),
+};
+
+/** What the database and its columns say of a parameter; whoever writes the tool decides. */
+const Suggestion = v.object({
+  name: v.string(),
+  type: ParameterType,
+  items: v.optional(ScalarType),
+  enum: v.optional(v.array(v.union([v.string(), v.number()]))),
+  description: v.pipe(v.string(), v.description('The comment of the column')),
+});
+export type Suggestion = v.InferOutput<typeof Suggestion>;
+const suggested = v.pipe(v.optional(v.array(Suggestion)), v.description('What the database says of each parameter'));
+
+export const preview = {
+  'preview.execute': operation({
+    method: 'POST',
+    path: '/preview/execute',
+    access: 'write',
+    input: v.strictObject(execution),
+    output: Preview,
+    agent: 'preview_sql',
+    summary: 'Run a statement read-only, for at most 10 seconds',
+  }),
+  'preview.trial': operation({
+    method: 'POST',
+    path: '/preview/trial',
+    access: 'admin',
+    role: 'editor',
+    input: v.strictObject(execution),
+    output: v.object({
+      ...Preview.entries,
+      affected_rows: v.pipe(
+        v.nullable(v.number()),
+        v.description('Rows that a commit would have changed; null when the statement returns rows'),
+      ),
+    }),
+    summary: 'Run a statement that writes and roll it back, for at most 10 seconds',
+  }),
+  'preview.tool': operation({
+    method: 'POST',
+    path: '/preview/tool',
+    access: 'admin',
+    role: 'editor',
+    input: v.strictObject({
+      ...statement,
+      ...about,
+      return_type: v.optional(ReturnType, 'rows'),
+      read_only: v.optional(v.nullable(v.boolean()), null),
+      annotations: v.optional(Annotations, {}),
+    }),
+    output: v.object({
+      ...judged,
+      read_only: v.optional(v.boolean()),
+      reason: v.pipe(v.optional(v.nullable(v.string())), v.description('Why the statement is not read-only')),
+      warnings: v.optional(Warnings),
+      suggested,
+    }),
+    summary: 'Preview a tool as a model sees it; checked like a saved tool, but nothing is stored',
+  }),
+  'preview.resource': operation({
+    method: 'POST',
+    path: '/preview/resource',
+    access: 'admin',
+    role: 'editor',
+    input: v.strictObject({
+      ...statement,
+      ...about,
+      uri_template: textBetween(3, 2_000),
+      mime_type: v.optional(textBetween(3, 127), 'application/json'),
+    }),
+    output: v.object({ ...judged, parameters: v.optional(Parameters), warnings: v.optional(Warnings), suggested }),
+    summary: 'Preview a resource as a client sees it; checked like a saved one, but nothing is stored',
+  }),
+  'preview.prompt': operation({
+    method: 'POST',
+    path: '/preview/prompt',
+    access: 'admin',
+    role: 'editor',
+    input: v.strictObject({
+      ...about,
+      template: v.optional(TemplateText, null),
+      messages: v.optional(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), null),
+      arguments: v.optional(v.pipe(v.array(PromptArgument), v.maxLength(100)), []),
+      values: v.pipe(
+        v.optional(v.record(v.string(), v.string()), {}),
+        v.description('Values of the arguments; missing ones are empty'),
+      ),
+      caller,
+    }),
+    output: v.object({
+      ...judged,
+      messages: v.optional(v.array(v.object({ role: v.picklist(['user', 'assistant']), text: v.string() }))),
+      template_error: v.optional(v.string()),
+      variables: v.pipe(
+        v.optional(v.array(v.string())),
+        v.description('Names that the templates read; each must be an argument'),
+      ),
+    }),
+    summary: 'Preview the messages of a prompt with values for its arguments; nothing is stored',
+  }),
+};

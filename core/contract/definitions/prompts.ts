@@ -1,0 +1,67 @@
+import * as v from 'valibot';
+import { Id, ownTags, TemplateText, textBetween, texts, Timestamp, Version } from '../fields.ts';
+import { field } from '../marks.ts';
+import { entityOperations, ownedFilters } from '../entity-operations.ts';
+
+/** An argument of a prompt; the values of `enum` are offered as completions. */
+export const PromptArgument = v.strictObject({
+  name: v.pipe(
+    v.string(),
+    v.regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+      'begins with a letter or underscore and holds at most 64 letters, digits and underscores',
+    ),
+  ),
+  description: v.optional(v.pipe(v.string(), v.maxLength(5_000)), ''),
+  required: v.optional(v.boolean(), true),
+  enum: v.optional(v.pipe(v.array(textBetween(1, 1_000)), v.minLength(1), v.maxLength(1_000))),
+});
+export type PromptArgument = v.InferOutput<typeof PromptArgument>;
+
+export const PromptMessage = v.strictObject({
+  role: v.picklist(['user', 'assistant']),
+  template: textBetween(1, 100_000),
+});
+export type PromptMessage = v.InferOutput<typeof PromptMessage>;
+
+const draft = {
+  connection_id: v.optional(
+    field(v.nullable(Id), { label: 'Connection', help: 'The prompt is deleted with its connection. Optional.', open: true }),
+    null,
+  ),
+  ...texts,
+  /** One message of the user; `messages` may stand in its place. */
+  template: v.optional(field(TemplateText, { label: 'Template', control: 'code', open: true }), null),
+  messages: v.optional(
+    field(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), { label: 'Messages', open: true }),
+    null,
+  ),
+  arguments: v.optional(field(v.pipe(v.array(PromptArgument), v.maxLength(100)), { label: 'Arguments', open: true }), []),
+  tags: ownTags,
+  enabled: v.optional(
+    field(v.boolean(), { label: 'Enabled', help: 'Disabled prompts are left out of the next deploy.', open: true }),
+    true,
+  ),
+};
+
+export const PromptDraft = v.strictObject(draft);
+export type PromptDraft = v.InferOutput<typeof PromptDraft>;
+
+export const Prompt = v.object({
+  id: Id,
+  ...draft,
+  connection_name: v.nullable(v.string()),
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Prompt = v.InferOutput<typeof Prompt>;
+
+export const prompts = entityOperations({
+  kind: 'prompt',
+  plural: 'prompts',
+  draft: PromptDraft,
+  record: Prompt,
+  filters: ownedFilters,
+  agents_list: true,
+});

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { Id, integerBetween, listOf, Skip, textBetween } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+export const Table = v.object({
+  schema: v.nullable(v.string()),
+  name: v.string(),
+  type: v.string(),
+  comment: v.nullable(v.string()),
+  estimated_rows: v.pipe(
+    v.optional(v.number()),
+    v.description('As the database estimates it for its plans; absent where it does not'),
+  ),
+  relations: v.pipe(v.optional(v.number()), v.description('Foreign keys to and from the table')),
+});
+export type Table = v.InferOutput<typeof Table>;
+
+export const TableColumn = v.object({
+  name: v.string(),
+  type: v.string(),
+  nullable: v.boolean(),
+  default: v.nullable(v.string()),
+  primary_key: v.boolean(),
+  references: v.optional(v.object({ schema: v.nullable(v.string()), table: v.string(), column: v.string() })),
+  comment: v.nullable(v.string()),
+  enum: v.pipe(
+    v.optional(v.array(v.union([v.string(), v.number()]))),
+    v.description('The values that its type or its check allows'),
+  ),
+});
+export type TableColumn = v.InferOutput<typeof TableColumn>;
+
+const filters = {
+  connection_id: Id,
+  skip: Skip,
+  limit: v.optional(integerBetween(1, 5_000), 5_000),
+  schema: v.optional(textBetween(1, 255)),
+  search: v.optional(textBetween(1, 255)),
+};
+
+export const schema = {
+  'schema.tables': operation({
+    method: 'GET',
+    path: '/schema/{connection_id}/tables',
+    access: 'read',
+    input: v.strictObject(filters),
+    output: listOf(Table),
+    summary: 'List tables and views of a connected database',
+  }),
+  'schema.columns': operation({
+    method: 'GET',
+    path: '/schema/{connection_id}/tables/{table}/columns',
+    access: 'read',
+    input: v.strictObject({ ...filters, table: textBetween(1, 512) }),
+    output: listOf(TableColumn),
+    summary: 'List columns of one table',
+  }),
+};

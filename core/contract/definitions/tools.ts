@@ -1,0 +1,147 @@
+import * as v from 'valibot';
+import { byId, Id, integerBetween, ownTags, SqlText, template, texts, Timestamp, Version, Warnings } from '../fields.ts';
+import { field } from '../marks.ts';
+import { entityOperations, ownedFilters } from '../entity-operations.ts';
+import { operation } from '../operation.ts';
+import { masks } from './masks.ts';
+import { Parameters } from './parameters.ts';
+
+export const ReturnType = v.picklist(['rows', 'row', 'column', 'value', 'text', 'markdown', 'csv', 'image', 'audio']);
+export type ReturnType = v.InferOutput<typeof ReturnType>;
+
+export const Annotations = v.strictObject({
+  destructive_hint: v.optional(v.boolean()),
+  idempotent_hint: v.optional(v.boolean()),
+  open_world_hint: v.optional(v.boolean()),
+});
+export type Annotations = v.InferOutput<typeof Annotations>;
+
+/** Numbers that the host keeps to by itself. Each is frozen under its own name; null is left out. */
+export const hostLimits = {
+  cache_ttl_seconds: v.optional(
+    field(integerBetween(0, 86_400), {
+      label: 'Cache lifetime',
+      unit: 's',
+      help: 'Identical calls reuse the result for this long. 0 turns caching off.',
+      open: true,
+    }),
+    0,
+  ),
+  rate_limit_per_minute: v.optional(
+    field(v.nullable(integerBetween(1, 100_000)), {
+      label: 'Rate limit',
+      unit: 'calls per minute',
+      help: 'Calls of all callers together. Defaults to SVC_TOOL_RATE_LIMIT.',
+      open: true,
+    }),
+    null,
+  ),
+};
+
+/** What only tools have of what limits a call, in the order of the form. */
+export const toolLimits = {
+  read_only: v.optional(
+    field(v.nullable(v.boolean()), {
+      label: 'Read-only',
+      help: 'A read-only tool runs in a session that the database keeps read-only.',
+      choices: {
+        null: { label: 'Detect from SQL' },
+        true: { label: 'Read only' },
+        false: { label: 'Read and write' },
+      },
+      open: true,
+    }),
+    null,
+  ),
+  timeout_ms: v.optional(
+    field(v.nullable(integerBetween(1, 600_000)), {
+      label: 'Timeout',
+      unit: 'ms',
+      help: 'Defaults to the timeout of the connection.',
+      open: true,
+    }),
+    null,
+  ),
+  max_rows: v.optional(
+    field(v.nullable(integerBetween(1, 1_000_000)), {
+      label: 'Row limit',
+      unit: 'rows',
+      help: 'Defaults to the row limit of the connection.',
+      open: true,
+    }),
+    null,
+  ),
+  ...hostLimits,
+};
+
+const draft = {
+  connection_id: field(Id, { label: 'Connection', open: true }),
+  ...texts,
+  sql_query: field(SqlText, { label: 'SQL', control: 'code', open: true }),
+  parameters: v.optional(field(Parameters, { label: 'Parameters', open: true }), []),
+  tags: ownTags,
+  return_type: v.optional(
+    field(ReturnType, {
+      label: 'Return type',
+      open: true,
+      choices: {
+        rows: { label: 'Rows', help: 'All rows with their count, structured' },
+        row: { label: 'One row', help: 'The first row, or null' },
+        column: { label: 'One column', help: 'The values of the first column' },
+        value: { label: 'One value', help: 'The first cell' },
+        text: { label: 'Text', help: 'Lines with tab-separated columns' },
+        markdown: { label: 'Markdown', help: 'A table, or a single cell as it is' },
+        csv: { label: 'CSV', help: 'With a header line' },
+        image: { label: 'Image', help: 'The bytes of the first cell' },
+        audio: { label: 'Audio', help: 'The bytes of the first cell' },
+      },
+      breaking: (now, old) => `This tool returns ${String(now)} instead of ${String(old)}.`,
+    }),
+    'rows',
+  ),
+  transform_template: template,
+  masks,
+  enabled: v.optional(
+    field(v.boolean(), { label: 'Enabled', help: 'Disabled tools are left out of the next deploy.', open: true }),
+    true,
+  ),
+  annotations: v.optional(field(Annotations, { label: 'Annotations', open: true }), {}),
+  ...toolLimits,
+};
+
+export const ToolDraft = v.strictObject(draft);
+export type ToolDraft = v.InferOutput<typeof ToolDraft>;
+
+export const Tool = v.object({
+  id: Id,
+  ...draft,
+  read_only: v.boolean(),
+  connection_name: v.string(),
+  output_schema: v.nullable(v.record(v.string(), v.unknown())),
+  warnings: Warnings,
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Tool = v.InferOutput<typeof Tool>;
+
+export const tools = {
+  ...entityOperations({
+    kind: 'tool',
+    plural: 'tools',
+    draft: ToolDraft,
+    record: Tool,
+    filters: ownedFilters,
+    agents_list: false,
+  }),
+  'tools.duplicate': operation({
+    method: 'POST',
+    path: '/tools/{id}/duplicate',
+    access: 'write',
+    input: byId,
+    output: Tool,
+    status: 201,
+    agent: 'duplicate_tool',
+    summary: 'Copy a tool under the name <name>_copy',
+  }),
+};

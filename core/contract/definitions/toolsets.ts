@@ -1,0 +1,163 @@
+import * as v from 'valibot';
+import { byId, Id, Tags, textBetween, Timestamp, Title, Version } from '../fields.ts';
+import { field } from '../marks.ts';
+import { entityOperations } from '../entity-operations.ts';
+import { operation } from '../operation.ts';
+
+/** Contract section 22. */
+export const MOST_TOOLSETS = 200;
+/** Paths below `/mcp` that mean something else. */
+export const RESERVED_TOOLSETS: readonly string[] = ['tag', 'readonly', 'candidate', 'oauth'];
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+export const isToolsetName = (text: string): boolean => NAME.test(text) && !RESERVED_TOOLSETS.includes(text);
+
+export const ToolsetName = v.pipe(
+  v.string(),
+  v.regex(NAME, 'begins with a lowercase letter and holds at most 32 lowercase letters, digits and hyphens'),
+  v.check(
+    (name) => !RESERVED_TOOLSETS.includes(name),
+    `must not be ${RESERVED_TOOLSETS.slice(0, -1).join(', ')} or ${RESERVED_TOOLSETS.at(-1)}, which name other addresses`,
+  ),
+);
+/** Names of toolsets, as tokens and clients hold them. */
+export const ToolsetNames = v.pipe(v.array(ToolsetName), v.maxLength(MOST_TOOLSETS));
+
+/** Ids that one list of a selection may hold. */
+const MOST_IDS = 2_000;
+const ids = v.optional(v.pipe(v.array(Id), v.maxLength(MOST_IDS)), []);
+
+/** Definitions by what they have or who owns them, and single ones: whatever any of the lists names is selected. */
+export const Selection = v.strictObject({
+  tags: v.optional(v.pipe(Tags, v.description('Definitions with any of these tags')), []),
+  connection_ids: v.optional(v.pipe(v.array(Id), v.maxLength(1_000), v.description('All definitions of these connections')), []),
+  tool_ids: ids,
+  resource_ids: ids,
+  prompt_ids: ids,
+});
+export type Selection = v.InferOutput<typeof Selection>;
+const NOTHING: v.InferInput<typeof Selection> = {};
+
+/** What decides which definitions are in a toolset. */
+const rule = {
+  include: v.optional(
+    field(Selection, {
+      label: 'Include',
+      help: 'Tags, connections and single definitions. Whoever may edit definitions can add one by tagging it. Defaults to nothing.',
+      open: true,
+    }),
+    NOTHING,
+  ),
+  exclude: v.optional(
+    field(Selection, { label: 'Exclude', help: 'Left out even if they are included. Defaults to nothing.', open: true }),
+    NOTHING,
+  ),
+  read_only: v.optional(
+    field(v.boolean(), { label: 'Read-only', help: 'Leaves out tools that change data. Defaults to off.', open: true }),
+    false,
+  ),
+};
+
+/** Whether somebody who was in a group, or in none, has it no longer. */
+const isNarrower = (now: readonly string[], old: readonly string[]): boolean =>
+  now.length > 0 && (old.length === 0 || old.some((group) => !now.includes(group)));
+
+const draft = {
+  name: field(ToolsetName, {
+    label: 'Name',
+    help: 'Part of the address, and the scope that clients ask for: lowercase letters, digits and hyphens.',
+    open: true,
+  }),
+  title: v.optional(field(Title, { label: 'Title', help: 'For people, in clients that show one.', open: true }), null),
+  description: v.optional(
+    field(textBetween(0, 5_000), {
+      label: 'Description',
+      help: 'Shown where people approve a client. Optional.',
+      control: 'area',
+      open: true,
+    }),
+    '',
+  ),
+  instructions: v.optional(
+    field(v.nullable(textBetween(1, 2_048)), {
+      label: 'Instructions',
+      help: 'What a model is told when it connects to this toolset. Optional.',
+      control: 'area',
+      open: true,
+    }),
+    null,
+  ),
+  ...rule,
+  groups: v.optional(
+    field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
+      label: 'Groups',
+      help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',
+      breaking: (now, old) => (isNarrower(now as string[], old as string[]) ? 'This toolset is for fewer people.' : null),
+    }),
+    [],
+  ),
+  enabled: v.optional(
+    field(v.boolean(), { label: 'Enabled', help: 'Disabled toolsets are left out of the next deploy.', open: true }),
+    true,
+  ),
+};
+
+export const ToolsetDraft = v.strictObject(draft);
+export type ToolsetDraft = v.InferOutput<typeof ToolsetDraft>;
+
+export const Toolset = v.object({ id: Id, ...draft, version: Version, created_at: Timestamp, updated_at: Timestamp });
+export type Toolset = v.InferOutput<typeof Toolset>;
+
+export const ToolsetMembers = v.object({
+  members: v.array(
+    v.object({
+      kind: v.picklist(['tool', 'resource', 'prompt']),
+      id: Id,
+      name: v.string(),
+      title: v.nullable(v.string()),
+      connection_name: v.nullable(v.string()),
+      read_only: v.boolean(),
+      tokens: v.pipe(v.number(), v.description('What its entry in the list costs a model, estimated')),
+    }),
+  ),
+  total: v.number(),
+  tokens: v.pipe(v.number(), v.description('What all lists of the toolset cost a model together, estimated')),
+});
+export type ToolsetMembers = v.InferOutput<typeof ToolsetMembers>;
+
+export const toolsets = {
+  ...entityOperations({
+    kind: 'toolset',
+    plural: 'toolsets',
+    draft: ToolsetDraft,
+    record: Toolset,
+    filters: {},
+    agents_list: true,
+    agents_get: false,
+  }),
+  'toolsets.duplicate': operation({
+    method: 'POST',
+    path: '/toolsets/{id}/duplicate',
+    access: 'write',
+    input: byId,
+    output: Toolset,
+    status: 201,
+    summary: 'Copy a toolset under the name <name>-copy',
+  }),
+  'toolsets.members': operation({
+    method: 'GET',
+    path: '/toolsets/{id}/members',
+    access: 'read',
+    input: byId,
+    output: ToolsetMembers,
+    summary: 'List what a toolset holds in the working copy, and what its lists cost a model',
+  }),
+  'toolsets.preview': operation({
+    method: 'POST',
+    path: '/toolsets/preview',
+    access: 'read',
+    input: v.strictObject(rule),
+    output: ToolsetMembers,
+    summary: 'List what a toolset with these rules would hold',
+  }),
+};

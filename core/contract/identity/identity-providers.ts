@@ -1,0 +1,164 @@
+import * as v from 'valibot';
+import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { field } from '../marks.ts';
+import { operation } from '../operation.ts';
+import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
+
+/** What a sign-in may make of a person. Owners are made by owners alone, never by a group of another system. */
+export const ProvidedRole = v.picklist(['caller', 'viewer', 'editor', 'admin']);
+export type ProvidedRole = v.InferOutput<typeof ProvidedRole>;
+
+const MOST_GROUPS = 200;
+const MOST_SCOPES = 20;
+const MOST_DOMAINS = 50;
+
+export const IdentityProviderDraft = v.strictObject({
+  name: field(textBetween(1, 100), { label: 'Name', help: 'Shown on the button of the sign-in page.', placeholder: 'Google' }),
+  issuer: field(IssuerUrl, {
+    label: 'Issuer',
+    help: 'Exactly as in the provider’s own metadata, path included.',
+    control: 'url',
+    placeholder: 'https://login.example.com/realms/shop',
+  }),
+  client_id: field(ClientId, { label: 'Client ID', control: 'mono' }),
+  client_secret: v.optional(
+    field(v.nullable(Secret), {
+      label: 'Client secret',
+      help: 'Leave empty for a public client, which signs in with PKCE alone.',
+      secret: true,
+    }),
+    null,
+  ),
+  scopes: v.optional(
+    field(v.pipe(v.array(ScopeName), v.maxLength(MOST_SCOPES)), {
+      label: 'Scopes',
+      help: 'Requested at sign-in. openid is always included.',
+    }),
+    () => ['openid', 'email', 'profile'],
+  ),
+  groups_claim: v.optional(
+    field(v.nullable(textBetween(1, 255)), {
+      label: 'Groups claim',
+      help: 'The claim that lists a person’s groups, such as groups or realm_access.roles. Leave empty to manage groups here.',
+      control: 'mono',
+    }),
+    null,
+  ),
+  allowed_domains: v.optional(
+    field(v.pipe(v.array(Domain), v.maxLength(MOST_DOMAINS)), {
+      label: 'Allowed domains',
+      help: 'Only people with a verified email address of one of these domains can sign in. Leave empty to allow all.',
+    }),
+    () => [],
+  ),
+  create_people: v.optional(
+    field(v.boolean(), {
+      label: 'Create people',
+      help: 'Creates a person at their first sign-in. When off, only people who linked their account can sign in.',
+    }),
+    false,
+  ),
+  default_role: v.optional(
+    field(v.nullable(ProvidedRole), {
+      label: 'Default role',
+      help: 'For people without a group below. “None” lets only those groups sign in.',
+      choices: {
+        null: { label: 'None' },
+        caller: { label: 'Caller' },
+        viewer: { label: 'Viewer' },
+        editor: { label: 'Editor' },
+        admin: { label: 'Admin' },
+      },
+    }),
+    'caller',
+  ),
+  role_by_group: v.optional(
+    field(
+      v.pipe(
+        v.record(textBetween(1, 255), ProvidedRole),
+        v.check((roles) => Object.keys(roles).length <= MOST_GROUPS, `must have at most ${MOST_GROUPS} groups`),
+      ),
+      {
+        label: 'Roles by group',
+        help: 'A person in several groups gets the highest role. Roles follow the groups at every sign-in.',
+      },
+    ),
+    () => ({}),
+  ),
+  enabled: v.optional(field(v.boolean(), { label: 'Enabled', help: 'Shown on the sign-in page.' }), true),
+});
+export type IdentityProviderDraft = v.InferOutput<typeof IdentityProviderDraft>;
+
+const { client_secret: _secret, ...shown } = IdentityProviderDraft.entries;
+
+export const IdentityProvider = v.object({
+  id: Id,
+  ...shown,
+  client_secret_set: v.boolean(),
+  redirect_uri: v.pipe(
+    v.nullable(v.string()),
+    v.description('To be registered with the provider; null if SVC_PUBLIC_URL is not set: the origin of the UI with this path'),
+  ),
+  people: v.pipe(v.number(), v.description('People who have signed in through this issuer')),
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type IdentityProvider = v.InferOutput<typeof IdentityProvider>;
+
+/** One thing that was looked at, in the order of looking. */
+export const ProviderCheck = v.object({
+  check: v.picklist(['address', 'discovery', 'issuer', 'endpoints', 'pkce', 'algorithms', 'keys', 'scopes', 'client']),
+  status: v.picklist(['passed', 'warning', 'failed', 'skipped']),
+  message: v.string(),
+});
+export type ProviderCheck = v.InferOutput<typeof ProviderCheck>;
+
+/** Where the browser returns to from a provider. */
+export const CALLBACK_PATH = '/api/v1/auth/oidc/callback';
+
+/** OpenID Connect providers that people sign in with. An administrator's alone: whoever changes one decides who comes in. */
+export const identityProviders = {
+  'identity_providers.list': operation({
+    method: 'GET',
+    path: '/identity-providers',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(IdentityProvider),
+    summary: 'List identity providers, in the order of their names',
+  }),
+  'identity_providers.create': operation({
+    method: 'POST',
+    path: '/identity-providers',
+    access: 'admin',
+    input: IdentityProviderDraft,
+    output: IdentityProvider,
+    status: 201,
+    summary: 'Create an identity provider',
+  }),
+  'identity_providers.update': operation({
+    method: 'PATCH',
+    path: '/identity-providers/{id}',
+    access: 'admin',
+    input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(IdentityProviderDraft.entries) }),
+    output: IdentityProvider,
+    summary: 'Change an identity provider; a new issuer needs the client secret again',
+  }),
+  'identity_providers.delete': operation({
+    method: 'DELETE',
+    path: '/identity-providers/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete an identity provider; its people stay, and can no longer sign in through it',
+  }),
+  'identity_providers.test': operation({
+    method: 'POST',
+    path: '/identity-providers/{id}/test',
+    access: 'admin',
+    input: byId,
+    output: v.object({ success: v.boolean(), checks: v.array(ProviderCheck) }),
+    summary: 'Check address, metadata, issuer, PKCE, keys and client credentials of an identity provider',
+  }),
+};

@@ -1,0 +1,190 @@
+import * as v from 'valibot';
+import { byId, Id, listInput, listOf, Nothing, textBetween, Timestamp, Version } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+/** What is known of a client that people sign in with. */
+export const ClientFacts = v.object({
+  client_id: v.string(),
+  name: v.pipe(v.string(), v.description('What the client calls itself; nobody checked it, except for apps and known clients')),
+  kind: v.pipe(
+    v.picklist(['app', 'known', 'document', 'registration']),
+    v.description(
+      'app: made by an administrator; known: its document ships with Sluice; document: identified by the host of its client ID; registration: registered itself, unverified',
+    ),
+  ),
+  host: v.pipe(v.nullable(v.string()), v.description('Host of the client ID, when that is an address')),
+  trusted: v.pipe(v.boolean(), v.description('The consent page is skipped')),
+});
+export type ClientFacts = v.InferOutput<typeof ClientFacts>;
+
+export const OauthScope = v.object({
+  name: v.string(),
+  title: v.string(),
+  description: v.string(),
+  tools: v.pipe(v.array(v.string()), v.description('Names of the first tools that it opens')),
+  tools_total: v.number(),
+  optional: v.pipe(v.boolean(), v.description('It can be left out')),
+});
+export type OauthScope = v.InferOutput<typeof OauthScope>;
+
+export const OauthRequest = v.object({
+  client: ClientFacts,
+  resource: v.string(),
+  agent: v.pipe(v.boolean(), v.description('It is for the agent endpoint, which changes this server')),
+  redirect_host: v.pipe(v.nullable(v.string()), v.description('Host that the answer goes to; null: a program')),
+  redirect_scheme: v.pipe(v.string(), v.description('Such as https:, http: for this computer, or that of an editor')),
+  person: v.pipe(v.nullable(v.object({ username: v.string() })), v.description('Who is signed in; null: sign in first')),
+  scopes: v.array(OauthScope),
+  refused: v.pipe(v.nullable(v.string()), v.description('Why this person cannot approve; null: they can')),
+  expires_at: Timestamp,
+});
+export type OauthRequest = v.InferOutput<typeof OauthRequest>;
+
+const RequestId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'is not valid'));
+
+const Redirects = v.pipe(v.array(textBetween(1, 2_048)), v.minLength(1), v.maxLength(10));
+const appFields = {
+  name: textBetween(1, 64),
+  redirect_uris: v.pipe(Redirects, v.description('Compared exactly; the port of a loopback address is free')),
+};
+const appSwitches = {
+  confidential: v.pipe(v.boolean(), v.description('It has a secret, which it sends to the token endpoint')),
+  trusted: v.pipe(v.boolean(), v.description('People are not asked for consent')),
+};
+
+export const OauthApp = v.object({
+  id: Id,
+  client_id: v.string(),
+  name: v.string(),
+  redirect_uris: v.array(v.string()),
+  confidential: v.boolean(),
+  trusted: v.boolean(),
+  version: v.number(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type OauthApp = v.InferOutput<typeof OauthApp>;
+
+export const Grant = v.object({
+  id: Id,
+  person: v.object({ id: Id, username: v.string() }),
+  client: ClientFacts,
+  resource: v.string(),
+  scopes: v.pipe(v.array(v.string()), v.description('Empty: everything that the person may use')),
+  created_at: Timestamp,
+  last_used_at: v.pipe(Timestamp, v.description('Last time that a token was issued')),
+});
+export type Grant = v.InferOutput<typeof Grant>;
+
+export const OauthAttempt = v.object({
+  id: Id,
+  timestamp: Timestamp,
+  client: v.pipe(v.string(), v.description('Name of the client, else its ID')),
+  client_id: v.string(),
+  step: v.picklist(['register', 'authorize', 'consent', 'token', 'refresh']),
+  success: v.boolean(),
+  reason: v.pipe(v.nullable(v.string()), v.description('Why the step failed; null: it succeeded')),
+  person: v.nullable(v.string()),
+  ip: v.nullable(v.string()),
+});
+export type OauthAttempt = v.InferOutput<typeof OauthAttempt>;
+
+/** Signing in from MCP clients (contract section 15): requests that wait for a decision, apps, grants and attempts. */
+export const oauth = {
+  'oauth_requests.get': operation({
+    method: 'GET',
+    path: '/oauth/requests/{id}',
+    access: 'public',
+    input: v.strictObject({ id: RequestId }),
+    output: OauthRequest,
+    summary: 'Get a sign-in request of an MCP client; only the browser that began it can',
+  }),
+  'oauth_requests.decide': operation({
+    method: 'POST',
+    path: '/oauth/requests/{id}',
+    access: 'public',
+    input: v.strictObject({
+      id: RequestId,
+      decision: v.picklist(['approve', 'deny']),
+      scopes: v.optional(
+        v.pipe(v.array(textBetween(1, 64)), v.maxLength(500), v.description('Of those asked for; without it, all of them')),
+      ),
+    }),
+    output: v.object({ redirect_to: v.pipe(v.string(), v.description('Where the browser takes the answer')) }),
+    summary: 'Approve or deny a sign-in request, as the person who is signed in',
+  }),
+  'oauth_apps.list': operation({
+    method: 'GET',
+    path: '/oauth-apps',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(OauthApp),
+    summary: 'List OAuth apps that administrators created, newest first',
+  }),
+  'oauth_apps.create': operation({
+    method: 'POST',
+    path: '/oauth-apps',
+    access: 'admin',
+    input: v.strictObject({
+      ...appFields,
+      confidential: v.optional(appSwitches.confidential, false),
+      trusted: v.optional(appSwitches.trusted, false),
+    }),
+    output: v.object({
+      ...OauthApp.entries,
+      client_secret: v.pipe(v.nullable(v.string()), v.description('Shown only once; null: the app has none')),
+    }),
+    status: 201,
+    summary: 'Create an OAuth app, a client that people can sign in with',
+  }),
+  'oauth_apps.update': operation({
+    method: 'PATCH',
+    path: '/oauth-apps/{id}',
+    access: 'admin',
+    input: v.strictObject({
+      id: Id,
+      version: v.optional(Version),
+      name: v.optional(appFields.name),
+      redirect_uris: v.optional(appFields.redirect_uris),
+      trusted: v.optional(appSwitches.trusted),
+    }),
+    output: OauthApp,
+    summary: 'Change the name, redirect addresses or trust of an OAuth app',
+  }),
+  'oauth_apps.delete': operation({
+    method: 'DELETE',
+    path: '/oauth-apps/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete an OAuth app; its grants and tokens end within a second',
+  }),
+  'grants.list': operation({
+    method: 'GET',
+    path: '/grants',
+    access: 'admin',
+    role: 'caller',
+    input: v.strictObject({ ...listInput(100), mine: v.optional(v.pipe(v.boolean(), v.description('Only your own')), false) }),
+    output: listOf(Grant),
+    summary: 'List clients that people signed in with, last used first',
+  }),
+  'grants.delete': operation({
+    method: 'DELETE',
+    path: '/grants/{id}',
+    access: 'admin',
+    role: 'caller',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'End a grant; its tokens stop working within a second on every connected host',
+  }),
+  'oauth_attempts.list': operation({
+    method: 'GET',
+    path: '/oauth/attempts',
+    access: 'admin',
+    input: v.strictObject({ ...listInput(100), success: v.optional(v.boolean()) }),
+    output: listOf(OauthAttempt),
+    summary: 'List the last 500 sign-in attempts of MCP clients, newest first: client, step and reason',
+  }),
+};

@@ -1,0 +1,145 @@
+import * as v from 'valibot';
+import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { field } from '../marks.ts';
+import { operation } from '../operation.ts';
+import { LoginResult, NewPassword, Role, Username } from './auth.ts';
+import { ROLE_CHOICES } from './roles.ts';
+
+/** Contract section 22. */
+export const MOST_PEOPLE = 1_000;
+export const MOST_GROUPS = 100;
+
+export const Groups = v.pipe(
+  v.array(v.pipe(textBetween(1, 100), v.regex(/^\S(.*\S)?$/s, 'does not begin or end with a space'))),
+  v.maxLength(MOST_GROUPS),
+  v.check((groups) => new Set(groups).size === groups.length, 'names each group once'),
+);
+
+/** What an administrator writes of a person. */
+export const PersonDraft = v.strictObject({
+  username: field(Username, { label: 'Username', help: 'What the person signs in with.' }),
+  display_name: v.optional(
+    field(v.nullable(textBetween(1, 200)), { label: 'Name', help: 'How the person is shown to others.' }),
+    null,
+  ),
+  email: v.optional(
+    field(v.nullable(v.pipe(textBetween(3, 320), v.email('is not an email address'))), {
+      label: 'Email',
+      help: 'Passed to SQL as caller.email. Sluice sends no email.',
+      control: 'email',
+    }),
+    null,
+  ),
+  role: v.optional(field(Role, { label: 'Role', control: 'cards', choices: ROLE_CHOICES }), 'caller'),
+  groups: v.optional(field(Groups, { label: 'Groups', help: 'Decide which toolsets the person may use.' }), []),
+  enabled: v.optional(
+    field(v.boolean(), { label: 'Enabled', help: 'A disabled person cannot sign in, and their sessions end.' }),
+    true,
+  ),
+});
+
+export const Person = v.object({
+  id: Id,
+  username: v.string(),
+  display_name: v.nullable(v.string()),
+  email: v.nullable(v.string()),
+  role: Role,
+  groups: v.array(v.string()),
+  enabled: v.boolean(),
+  sign_in: v.picklist(['password', 'oidc']),
+  can_sign_in: v.pipe(v.boolean(), v.description('False until the person has accepted the invitation')),
+  totp_enabled: v.boolean(),
+  invite_expires_at: v.pipe(v.nullable(Timestamp), v.description('Of an invitation that was not accepted yet')),
+  last_seen_at: v.nullable(Timestamp),
+  version: v.number(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Person = v.InferOutput<typeof Person>;
+
+export const people = {
+  'people.list': operation({
+    method: 'GET',
+    path: '/people',
+    access: 'admin',
+    input: v.strictObject({
+      ...listInput(500),
+      search: v.optional(textBetween(1, 200)),
+      role: v.optional(Role),
+      enabled: v.optional(v.boolean()),
+      group: v.optional(textBetween(1, 100)),
+    }),
+    output: listOf(Person),
+    summary: 'List people, by username',
+  }),
+  'people.create': operation({
+    method: 'POST',
+    path: '/people',
+    access: 'admin',
+    input: PersonDraft,
+    output: Person,
+    status: 201,
+    summary: 'Create a person, who can sign in after an invitation',
+  }),
+  'people.get': operation({
+    method: 'GET',
+    path: '/people/{id}',
+    access: 'admin',
+    input: byId,
+    output: Person,
+    summary: 'Read a person',
+  }),
+  'people.update': operation({
+    method: 'PATCH',
+    path: '/people/{id}',
+    access: 'admin',
+    input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(PersonDraft.entries) }),
+    output: Person,
+    summary: 'Change fields of a person; role, groups and enabled apply from the next request',
+  }),
+  'people.delete': operation({
+    method: 'DELETE',
+    path: '/people/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Remove a person, their sessions and their sign-ins from MCP clients',
+  }),
+  'people.invite': operation({
+    method: 'POST',
+    path: '/people/{id}/invite',
+    access: 'admin',
+    input: byId,
+    output: v.object({
+      invite_url: v.pipe(v.string(), v.description('Shown only once; works once, and ends an earlier invitation')),
+      expires_at: Timestamp,
+    }),
+    summary: 'Create a link with which a person sets a password, valid for 72 hours',
+  }),
+  'people.reset_2fa': operation({
+    method: 'POST',
+    path: '/people/{id}/reset-2fa',
+    access: 'admin',
+    input: byId,
+    output: Person,
+    summary: 'Turn off the second factor of a person, for a lost authenticator; their sessions end',
+  }),
+  'people.end_sessions': operation({
+    method: 'DELETE',
+    path: '/people/{id}/sessions',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Sign a person out everywhere',
+  }),
+  'auth.accept_invite': operation({
+    method: 'POST',
+    path: '/auth/accept-invite',
+    access: 'public',
+    input: v.strictObject({ token: textBetween(1, 200), username: v.optional(Username), password: NewPassword }),
+    output: LoginResult,
+    summary: 'Accept an invitation: set a password and sign in',
+  }),
+};

@@ -1,0 +1,133 @@
+import * as v from 'valibot';
+import { Empty, patchOf, Timestamp, Version, Warnings } from '../fields.ts';
+import { field, openNames } from '../marks.ts';
+import { operation } from '../operation.ts';
+import { ToolsetNames } from '../definitions/toolsets.ts';
+import { CallerClaims } from '../identity/caller-claims.ts';
+import { ClientId, DnsCredentials, Secret, Variable, VariableDraft, VariableName } from './setting-values.ts';
+import { frozenSettings, frozenWhenSet, plainSettings } from './settings.ts';
+
+export const MOST_CLIENTS = 10;
+export const MOST_VARIABLES = 100;
+
+/** Without a secret, toolsets or claims a client keeps its own. `secret_set` is read back and ignored. */
+const OauthClientDraft = v.strictObject({
+  client_id: ClientId,
+  client_secret: v.optional(Secret),
+  secret_set: v.optional(v.boolean()),
+  toolsets: v.optional(
+    v.pipe(v.nullable(ToolsetNames), v.description('Names of the toolsets that the client sees; null: everything')),
+  ),
+  claims: v.optional(v.pipe(CallerClaims, v.description('What statements and templates read of the client'))),
+});
+
+export const ServerConfigPatch = v.strictObject({
+  version: v.optional(Version),
+  ...patchOf(plainSettings),
+  oauth_clients: v.optional(
+    field(v.pipe(v.array(OauthClientDraft), v.maxLength(MOST_CLIENTS)), {
+      label: 'OAuth clients',
+      help: 'They exchange their ID and secret for short-lived tokens at /oauth/token.',
+    }),
+  ),
+  introspection_client_secret: v.optional(field(v.nullable(Secret), { label: 'Introspection client secret', secret: true })),
+  dns_credentials: v.optional(field(v.nullable(DnsCredentials), { label: 'DNS credentials', secret: true })),
+  global_variables: v.optional(
+    field(
+      v.pipe(
+        v.record(VariableName, VariableDraft),
+        v.check((variables) => Object.keys(variables).length <= MOST_VARIABLES, `must have at most ${MOST_VARIABLES} variables`),
+      ),
+      { label: 'Variables', help: 'Available as vars.<name> in templates and prompts. Not for secrets.', open: true },
+    ),
+  ),
+});
+/** Settings that a token may change; whatever is added is closed until it is marked. */
+export const TOKEN_SETTINGS = openNames(ServerConfigPatch.entries);
+/** Settings that take effect at the next deploy; the others do at once. */
+export const FROZEN_SETTINGS: ReadonlySet<string> = new Set([
+  ...Object.keys({ ...frozenSettings, ...frozenWhenSet }),
+  'oauth_clients',
+  'introspection_client_secret',
+  'global_variables',
+]);
+export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
+
+export const ServerConfig = v.object({
+  ...plainSettings,
+  // A default may come from the environment, where 0 lets the system choose.
+  port: v.number(),
+  oauth_clients: v.array(
+    v.object({
+      client_id: v.string(),
+      secret_set: v.boolean(),
+      toolsets: v.nullable(v.array(v.string())),
+      claims: v.record(v.string(), v.unknown()),
+    }),
+  ),
+  introspection_client_secret_set: v.boolean(),
+  dns_credentials_set: v.boolean(),
+  global_variables: v.pipe(
+    v.record(v.string(), Variable),
+    v.description('Available as vars.<name> in templates; not for secrets'),
+  ),
+  version: Version,
+  updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
+  warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
+});
+export type ServerConfig = v.InferOutput<typeof ServerConfig>;
+
+export const config = {
+  'config.get': operation({
+    method: 'GET',
+    path: '/server/config',
+    access: 'read',
+    input: Empty,
+    output: ServerConfig,
+    agent: 'get_server_config',
+    summary: 'Read the server configuration',
+  }),
+  'config.update': operation({
+    method: 'PATCH',
+    path: '/server/config',
+    access: 'write',
+    role: 'admin',
+    input: ServerConfigPatch,
+    output: ServerConfig,
+    agent: 'update_server_config',
+    summary: 'Change fields of the server configuration; general, auth and variables take effect at the next deploy',
+  }),
+};
+
+/** Whether an address to listen on is of this machine alone. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
+
+/** Whether nobody has to show anything to call the tools. */
+export const asksNothing = ({ auth_type, transport }: Pick<ServerConfig, 'auth_type' | 'transport'>): boolean =>
+  auth_type === 'none' && transport !== 'stdio';
+
+interface WhoGetsIn extends Pick<ServerConfig, 'auth_type' | 'transport' | 'introspection_url'> {
+  readonly jwt_issuers?: readonly unknown[];
+  readonly oauth_clients: readonly unknown[];
+}
+/** The field for want of which no caller could get in, and the sentence; null when callers can. */
+export function lockedOut(
+  server: WhoGetsIn,
+): { field: 'introspection_url' | 'oauth_clients' | 'jwt_issuers'; message: string } | null {
+  const { auth_type, transport, introspection_url, oauth_clients, jwt_issuers = [] } = server;
+  if (transport === 'stdio') return null;
+  if (auth_type === 'oauth_introspection' && introspection_url === null) {
+    const message = 'introspection_url is required with auth_type oauth_introspection. Without it, every call is rejected.';
+    return { field: 'introspection_url', message };
+  }
+  if (auth_type === 'oauth_credentials' && oauth_clients.length === 0) {
+    const message =
+      'oauth_clients needs at least one client with auth_type oauth_credentials. Without one, every call is rejected.';
+    return { field: 'oauth_clients', message };
+  }
+  if (auth_type === 'jwt' && jwt_issuers.length === 0) {
+    const message = 'jwt_issuers needs at least one issuer with auth_type jwt. Without one, signed tokens are rejected.';
+    return { field: 'jwt_issuers', message };
+  }
+  return null;
+}

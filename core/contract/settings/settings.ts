@@ -1,0 +1,339 @@
+import * as v from 'valibot';
+import { integerBetween, textBetween } from '../fields.ts';
+import { LOG_LEVELS } from '../log-levels.ts';
+import { field } from '../marks.ts';
+import { JwtIssuers } from './jwt-issuers.ts';
+import {
+  AuthType,
+  BindAddress,
+  DnsProvider,
+  Domain,
+  HttpUrl,
+  IssuerUrl,
+  Origin,
+  ScopeName,
+  Transport,
+} from './setting-values.ts';
+
+const EVERY_ADDRESS: readonly unknown[] = ['0.0.0.0', '::', '[::]'];
+const said = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : 'not set');
+const instead = (label: string, name: string, now: unknown, old: unknown): string =>
+  `${label}: ${name} is ${said(now)} instead of ${said(old)}.`;
+/** Whether the server asked an introspection endpoint before and does so after. */
+const introspects = (whole: Readonly<Record<'old' | 'now', Readonly<Record<string, unknown>>>>): boolean =>
+  [whole.old, whole.now].every((server) => server['auth_type'] === 'oauth_introspection');
+
+/** Settings that a snapshot holds: a change takes effect at the next deploy. */
+export const frozenSettings = {
+  server_name: v.optional(
+    field(textBetween(1, 100), {
+      label: 'Server name',
+      help: 'Shown by clients, and used to name the server in client snippets.',
+      open: true,
+    }),
+    'Sluice',
+  ),
+  transport: v.optional(
+    field(Transport, {
+      label: 'Transport',
+      control: 'cards',
+      choices: {
+        http: { label: 'Streamable HTTP', help: 'For current MCP clients.' },
+        sse: { label: 'HTTP and SSE', help: 'Also serves /sse and /messages for clients from 2024.' },
+        stdio: {
+          label: 'Standard input and output',
+          help: 'Only for clients that start the server themselves. The network endpoint answers 404.',
+        },
+      },
+      // SSE is served beside HTTP, and the command for stdio works with every setting.
+      breaking: (now, old) =>
+        old === 'stdio' || (now === 'sse' && old === 'http')
+          ? null
+          : instead('Clients must connect in another way', 'transport', now, old),
+    }),
+    'http',
+  ),
+  host: v.optional(
+    field(BindAddress, {
+      label: 'Listen address',
+      help: '127.0.0.1 accepts clients on this machine only, 0.0.0.0 from every network.',
+      control: 'mono',
+      breaking: (now, old) =>
+        EVERY_ADDRESS.includes(now) ? null : instead('Clients must connect to another address', 'host', now, old),
+    }),
+    '0.0.0.0',
+  ),
+  port: v.optional(
+    field(integerBetween(1, 65_535), {
+      label: 'Port',
+      breaking: (now, old) => instead('Clients must connect to another port', 'port', now, old),
+    }),
+    8_080,
+  ),
+  log_level: v.optional(
+    field(v.picklist(LOG_LEVELS), {
+      label: 'Log level',
+      choices: {
+        DEBUG: { label: 'Debug' },
+        INFO: { label: 'Info' },
+        WARNING: { label: 'Warning' },
+        ERROR: { label: 'Error' },
+      },
+    }),
+    'INFO',
+  ),
+  otel_enabled: v.optional(
+    field(v.boolean(), { label: 'OpenTelemetry traces', help: 'Sends traces to the collector at SVC_OTLP_ENDPOINT.' }),
+    false,
+  ),
+  auth_type: v.optional(
+    field(AuthType, {
+      label: 'Authentication',
+      control: 'cards',
+      choices: {
+        none: {
+          label: 'None',
+          help: 'Anyone who can reach the address can call every tool. Only for this machine or a closed network.',
+        },
+        bearer: { label: 'Access token', help: 'One token per client, created and revoked in MCP access.' },
+        oauth_credentials: {
+          label: 'OAuth client credentials',
+          help: 'Clients exchange their ID and secret for short-lived tokens.',
+        },
+        oauth_introspection: {
+          label: 'External authorization server',
+          help: 'Your own authorization server issues the tokens. Sluice asks it whether each one is active.',
+        },
+        jwt: {
+          label: 'Signed tokens of another issuer',
+          help: 'Keycloak, Entra, Okta or Auth0 issue the tokens. Sluice verifies them with the public keys of the issuer.',
+        },
+        oauth: {
+          label: 'Sign-in',
+          help: 'People sign in here from Claude, ChatGPT, Cursor, VS Code and other MCP clients. Needs an HTTPS address.',
+        },
+      },
+      breaking: (now, old) =>
+        now === 'none' ? null : instead('Clients must authenticate in another way', 'auth_type', now, old),
+    }),
+    'none',
+  ),
+  token_ttl_seconds: v.optional(field(integerBetween(60, 604_800), { label: 'Token lifetime', unit: 's' }), 3_600),
+  introspection_url: v.optional(
+    field(v.nullable(HttpUrl), {
+      label: 'Introspection URL',
+      control: 'url',
+      placeholder: 'https://login.example.com/introspect',
+      breaking: (now, old, whole) =>
+        introspects(whole) ? instead('Clients need tokens of another authorization server', 'introspection_url', now, old) : null,
+    }),
+    null,
+  ),
+  introspection_client_id: v.optional(
+    field(v.nullable(textBetween(1, 255)), { label: 'Introspection client ID', control: 'mono' }),
+    null,
+  ),
+  introspection_cache_ttl_seconds: v.optional(
+    field(integerBetween(0, 3_600), {
+      label: 'Introspection cache lifetime',
+      unit: 's',
+      help: 'A token is checked again after this time. 0 checks every call.',
+    }),
+    60,
+  ),
+  cors_origins: v.optional(
+    field(v.pipe(v.array(Origin), v.maxLength(100)), {
+      label: 'Allowed origins',
+      help: 'Such as https://app.example.com: scheme and host, without a path.',
+    }),
+    () => ['http://localhost:3000', 'http://localhost:5173'],
+  ),
+};
+
+const issuersIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map((entry: { readonly issuer?: unknown }) => said(entry.issuer)) : [];
+const droppedIssuers = (now: unknown, old: unknown): string[] => {
+  const kept = issuersIn(now);
+  return issuersIn(old).filter((issuer) => !kept.includes(issuer));
+};
+/** Whose tokens count. */
+const whoCounts = {
+  accept_mcp_tokens: v.optional(
+    field(v.boolean(), {
+      label: 'Accept access tokens',
+      help: 'With sign-in or signed tokens, access tokens created in MCP access work too.',
+    }),
+    true,
+  ),
+  jwt_issuers: v.optional(
+    field(JwtIssuers, {
+      label: 'Issuers',
+      help: 'Authorization servers whose signed access tokens are accepted.',
+      breaking: (now, old, whole) =>
+        [whole.old, whole.now].every((server) => server['auth_type'] === 'jwt') && droppedIssuers(now, old).length > 0
+          ? `Clients need tokens of another issuer: jwt_issuers no longer has ${droppedIssuers(now, old).join(', ')}.`
+          : null,
+    }),
+    () => [],
+  ),
+};
+
+/** The same, but absent from a snapshot while it has its default: what an earlier release has frozen keeps its hash. */
+export const frozenWhenSet = {
+  ...whoCounts,
+  introspection_issuer: v.optional(
+    field(v.nullable(IssuerUrl), {
+      label: 'Issuer',
+      help: "The issuer in your authorization server's own metadata, path included. Defaults to the origin of the introspection URL.",
+      control: 'url',
+      placeholder: 'https://login.example.com/realms/shop',
+    }),
+    null,
+  ),
+  introspection_scopes: v.optional(
+    field(v.pipe(v.array(ScopeName), v.maxLength(50)), {
+      label: 'Scopes',
+      help: 'Listed for clients, which request them from the issuer. Sluice does not check them.',
+    }),
+    () => [],
+  ),
+  introspection_audience: v.optional(
+    field(v.nullable(textBetween(1, 2_048)), {
+      label: 'Required audience',
+      help: 'Every token must have it in aud. If empty, tokens without an audience are accepted too.',
+      control: 'mono',
+      breaking: (now, old, whole) =>
+        now !== null && introspects(whole)
+          ? instead('Clients need tokens for another audience', 'introspection_audience', now, old)
+          : null,
+    }),
+    null,
+  ),
+};
+
+/** Settings that take effect at once. */
+const liveSettings = {
+  ssl_enabled: v.optional(field(v.boolean(), { label: 'HTTPS enabled', help: 'The domain must resolve to this server.' }), false),
+  ui_domain: v.optional(
+    field(v.nullable(Domain), { label: 'UI domain', control: 'mono', placeholder: 'sluice.example.com' }),
+    null,
+  ),
+  mcp_domain: v.optional(
+    field(v.nullable(Domain), {
+      label: 'MCP domain',
+      help: 'Leave empty to use the UI domain.',
+      control: 'mono',
+      placeholder: 'mcp.example.com',
+    }),
+    null,
+  ),
+  mcp_proxy: v.optional(
+    field(v.boolean(), {
+      label: 'MCP on the front port',
+      help: 'Serves /mcp on the front port too, so clients need one address and one certificate.',
+    }),
+    false,
+  ),
+  acme_email: v.optional(
+    field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an e-mail address'))), {
+      label: 'Contact email',
+      help: 'The certificate authority sends expiry warnings here.',
+      control: 'email',
+    }),
+    null,
+  ),
+  acme_challenge: v.optional(
+    field(v.picklist(['http-01', 'dns-01']), {
+      label: 'Domain validation',
+      control: 'cards',
+      choices: {
+        'http-01': { label: 'HTTP-01', help: 'Port 80 of the domain must reach this server.' },
+        'dns-01': { label: 'DNS-01', help: 'Sluice creates a TXT record at your DNS provider. No port has to be open.' },
+      },
+    }),
+    'http-01',
+  ),
+  dns_provider: v.optional(
+    field(v.nullable(DnsProvider), {
+      label: 'DNS provider',
+      choices: {
+        null: { label: 'Choose a provider' },
+        cloudflare: { label: 'Cloudflare' },
+        route53: { label: 'Amazon Route 53' },
+      },
+    }),
+    null,
+  ),
+  auto_renew: v.optional(
+    field(v.boolean(), { label: 'Automatic renewal', help: 'Renews the certificate before it expires.' }),
+    true,
+  ),
+  prompt_guard_enabled: v.optional(
+    field(v.boolean(), { label: 'Prompt guard enabled', help: 'Rejects definitions with text that gives orders to a model.' }),
+    true,
+  ),
+  prompt_guard_threshold: v.optional(
+    field(v.picklist(['low', 'medium', 'high']), {
+      label: 'Minimum severity',
+      control: 'cards',
+      choices: {
+        low: { label: 'Low', help: 'Anything unusual. Expect false positives.' },
+        medium: { label: 'Medium', help: 'Text that reads like an order to a model.' },
+        high: { label: 'High', help: 'Only text that is almost never harmless.' },
+      },
+    }),
+    'medium',
+  ),
+  prompt_guard_allow: v.optional(
+    field(v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)), { label: 'Disabled rules' }),
+    () => [],
+  ),
+  oauth_access_minutes: v.optional(
+    field(integerBetween(5, 1_440), {
+      label: 'Access token lifetime',
+      unit: 'min',
+      help: 'How long a token of a signed-in person works. Clients renew it by themselves.',
+    }),
+    60,
+  ),
+  oauth_refresh_days: v.optional(
+    field(integerBetween(1, 90), {
+      label: 'Stay signed in',
+      unit: 'days',
+      help: 'A client that is not used for this long must sign in again.',
+    }),
+    30,
+  ),
+  dynamic_registration: v.optional(
+    field(v.boolean(), {
+      label: 'Client registration',
+      help: 'Lets clients register themselves (RFC 7591). Cursor and many others need it.',
+    }),
+    true,
+  ),
+  password_sign_in: v.optional(
+    field(v.boolean(), {
+      label: 'Sign in with a password',
+      help: 'When off, people sign in through identity providers only. The command line can turn it on again.',
+    }),
+    true,
+  ),
+  agent_enabled: v.optional(
+    field(v.boolean(), {
+      label: 'Agent endpoint enabled',
+      help: 'When disabled, every call is answered 403. Tokens are kept and work again later.',
+    }),
+    true,
+  ),
+  agent_rate_limit: v.optional(
+    field(integerBetween(1, 1_000_000), {
+      label: 'Agent rate limit',
+      unit: 'requests per minute',
+      help: 'For each token, over MCP and REST together.',
+    }),
+    120,
+  ),
+};
+
+/** Every setting that is read as it is written. */
+export const plainSettings = { ...frozenSettings, ...frozenWhenSet, ...liveSettings };

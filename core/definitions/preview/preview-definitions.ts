@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+import type { GuardFinding } from '#core/contract/guard.ts';
+import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
+import { ToolDraft } from '#core/contract/definitions/tools.ts';
+import { promptScope } from '#core/lib/call/values.ts';
+import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
+import { readServerConfig } from '../settings/config.ts';
+import { findingsOf, type guardDraft } from '../guard/guard.ts';
+import { preparePrompt, promptVariables, refuseFaults, undeclaredFaults } from '../prompts.ts';
+import { prepareResource } from '../resources.ts';
+import { pretended } from './pretended.ts';
+import { suggestParameters } from './suggest.ts';
+import { prepareTool } from '../tools.ts';
+
+type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
+
+/** What saving would check, and what clients would then see; refusals and the guard's findings are told, not thrown. */
+export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
+  'preview.tool': (context, input) =>
+    withSuggestions(context, input, async (checkGuard) => {
+      const { values, compiled } = await prepareTool(context, { ...v.getDefaults(ToolDraft), ...input }, checkGuard);
+      const { read_only, reason } = compiled.classification;
+      return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings] };
+    }),
+  'preview.resource': (context, input) =>
+    withSuggestions(context, input, async (checkGuard) => {
+      const { values, compiled } = await prepareResource(context, { ...input, enabled: true }, checkGuard);
+      return { listing: resourceListing(values), parameters: values.parameters, warnings: [...compiled.warnings] };
+    }),
+  'preview.prompt': async (context, { values, caller, ...input }) => {
+    const called = pretended(context, caller);
+    let variables: string[] | undefined;
+    const answer = await withFindings(async (checkGuard) => {
+      const draft = await preparePrompt(context, { ...input, connection_id: null, enabled: true }, checkGuard);
+      variables = promptVariables(draft);
+      refuseFaults(undeclaredFaults(draft));
+      const { listing, messages } = freezePrompt({ ...draft, id: '', version: 1, created_at: '', updated_at: '' });
+      const args = Object.fromEntries(draft.arguments.map(({ name }) => [name, values[name] ?? '']));
+      const vars = (await readServerConfig(context.app)).global_variables;
+      return { listing, ...rendered(messages, promptScope(args, { vars, caller: called })) };
+    });
+    return variables === undefined ? answer : { ...answer, variables };
+  },
+};
+
+/** Asks about the parameters at the same time: the answer helps while the definition is still refused. */
+async function withSuggestions<T>(
+  context: Context,
+  input: { readonly connection_id: string; readonly sql_query: string },
+  work: (checkGuard: typeof guardDraft) => Promise<T>,
+) {
+  const [answer, suggested] = await Promise.all([withFindings(work), suggestParameters(context, input)]);
+  return { ...answer, suggested };
+}
+
+/** Keeps what the guard finds; a refusal of the definition stands in the place of what it would be. */
+async function withFindings<T>(work: (checkGuard: typeof guardDraft) => Promise<T>) {
+  const findings: GuardFinding[] = [];
+  const checkGuard: typeof guardDraft = async (...args) => void findings.push(...(await findingsOf(...args)));
+  try {
+    return { findings, ...(await work(checkGuard)) };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status >= 500) throw error;
+    const { code, detail, errors, position } = error;
+    return { findings, refusal: { code, detail, errors: [...errors], ...(position === undefined ? {} : { position }) } };
+  }
+}
+
+function rendered(messages: readonly PromptMessage[], input: Readonly<Record<string, unknown>>) {
+  try {
+    return { messages: messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), input) })) };
+  } catch (error) {
+    if (error instanceof AppError) return { messages: [], template_error: error.detail };
+    throw error;
+  }
+}

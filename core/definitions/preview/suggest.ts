@@ -1,0 +1,115 @@
+import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import type { Suggestion } from '#core/contract/definitions/preview.ts';
+import type { TableColumn } from '#core/contract/definitions/schema.ts';
+import { engineOf } from '#core/engines/index.ts';
+import type { BoundType, Source } from '#core/engines/shared/source.ts';
+import { textOf } from '#core/engines/shared/rows.ts';
+import { AppError } from '#core/errors.ts';
+import { bind } from '#core/lib/sql/bind.ts';
+import { typeOfColumn } from '#core/lib/sql/column-type.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import type { Mention } from '#core/lib/sql/mentions.ts';
+import { parseSql } from '#core/lib/sql/parse.ts';
+import { type ParameterUse, parameterUses } from '#core/lib/sql/uses.ts';
+import type { Context } from '#core/run.ts';
+import { ownerOf } from '../owners.ts';
+import { answerWithin } from '../statements.ts';
+
+const TIMEOUT_MS = 3_000;
+const MOST_TABLES = 8;
+const MOST_COLUMNS = 500;
+
+/**
+ * What is known of the parameters of a statement without their author: the type that the database gives each placeholder, and the
+ * type, the allowed values and the comment of the column that it is compared with or written to. A statement or a database that
+ * cannot be read gives nothing.
+ */
+export async function suggestParameters(
+  context: Context,
+  { connection_id, sql_query }: { readonly connection_id: string; readonly sql_query: string },
+): Promise<Suggestion[]> {
+  try {
+    const connection = await ownerOf(context, connection_id);
+    const { dialect } = engineOf(connection.db_type);
+    const { uses, tables } = parameterUses(sql_query, dialect);
+    if (uses.length === 0) return [];
+    const source = await context.app.sources.of(connection);
+    const asked = Promise.all([describedTypes(source, sql_query, dialect, uses), columnsOf(source, tables)]);
+    const [types, columns] = await answerWithin(asked, TIMEOUT_MS);
+    return uses.map((use) => toSuggestion(use, types.get(use.name) ?? null, columnOf(use, columns)));
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
+
+function toSuggestion(use: ParameterUse, described: BoundType | null, column: TableColumn | undefined): Suggestion {
+  const of_column = column === undefined ? null : typeOfColumn(column);
+  const scalar: ScalarType = scalarOf(described) ?? use.type ?? of_column ?? 'string';
+  const is_list = use.list || (described !== null && typeof described === 'object');
+  const choices = use.exact && (scalar === 'string' || scalar === 'integer' || scalar === 'number') ? column?.enum : undefined;
+  return {
+    name: use.name,
+    ...(is_list ? { type: 'array', items: scalar } : { type: scalar }),
+    ...(choices === undefined ? {} : { enum: choices }),
+    description: column?.comment ?? '',
+  };
+}
+
+const scalarOf = (type: BoundType | null): ScalarType | null =>
+  type === null ? null : typeof type === 'string' ? type : type.array;
+
+/** The type of each name as the database describes the statement; empty where it does not say. */
+async function describedTypes(
+  source: Source,
+  sql: string,
+  dialect: SqlDialect,
+  uses: readonly ParameterUse[],
+): Promise<ReadonlyMap<string, BoundType>> {
+  const declared = uses.map(({ name, list }) =>
+    list ? { name, type: 'array' as const, items: 'string' as const } : { name, type: 'string' as const },
+  );
+  // Each value is the name of its parameter, so that the placeholders can be told apart.
+  const names = Object.fromEntries(uses.map(({ name, list }) => [name, list ? [name] : name]));
+  const { text, types, values } = bind(parseSql(sql, dialect, declared), dialect, names);
+  const { parameters } = await source.describe(text, types).catch((error: unknown) => {
+    if (error instanceof AppError) return { parameters: undefined };
+    throw error;
+  });
+  const found = new Map<string, BoundType>();
+  for (const [n, type] of (parameters ?? []).entries()) {
+    const value = values[n];
+    const name = textOf(Array.isArray(value) ? value[0] : value);
+    if (type !== null && !found.has(name)) found.set(name, type);
+  }
+  return found;
+}
+
+interface Known {
+  readonly mention: Mention;
+  readonly columns: readonly TableColumn[];
+}
+
+/** What stands in no catalogue, such as a common table expression, has no columns here. */
+const columnsOf = (source: Source, tables: readonly Mention[]): Promise<Known[]> =>
+  Promise.all(
+    tables.slice(0, MOST_TABLES).map(async (mention) => {
+      const named = { name: mention.table, ...(mention.schema === null ? {} : { schema: mention.schema }) };
+      const found = await source.columns(named, { skip: 0, limit: MOST_COLUMNS }).catch((error: unknown) => {
+        if (error instanceof AppError) return { items: [] };
+        throw error;
+      });
+      return { mention, columns: found.items };
+    }),
+  );
+
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+function columnOf({ column }: ParameterUse, tables: readonly Known[]): TableColumn | undefined {
+  if (column === null) return undefined;
+  const { of, name } = column;
+  return tables
+    .filter(({ mention }) => of === null || isSame(mention.alias, of) || isSame(mention.table, of))
+    .flatMap(({ columns }) => columns)
+    .find((candidate) => isSame(candidate.name, name));
+}

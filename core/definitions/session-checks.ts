@@ -1,0 +1,35 @@
+import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import { kindOf } from '#core/engines/index.ts';
+import type { FieldError } from '#core/errors.ts';
+
+/** What a connection cannot tell its database of the caller. */
+export function sessionFaults({
+  db_type,
+  session_values = [],
+  session_role = null,
+}: Pick<ConnectionDraft, 'db_type'> & Partial<Pick<ConnectionDraft, 'session_values' | 'session_role'>>): FieldError[] {
+  if (session_values.length === 0 && session_role === null) return [];
+  const { engine, label } = kindOf(db_type);
+  const { session } = engine;
+  const fault = (field: string, message: string): FieldError => ({ field, message });
+  if (session === null || !session.kinds.includes(db_type)) {
+    const field = session_values.length > 0 ? 'session_values' : 'session_role';
+    return [
+      fault(field, `${label.label} cannot be told who calls. Fill parameters of the tools with values of the caller instead.`),
+    ];
+  }
+  const faults = session_values.flatMap(({ name }, n) => {
+    const found = session.nameFault(name);
+    return found === null ? [] : [fault(`session_values.${n}.name`, `${name} ${found}`)];
+  });
+  if (session_role === null) return faults;
+  if (!session.roles)
+    faults.push(fault('session_role', `${label.label} has no roles that end with a statement. Remove session_role.`));
+  for (const name of session_role.allow) {
+    if (RESERVED.has(name.toLowerCase())) faults.push(fault('session_role.allow', `${name} is no role. Remove it.`));
+  }
+  return faults;
+}
+
+/** PostgreSQL reads these as its own words. */
+const RESERVED: ReadonlySet<string> = new Set(['none', 'default', 'public']);

@@ -1,0 +1,120 @@
+import { eq, inArray } from 'drizzle-orm';
+import { ENTITIES, type EntityKind } from '#core/contract/entities.ts';
+import type { Selection, ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import type { Context } from '#core/run.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
+import { holdsOf, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
+import { readCompiled } from '../statements.ts';
+
+type Member = ToolsetMembers['members'][number];
+/** A stored definition that is served, with what costs a model to read it in a list. */
+interface Served extends Omit<Member, 'tokens' | 'connection_name'> {
+  readonly connection_id: string | null;
+  readonly tags: readonly string[];
+  readonly listing: () => object;
+}
+
+/** Ids that one statement asks for. */
+const PAGE = 500;
+
+/** What a toolset holds in the working copy: definitions that are enabled, on connections that are. */
+export async function membersOf(context: Context, rule: SelectionRule): Promise<ToolsetMembers> {
+  const holds = holdsOf(rule);
+  const { app } = context;
+  const { connections } = app.store.tables;
+  const rows = await app.store.db
+    .select({ id: connections.id, name: connections.name })
+    .from(connections)
+    .where(eq(connections.enabled, true));
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  const isServed = (one: Served) => (one.connection_id === null || names.has(one.connection_id)) && holds(toSelectable(one));
+  const served = [
+    ...(await servedTools(context, isServed)),
+    ...(await servedResources(context)).filter(isServed),
+    ...(await servedPrompts(context)).filter(isServed),
+  ];
+  const members = served.map(({ kind, id, name, title, read_only, connection_id, listing }) => ({
+    kind,
+    id,
+    name,
+    title,
+    connection_name: connection_id === null ? null : (names.get(connection_id) ?? null),
+    read_only,
+    tokens: estimateTokens(JSON.stringify(listing())),
+  }));
+  return { members, total: members.length, tokens: members.reduce((sum, { tokens }) => sum + tokens, 0) };
+}
+
+const toSelectable = ({ kind, id, connection_id, tags, read_only }: Served): Selectable => ({
+  kind,
+  id,
+  connection_id,
+  tags,
+  reads: read_only,
+});
+
+/** Only of what is wanted the schemas are read. */
+async function servedTools(context: Context, isWanted: (one: Served) => boolean): Promise<Served[]> {
+  const { tools } = context.app.store.tables;
+  const { id, name, title, description, connection_id, tags, read_only, annotations } = tools;
+  const columns = { id, name, title, description, connection_id, tags, read_only, annotations };
+  const rows = await context.app.store.db.select(columns).from(tools).where(eq(tools.enabled, true)).orderBy(tools.name);
+  const wanted = rows.filter((row) => isWanted({ kind: 'tool', ...row, listing: () => row }));
+  const found: Served[] = [];
+  for (let start = 0; start < wanted.length; start += PAGE) {
+    const page = wanted.slice(start, start + PAGE);
+    const compiled = await readCompiled(
+      context.app,
+      page.map((row) => row.id),
+    );
+    for (const row of page) {
+      const schemas = compiled.get(row.id) ?? { input_schema: {}, output_schema: null };
+      found.push({ kind: 'tool', ...row, listing: () => toolListing(row, schemas) });
+    }
+  }
+  return found;
+}
+
+async function servedResources({ app }: Context): Promise<Served[]> {
+  const { resources } = app.store.tables;
+  const rows = await app.store.db.select().from(resources).where(eq(resources.enabled, true)).orderBy(resources.name);
+  return rows.map((row) => ({ kind: 'resource', ...row, read_only: true, listing: () => resourceListing(row) }));
+}
+
+async function servedPrompts({ app }: Context): Promise<Served[]> {
+  const { prompts } = app.store.tables;
+  const rows = await app.store.db.select().from(prompts).where(eq(prompts.enabled, true)).orderBy(prompts.name);
+  return rows.map((row) => ({ kind: 'prompt', ...row, read_only: true, listing: () => freezePrompt(row).listing }));
+}
+
+const ID_LISTS = {
+  connection_ids: 'connection',
+  tool_ids: 'tool',
+  resource_ids: 'resource',
+  prompt_ids: 'prompt',
+} as const satisfies Partial<Record<keyof Selection, EntityKind>>;
+type IdList = keyof typeof ID_LISTS;
+
+/** Ids of a selection that name nothing. What is about to be stored with it counts as stored. */
+export async function missingIds({ app, change }: Context, selection: Selection): Promise<{ list: IdList; id: string }[]> {
+  const missing: { list: IdList; id: string }[] = [];
+  for (const [list, kind] of Object.entries(ID_LISTS) as [IdList, EntityKind][]) {
+    const ids = selection[list].filter((id) => change?.memo.planned?.has(id) !== true);
+    const table = entityTable(app.store, kind);
+    const there = new Set<string>();
+    for (let start = 0; start < ids.length; start += PAGE) {
+      const page = ids.slice(start, start + PAGE);
+      const rows = await app.store.db.select({ id: table.id }).from(table).where(inArray(table.id, page));
+      for (const { id } of rows) there.add(id);
+    }
+    missing.push(...ids.filter((id) => !there.has(id)).map((id) => ({ list, id })));
+  }
+  return missing;
+}
+
+/** Names of connections, tools, resources and prompts in the place of ids, under the plural of each. */
+export const selectionLists = Object.fromEntries(
+  Object.entries(ID_LISTS).map(([list, kind]) => [list, ENTITIES[kind].plural]),
+) as { readonly [L in IdList]: (typeof ENTITIES)[(typeof ID_LISTS)[L]]['plural'] };

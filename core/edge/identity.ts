@@ -1,0 +1,42 @@
+import type { JWK } from 'jose';
+
+/** What the server tells hosts about the access tokens of signed-in people (contract section 15), and what these claim. */
+
+/** ECDSA with P-256 (RFC 7518): a host that verifies cannot sign. */
+export const ACCESS_TOKEN_ALGORITHM = 'ES256';
+/** A day: the most that `oauth_access_minutes` allows. */
+export const LONGEST_TOKEN_MS = 24 * 3_600_000;
+
+/** Claims of an access token (RFC 9068), beside `iss`, `iat`, `exp` and `jti`. */
+export interface AccessTokenClaims {
+  /** The one resource that it is for, as the client asked for it. */
+  readonly aud: string;
+  /** The person's id. */
+  readonly sub: string;
+  readonly client_id: string;
+  /** Granted scopes, separated by spaces; may be empty. */
+  readonly scope: string;
+  readonly groups: readonly string[];
+  /** The grant that it came from. */
+  readonly grant: string;
+  readonly name?: string;
+  readonly email?: string;
+}
+
+/** Tokens issued up to `before`, in seconds since 1970, are refused. Exactly one of the others is set. */
+export interface EndedGrant {
+  readonly grant?: string;
+  readonly sub?: string;
+  readonly client_id?: string;
+  readonly before: number;
+}
+
+export interface IdentityList {
+  /** Exactly as it stands in `iss`. */
+  readonly issuer: string;
+  /** Public parts only. */
+  readonly jwks: { readonly keys: readonly JWK[] };
+  readonly ended: readonly EndedGrant[];
+  /** When the server made the list (ISO 8601). */
+  readonly as_of: string;
+}

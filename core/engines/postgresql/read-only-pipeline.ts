@@ -1,0 +1,105 @@
+import type { Exchange } from '#core/lib/postgres/exchange.ts';
+import type { Line } from '#core/lib/postgres/line.ts';
+import { bindAndExecute, simpleQuery } from '#core/lib/postgres/messages.ts';
+import { lastRow } from '#core/lib/postgres/reader.ts';
+import { isCode } from './errors.ts';
+import { execute, type Kept, prepare, valuesOf } from './fetch.ts';
+import type { Fetched, FetchOptions, Memory } from './plan.ts';
+import { declaredOid } from './types.ts';
+import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
+import { settingValues } from './session-values.ts';
+import type { BoundStatement, RunOptions, SessionState } from '../shared/source.ts';
+
+/**
+ * Runs the statements of a read-only session after its login, by the extended protocol with text values: each is parsed once
+ * and kept, a call is one write, and rows become objects while they arrive. Each statement has a read-only transaction of its own that is rolled back, whatever it did; its messages travel in the same
+ * write, so that it costs no round trip.
+ */
+export interface ReadOnlyPipeline {
+  /** One statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
+  fetch(statement: BoundStatement, options: PipelineOptions, memory: Memory): Promise<Fetched>;
+  /** The statement as this session keeps it; undefined when it was not prepared here. */
+  keeps(statement: BoundStatement): Kept | undefined;
+  /** Sends a kept statement behind those that are on their way. They are answered in this order. */
+  send(kept: Kept, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
+  /** Prepares the statement anew when it is needed again. */
+  forget(statement: BoundStatement): void;
+  is_first(exchange: Exchange): boolean;
+  /** Tells those behind the first one that they had better go elsewhere. */
+  displace(): void;
+  /** The first one took so long that the others were sent elsewhere, and it is not done yet. */
+  is_stalled(): boolean;
+  /** Sets the time limit together with the next statement. */
+  setTimeout(timeout_ms: number): void;
+  /** The value in the last row of one of our own texts, which brings its own transaction and is never kept. */
+  ask(text: string, max_bytes: number): Promise<string>;
+  /** Every transaction ended as it had to, no reported setting changed, and the time limit could be set. */
+  is_clean(): boolean;
+  /** Statements that the session keeps. */
+  kept(): number;
+}
+
+export type PipelineOptions = Omit<FetchOptions, 'mode'> & Pick<RunOptions, 'session'>;
+
+/** The server's routines that find that a kept statement does not fit any more: it is prepared again. */
+const STALE = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery']);
+/** SQLSTATEs that say the same: the types that were inferred for its placeholders fit no more, since a column has another one. */
+const MISFITS = ['42883', '42725', '42804'];
+
+/** @param chains the server knows `rollback and chain`. @param names of what each statement is told of its caller. */
+export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonly string[]): ReadOnlyPipeline {
+  const statements = new Map<string, Kept>();
+  let count = 0;
+  line.prepareTransactions(chains, names.length === 0 ? undefined : keepSettings(names));
+  const settingsFor = (session: SessionState | undefined): Buffer | null =>
+    names.length === 0 ? null : sendSettings(settingValues(names, session));
+
+  async function keep(statement: BoundStatement): Promise<Kept> {
+    const kept = await prepare(line, statement, `s${++count}`, 'call');
+    statements.set(keyOf(statement), kept);
+    return kept;
+  }
+
+  return {
+    async fetch(statement, options, memory) {
+      const known = statements.get(keyOf(statement));
+      const settings = settingsFor(options.session);
+      const run = (kept: Kept) =>
+        execute(line, kept, statement, { ...options, mode: 'fixed', kind: options.portal ? 'held' : 'call', settings }, memory);
+      try {
+        return await run(known ?? (await keep(statement)));
+      } catch (error) {
+        if (known === undefined || !isStale(error)) throw error;
+        statements.delete(keyOf(statement));
+        return run(await keep(statement));
+      }
+    },
+    keeps: (statement) => statements.get(keyOf(statement)),
+    send(kept, statement, sent, session) {
+      const settings = settingsFor(session);
+      const bytes = bindAndExecute(kept.name, valuesOf(statement, kept));
+      sent.settings = settings !== null;
+      line.put({ bytes: settings === null ? bytes : Buffer.concat([settings, bytes]), exchange: sent });
+    },
+    forget: (statement) => void statements.delete(keyOf(statement)),
+    is_first: (exchange) => line.is_first(exchange),
+    displace: () => line.displace(),
+    is_stalled: () => line.is_stalled(),
+    setTimeout(timeout_ms) {
+      line.prefix(simpleQuery(`set statement_timeout = ${timeout_ms}`));
+    },
+    async ask(text, max_bytes) {
+      const rows = lastRow();
+      await line.exchange(simpleQuery(text), 'alone', { rows, enough: max_bytes });
+      return rows.cells[0] ?? '';
+    },
+    is_clean: () => line.is_clean(),
+    kept: () => count,
+  };
+}
+
+export const isStale = (error: unknown): boolean =>
+  isCode(error, ...MISFITS) || (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
+
+/** Two statements of one text with other declared types are two. */
+const keyOf = ({ text, types, typed }: BoundStatement): string => (typed ? `${types.map(declaredOid).join()} ${text}` : text);

@@ -1,0 +1,112 @@
+import type { Socket } from 'node:net';
+import { AppError } from '#core/errors.ts';
+import { type Line, openLine } from '#core/lib/postgres/line.ts';
+import { type LoggedIn, login, LoginFault } from '#core/lib/postgres/login.ts';
+import { simpleQuery } from '#core/lib/postgres/messages.ts';
+import { lastRow } from '#core/lib/postgres/reader.ts';
+import { notPostgres, translateError } from './errors.ts';
+import { sessionSettings } from './extras.ts';
+import type { ConnectionSettings, SessionMode } from '../shared/source.ts';
+
+export interface SessionStart {
+  readonly mode: SessionMode;
+  readonly timeout_ms: number;
+  /** A pooler in between refuses or forgets settings at the start; the recipe of each call makes them instead. */
+  readonly plain: boolean;
+}
+
+/** What every session is set to, whatever the account's or the database's defaults are. */
+export const SESSION_SETTINGS = { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' } as const;
+
+export interface SignedIn {
+  readonly line: Line;
+  readonly backend: LoggedIn['backend'];
+  /** The database itself says that every transaction of this session only reads. */
+  readonly read_only: boolean;
+  /** Such as 150004; 0 when it was not asked for. */
+  readonly version: number;
+  /** The database can keep something in a session that no reset ends. */
+  readonly lasting: boolean;
+}
+
+const LOGIN_MS = 10_000;
+/** What DISCARD ALL does not end: connections of postgres_fdw and dblink with all that was left there, variables of other languages. */
+const LASTING = `exists (select from pg_catalog.pg_foreign_server)
+  or exists (select from pg_catalog.pg_extension where extname operator(pg_catalog.=) 'dblink')
+  or exists (select from pg_catalog.pg_language where lanname operator(pg_catalog.<>) all (array['internal', 'c', 'sql', 'plpgsql']::name[]))`;
+/** Relatives are asked for nothing more: not all of them know it. */
+const helloOf = ({ db_type }: ConnectionSettings): string =>
+  `select pg_catalog.current_setting('default_transaction_read_only')
+    ${db_type === 'postgresql' ? `, pg_catalog.current_setting('server_version_num'), ${LASTING}` : ''}`;
+const HUNG_UP = 'The server closed the connection during the login; check the host, the port and ssl_mode.';
+const UNSUPPORTED =
+  'The database asks for a way to sign in that is not supported; set scram-sha-256, md5 or password for this account in pg_hba.conf.';
+
+/**
+ * Logs in and asks the first question. Rejects with `database_unreachable` and its reason, or with the reason of the signal; the
+ * socket is destroyed then. @param exceeded more bytes of rows came than a call may have.
+ */
+export async function signIn(
+  socket: Socket,
+  settings: ConnectionSettings,
+  start: SessionStart,
+  { signal, exceeded }: { readonly signal: AbortSignal; readonly exceeded: () => void },
+): Promise<SignedIn> {
+  let failure: unknown = null;
+  let strange = false;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)]);
+  const end = () => socket.destroy();
+  const fail = (error: unknown) => (failure ??= error);
+  limit.addEventListener('abort', end, { once: true });
+  socket.on('error', fail);
+  try {
+    const { backend, rest } = await login(socket, {
+      user: settings.username ?? 'postgres',
+      password: settings.password ?? '',
+      database: settings.database,
+      settings: startupSettings(start, sessionSettings(settings.extra_params)),
+    });
+    const line = openLine(socket, { exceeded, strange: () => ((strange = true), end()) });
+    socket.on('data', (chunk: Buffer) => line.take(chunk)).resume();
+    if (rest.length > 0) line.take(rest);
+    const row = lastRow();
+    await line.exchange(simpleQuery(helloOf(settings)), 'alone', { rows: row });
+    const [read_only, version = '0', lasting] = row.cells;
+    return { line, backend, read_only: read_only === 'on', version: Number(version), lasting: lasting === 't' };
+  } catch (error) {
+    socket.destroy();
+    if (signal.aborted) throw signal.reason;
+    if (strange) throw notPostgres();
+    if (limit.aborted) throw translateError(Object.assign(new Error('Too late.'), { code: 'CONNECT_TIMEOUT' }), settings);
+    throw explain(failure ?? error, settings);
+  } finally {
+    limit.removeEventListener('abort', end);
+  }
+}
+
+/** Nobody's statement has been sent yet: whatever else goes wrong is the server's doing. */
+function explain(error: unknown, settings: ConnectionSettings): AppError {
+  if (error instanceof LoginFault && error.kind !== 'strange') {
+    const is_closed = error.kind === 'closed';
+    return new AppError('database_unreachable', is_closed ? HUNG_UP : UNSUPPORTED, {
+      reason: is_closed ? 'failed' : 'auth_failed',
+    });
+  }
+  const translated = translateError(error, settings);
+  return translated.code === 'internal' ? notPostgres() : translated;
+}
+
+function startupSettings({ mode, timeout_ms, plain }: SessionStart, own: Readonly<Record<string, string>>) {
+  const { application_name = '' } = own;
+  if (plain) return { client_encoding: 'UTF8', application_name };
+  return {
+    client_encoding: 'UTF8',
+    ...own,
+    ...SESSION_SETTINGS,
+    standard_conforming_strings: 'on',
+    IntervalStyle: 'postgres',
+    bytea_output: 'hex',
+    statement_timeout: String(timeout_ms),
+    ...(mode === 'write' ? {} : { default_transaction_read_only: 'on' }),
+  };
+}

@@ -1,0 +1,59 @@
+/** What a column may hold, when its type or its check lists it. */
+export type Choices = readonly (string | number)[];
+
+/** A longer list is no choice for a model. */
+const MOST = 100;
+const LITERAL = /\s*(?:(?:_\w+\s*)?\\?'((?:[^'\\]|''|\\(?!'))*)\\?'|(-?\d+(?:\.\d+)?))(?:::[\w ]+(?:\(\d+\))?)?\s*([,)\]])/y;
+const END = /^[\s)\]]*(?:::[\w\s[\]]+[\s)]*)?$/;
+
+/** The literals from an offset on, to the bracket that closes them. */
+function literals(text: string, from: number): { values: Choices; end: number } | null {
+  const values: (string | number)[] = [];
+  LITERAL.lastIndex = from;
+  for (;;) {
+    const match = LITERAL.exec(text);
+    if (match === null || values.length === MOST) return null;
+    const [, string, number, mark] = match;
+    values.push(string === undefined ? Number(number) : string.replaceAll("''", "'"));
+    if (mark !== ',') return { values, end: LITERAL.lastIndex };
+  }
+}
+
+/** `enum('a','b')`, as MySQL writes the type of a column. */
+export const choicesOfType = (type: string): Choices | null =>
+  /^enum\(/i.test(type) ? (literals(type, 'enum('.length)?.values ?? null) : null;
+
+/**
+ * The values that a check allows a column, when that is all it says: `status in ('a', 'b')` in any way that databases write it.
+ * @param check the condition, in brackets or not.
+ */
+export function choicesOfCheck(check: string, column: string): Choices | null {
+  const name = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const head = new RegExp(
+    `^\\s*(?:check)?[\\s(]*["\`[]?${name}["\`\\]]?\\s*\\)*(?:::[a-z ]+(?:\\(\\d+\\))?)?\\)*\\s*(?:in|=\\s*any)\\s*\\(+(?:array\\s*)?\\[?`,
+    'i',
+  ).exec(check);
+  if (head === null) return null;
+  const found = literals(check, head[0].length);
+  return found !== null && END.test(check.slice(found.end)) ? found.values : null;
+}
+
+/** The first check of a table that lists the values of a column. */
+export const choicesOf = (checks: readonly string[], column: string): Choices | null =>
+  checks.map((check) => choicesOfCheck(check, column)).find((choices) => choices !== null) ?? null;
+
+/** The conditions in the text of a CREATE TABLE. */
+export function checksOf(create: string): string[] {
+  return [...create.matchAll(/\bcheck\s*\(/gi)].flatMap(({ index, 0: head }) => {
+    let depth = 1;
+    let quote = '';
+    for (let i = index + head.length; i < create.length; i++) {
+      const char = create[i] ?? '';
+      if (quote !== '') quote = char === quote ? '' : quote;
+      else if (char === "'" || char === '"' || char === '`') quote = char;
+      else if (char === '(') depth += 1;
+      else if (char === ')' && --depth === 0) return [create.slice(index + head.length, i)];
+    }
+    return [];
+  });
+}

@@ -1,0 +1,193 @@
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
+
+/**
+ * Every environment variable of the product in one table (specification 2.10, contract section 0): the parser, the README's
+ * rows and the tests come from it. A secret may also be given as a file with the suffix `_FILE`.
+ */
+export interface Setting<T> {
+  readonly default: string | null;
+  readonly meaning: string;
+  readonly secret?: boolean;
+  /** Still accepted, and read by no program. */
+  readonly retired?: true;
+  /** Throws a sentence that continues "NAME …". */
+  readonly parse: (text: string) => T;
+}
+
+const text = (fallback: string | null, meaning: string): Setting<string | null> => ({
+  default: fallback,
+  meaning,
+  parse: (value) => value,
+});
+const secret = (meaning: string): Setting<string | null> => ({ default: null, meaning, secret: true, parse: (value) => value });
+const fixed = (fallback: string, meaning: string): Setting<string> => ({ default: fallback, meaning, parse: (value) => value });
+const choice = <const T extends string>(values: readonly T[], fallback: T, meaning: string): Setting<T> => ({
+  default: fallback,
+  meaning: `${meaning} (${values.join(', ')})`,
+  parse(value) {
+    const found = values.find((candidate) => candidate.toLowerCase() === value.toLowerCase());
+    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return found;
+  },
+});
+const bool = (fallback: boolean, meaning: string): Setting<boolean> => ({
+  default: String(fallback),
+  meaning,
+  parse(value) {
+    if (/^(true|1|yes|on)$/i.test(value)) return true;
+    if (/^(false|0|no|off)$/i.test(value)) return false;
+    throw new Error('must be true or false');
+  },
+});
+const integer = (fallback: number, min: number, max: number, meaning: string): Setting<number> => ({
+  default: String(fallback),
+  meaning,
+  parse(value) {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
+    return number;
+  },
+});
+const list = (meaning: string): Setting<string[]> => ({
+  default: '',
+  meaning,
+  parse: (value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+});
+/** A network and the number of bits that its addresses have in common. */
+export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+const networks = (meaning: string): Setting<readonly Network[]> => {
+  const texts = list(meaning);
+  return { ...texts, parse: (value) => texts.parse(value).map(toNetwork) };
+};
+
+function toNetwork(text: string): Network {
+  const cidr = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
+  // Old notations such as 10.8 or 0x0a000000 are more often a slip than meant.
+  const is_plain = text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(cidr.split('/')[0] ?? '');
+  if (!is_plain || !/\/\d{1,3}$/.test(cidr) || !ipaddr.isValidCIDR(cidr)) {
+    throw new Error('must list addresses or networks such as 10.0.0.0/8, comma-separated');
+  }
+  return ipaddr.parseCIDR(cidr);
+}
+
+const url = (protocols: readonly string[], meaning: string): Setting<string | null> => ({
+  default: null,
+  meaning,
+  parse(value) {
+    const parsed = URL.canParse(value) ? new URL(value) : null;
+    if (parsed === null || !protocols.includes(parsed.protocol)) {
+      throw new Error(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    }
+    return value.replace(/\/+$/, '');
+  },
+});
+
+const NO_MODEL = 'no effect: the prompt guard uses rules only and loads no model';
+
+export const SETTINGS = {
+  SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
+  SVC_ROLE: choice(['all', 'server', 'host', 'agent'], 'all', 'programs that `server/main.ts` runs'),
+  SVC_ENCRYPTION_KEY: secret('keys that encrypt stored secrets; comma-separated, newest first'),
+  SVC_JWT_SECRET: secret('signs administrators’ sessions'),
+  SVC_AGENT_SERVICE_TOKEN: secret('secret shared by server, host and agent; must be the same on all of them'),
+  REDIS_PASSWORD: secret('Redis password, if no Redis URL is set'),
+  SVC_REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for server and agent'), secret: true },
+  REDIS_URL: { ...url(['redis:', 'rediss:'], 'Redis URL for the hosts, which share their limits there'), secret: true },
+  SVC_KV: choice(
+    ['redis', 'memory'],
+    'redis',
+    'where rate limit counters and signals between servers are kept; use memory for a single server only',
+  ),
+  SVC_PORT: integer(3000, 0, 65_535, 'port of the server: UI, REST API and proxied endpoints'),
+  SVC_SSL_PORT: integer(
+    443,
+    0,
+    65_535,
+    'HTTPS port, opened once there is a certificate; if 443, port 80 is opened too, for redirects and challenges',
+  ),
+  SVC_EXTERNAL_HTTPS_PORT: integer(443, 1, 65_535, 'public HTTPS port, used in redirects and URLs'),
+  SVC_SSL_STAGING: bool(false, 'order certificates from the Let’s Encrypt staging environment, which browsers do not trust'),
+  SVC_ACME_DIRECTORY_URL: url(['https:'], 'ACME directory of a certificate authority other than Let’s Encrypt'),
+  SVC_BIND: text(null, 'address that server and agent listen on; 127.0.0.1 in dev, 0.0.0.0 in production'),
+  SVC_DATA_DIR: fixed('./data', 'folder for the embedded database, generated dev secrets and host snapshots'),
+  SVC_SQLITE_DIR: text(
+    null,
+    'folder with the files that SQLite connections can open; defaults to `databases` in the data folder',
+  ),
+  SVC_DATABASE_URL: {
+    ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; defaults to an embedded file in the data folder'),
+    secret: true,
+  },
+  SVC_GENERATED_DIR: fixed('./generated', 'folder for generated projects'),
+  SVC_FASTMCP_HOST: text(null, 'address at which the server reaches the host; 127.0.0.1 with role all, otherwise mcp'),
+  SVC_FASTMCP_PORT: integer(8080, 0, 65_535, 'default of the `port` setting'),
+  SVC_AGENT_MCP_PORT: integer(8090, 0, 65_535, 'port of the agent endpoint'),
+  SVC_AGENT_MCP_URL: url(
+    ['http:', 'https:'],
+    'URL at which the server reaches the agent; defaults to `http://127.0.0.1:<SVC_AGENT_MCP_PORT>`',
+  ),
+  SVC_SERVER_URL: url(
+    ['http:', 'https:'],
+    'URL at which host and agent reach the server; defaults to `http://127.0.0.1:<SVC_PORT>`',
+  ),
+  SVC_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the server'),
+  SVC_MCP_PUBLIC_URL: url(['http:', 'https:'], 'public URL of the MCP host'),
+  SVC_ALLOWED_HOSTS: list('additional names accepted in the Host header, comma-separated'),
+  SVC_TRUSTED_PROXIES: networks(
+    'networks (CIDR) of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted, comma-separated',
+  ),
+  SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the first administrator, created at startup if there is none'),
+  SVC_ADMIN_PASSWORD: secret('password of the first administrator, at least 8 characters'),
+  SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
+  SVC_IMPORT_FILE: text(null, 'exported file that is imported at startup; existing names are left unchanged'),
+  SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),
+  SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
+  SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose entire statement is a parameter'),
+  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who can reach its port can call'),
+  SVC_PROMPT_GUARD_ML_DOWNLOAD: { ...bool(true, NO_MODEL), retired: true },
+  SVC_PROMPT_GUARD_MODEL_URL: { ...list(NO_MODEL), retired: true },
+  SVC_PROMPT_GUARD_MODEL_DIR: { ...text(null, NO_MODEL), retired: true },
+  SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, overriding the server configuration'),
+  SVC_AGENT_RATE_LIMIT: integer(
+    120,
+    1,
+    1_000_000,
+    'default of the `agent_rate_limit` setting: requests per minute for each token',
+  ),
+  SVC_TOOL_RATE_LIMIT: integer(
+    0,
+    0,
+    1_000_000,
+    'rate limit of each tool and resource in calls per minute, all callers combined; 0 turns it off',
+  ),
+  SVC_CALLER_RATE_LIMIT: integer(
+    0,
+    0,
+    1_000_000,
+    'rate limit of each caller (by credential, else by address) in calls per minute; 0 turns it off',
+  ),
+  SVC_METRICS_TOKEN: secret('bearer token for `/metrics`, and for the reasons in `/readyz`, on every program'),
+  SVC_OTLP_ENDPOINT: url(
+    ['http:', 'https:'],
+    'OTLP/HTTP collector for the host’s traces, such as http://collector:4318; used if `otel_enabled` is on',
+  ),
+  SVC_GEOIP_SOURCE: {
+    default: 'generic',
+    meaning:
+      'country data for agent activity: generic (bundled), maxmind (GeoLite2, downloaded weekly) or the path of an .mmdb file',
+    parse(value): string {
+      const word = value.toLowerCase();
+      if (word === 'generic' || word === 'maxmind') return word;
+      if (!word.endsWith('.mmdb')) throw new Error('must be generic, maxmind or the path of an .mmdb file');
+      return resolve(value);
+    },
+  },
+  SVC_MAXMIND_LICENSE_KEY: secret('MaxMind licence key for GeoLite2; required with SVC_GEOIP_SOURCE=maxmind'),
+} satisfies Record<string, Setting<unknown>>;

@@ -1,0 +1,94 @@
+import { desc, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import { canonical } from '#snapshots/canonical.ts';
+
+type Table = 'agent_tokens' | 'agent_clients' | 'mcp_tokens';
+type Row<Name extends Table> = Schema[Name]['$inferSelect'];
+
+export interface CredentialKind<Name extends Table, Shown> {
+  readonly table: Name;
+  readonly entity_type: 'agent_token' | 'oauth_client' | 'mcp_token';
+  /** As a sentence names it, with its article. */
+  readonly label: string;
+  /** Leaves out digests and secrets. */
+  readonly show: (row: Row<Name>) => Shown;
+}
+
+/** What goes with a change, in its transaction. */
+type Also = (tx: Db) => Promise<void>;
+const nothing: Also = async () => undefined;
+
+/** How every credential is listed, stored and revoked, with its entry in the history. */
+export function createCredentials<Name extends Table, Shown extends Record<string, unknown>>({
+  table: name,
+  entity_type,
+  label,
+  show,
+}: CredentialKind<Name, Shown>) {
+  // What is read here, every one of these tables has; the row's own type is restored where it leaves.
+  const tableOf = ({ store }: App): Schema['agent_tokens'] => store.tables[name] as Schema['agent_tokens'];
+
+  return {
+    list: async ({ app }: Context, { skip, limit }: { readonly skip: number; readonly limit: number }) => {
+      const table = tableOf(app);
+      const [rows, total] = await Promise.all([
+        // Ids grow with time.
+        app.store.db.select().from(table).orderBy(desc(table.id)).limit(limit).offset(skip),
+        app.store.db.$count(table),
+      ]);
+      return { items: rows.map((row) => show(row as Row<Name>)), total };
+    },
+    async add(context: Context, row: Row<Name>, also = nothing): Promise<Shown> {
+      await context.app.store.write(async (tx) => {
+        await also(tx);
+        await tx.insert(tableOf(context.app)).values(row as Row<'agent_tokens'>);
+        const entry = { entity_type, entity_id: row.id, entity_name: row.name } as const;
+        await recordHistory(tx, context, { ...entry, action: 'create', before: null, after: show(row) });
+      });
+      return show(row);
+    },
+    /** @param also what must hold, and goes with it. @returns the record after the change; revoked ones stay as they are. */
+    async change(
+      context: Context,
+      id: string,
+      change: { readonly [F in keyof Row<Name>]?: Row<Name>[F] | undefined },
+      also: (before: Row<Name>, tx: Db) => Promise<void>,
+    ): Promise<Shown> {
+      const table = tableOf(context.app);
+      const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<Row<Name>>;
+      return context.app.store.write(async (tx) => {
+        const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
+        if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);
+        if (row.revoked) throw new AppError('conflict', `This ${label} is revoked and cannot be changed.`);
+        await also(row, tx);
+        const after = { ...row, ...set };
+        if (canonical(show(after)) === canonical(show(row))) return show(row);
+        await tx.update(table).set(set).where(eq(table.id, id));
+        const entry = { entity_type, entity_id: id, entity_name: after.name } as const;
+        await recordHistory(tx, context, { ...entry, action: 'update', before: show(row), after: show(after) });
+        return show(after);
+      });
+    },
+    /** Revoking twice is no fault. @param more columns that change too. */
+    async revoke(context: Context, id: string, also = nothing, more: Partial<Row<Name>> = {}): Promise<void> {
+      const table = tableOf(context.app);
+      await context.app.store.write(async (tx) => {
+        const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
+        if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);
+        if (row.revoked) return;
+        await tx
+          .update(table)
+          .set({ ...more, revoked: true })
+          .where(eq(table.id, id));
+        await also(tx);
+        const entry = { entity_type, entity_id: id, entity_name: row.name } as const;
+        await recordHistory(tx, context, { ...entry, action: 'delete', before: show(row), after: null });
+      });
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { eq } from 'drizzle-orm';
+import { uiUrl } from '#core/deploy/server.ts';
+import { AppError } from '#core/errors.ts';
+import { hashPassword } from '#core/lib/passwords.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { changeAccount, type PersonRow } from './account.ts';
+import { requirePasswords } from './auth.ts';
+import { personById, signOut, toPerson } from './people.ts';
+import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
+import { digestOf, randomToken } from './random-token.ts';
+import { openSession } from './sessions.ts';
+import { askSecondFactor, removeFactor } from './two-factor.ts';
+
+/** Contract section 14. */
+const INVITED_MS = 72 * 3_600_000;
+
+type Own = 'people.invite' | 'people.reset_2fa' | 'people.end_sessions' | 'auth.accept_invite';
+
+/** How people get in, and how others help them or put them out. */
+export const invitationHandlers: Pick<Handlers, Own> = {
+  'people.invite': async (context, { id }) => {
+    const { app, actor } = context;
+    const { people } = app.store.tables;
+    const token = randomToken('svc_invite_');
+    const expires_at = new Date(app.clock().getTime() + INVITED_MS).toISOString();
+    const username = await writePeople(app, async (tx) => {
+      const person = await personById(context, tx, id);
+      refuseOwner(actor, person.role);
+      refuseSelf(actor, person, 'Change your own password on your account page.');
+      if (!person.enabled) throw new AppError('conflict', 'This person is disabled. Enable the account, then invite them.');
+      await tx
+        .update(people)
+        .set({ invite_digest: digestOf(token), invite_expires_at: expires_at })
+        .where(eq(people.id, id));
+      await recordStep(context, tx, person, { invite_expires_at: expires_at });
+      return person.username;
+    });
+    // After the # it is in no log and no Referer header.
+    return { invite_url: `${await uiUrl(app)}/invite?name=${encodeURIComponent(username)}#${token}`, expires_at };
+  },
+  'people.reset_2fa': async (context, { id }) => {
+    const { app, actor } = context;
+    const person = await personById(context, app.store.db, id);
+    refuseOwner(actor, person.role);
+    refuseSelf(actor, person, 'Turn off your own second factor on your account page, with your password.');
+    if (!person.totp_enabled) return toPerson(person);
+    const changed = await changeAccount(context, person, async (tx) => {
+      const stored = await personById(context, tx, id);
+      refuseOwner(actor, stored.role);
+      return removeFactor(context, tx, stored);
+    });
+    return toPerson(changed.person);
+  },
+  'people.end_sessions': async (context, { id }) => {
+    const { app, actor } = context;
+    await writePeople(app, async (tx, endAccess) => {
+      const person = await personById(context, tx, id);
+      refuseOwner(actor, person.role);
+      await endAccess(id);
+      const sessions_ended = await signOut(context, tx, id);
+      if (sessions_ended > 0) await recordStep(context, tx, person, { sessions_ended });
+    });
+    if (actor?.id === id) context.setSession?.(null);
+    return {};
+  },
+  'auth.accept_invite': async (context, { token, username, password }) => {
+    const { app } = context;
+    await requirePasswords(context);
+    const invited = await invitedBy(context, app.store.db, token);
+    const password_hash = await hashPassword(password, app.password_work);
+    const actor = { type: 'admin', id: invited.id, name: username ?? invited.username, scopes: [] } as const;
+    const { person } = await changeAccount({ ...context, actor }, invited, async (tx) => {
+      // Of two who come with the same link, the second finds none.
+      const stored = await invitedBy(context, tx, token);
+      if (username !== undefined) await refuseTakenName(app, tx, stored.id, username);
+      return {
+        set: {
+          password_hash,
+          username: username ?? stored.username,
+          sign_in: 'password',
+          invite_digest: null,
+          invite_expires_at: null,
+        },
+        before: { username: stored.username, invitation_accepted: false },
+        after: { username: username ?? stored.username, invitation_accepted: true },
+      };
+    });
+    if (person.totp_enabled) return askSecondFactor(context, person);
+    context.setSession?.(await app.store.write((tx) => openSession(context, tx, person.id)));
+    return { totp_required: false as const, username: person.username };
+  },
+};
+
+/** The person whose open invitation this is. A wrong, a used and an old one are told nothing apart. */
+async function invitedBy({ app }: Context, tx: Context['app']['store']['db'], token: string): Promise<PersonRow> {
+  const { people } = app.store.tables;
+  const [row] = await tx
+    .select()
+    .from(people)
+    .where(eq(people.invite_digest, digestOf(token)));
+  const open = row?.enabled === true && row.invite_expires_at !== null && row.invite_expires_at > app.clock().toISOString();
+  if (!open)
+    throw new AppError('not_found', 'This invitation is not valid: it was used, replaced or has expired. Ask for a new one.');
+  return row;
+}
+
+const recordStep = (context: Context, tx: Context['app']['store']['db'], person: PersonRow, after: Record<string, unknown>) =>
+  recordHistory(tx, context, {
+    entity_type: 'admin',
+    entity_id: person.id,
+    entity_name: person.username,
+    action: 'update',
+    before: {},
+    after,
+  });

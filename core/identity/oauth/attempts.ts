@@ -1,0 +1,65 @@
+import { desc, isNotNull, isNull, lte } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
+import { networkOf } from '#core/edge/network.ts';
+import { reasonOf } from '#core/log.ts';
+import type { Handlers } from '#core/run.ts';
+import { clientName } from './clients/client-name.ts';
+
+export interface Attempt {
+  /** As far as it is known; a stranger may have written it. */
+  readonly client?: string | null;
+  readonly client_id: string;
+  readonly step: OauthAttempt['step'];
+  readonly reason: string | null;
+  readonly person?: string | null;
+  readonly ip: string | null;
+}
+
+const KEPT = 500;
+/** Of one network: beyond that, its failures are counted nowhere. */
+const NOTED_A_MINUTE = 30;
+const MINUTE_MS = 60_000;
+
+/** Notes one step of a sign-in for the people who look why it fails. Never fails itself. */
+export async function noteAttempt(app: App, { client, client_id, step, reason, person = null, ip }: Attempt): Promise<void> {
+  const shown_id = clientName(client_id.slice(0, 300)) ?? '';
+  const name = clientName(client) ?? shown_id;
+  const { log } = app;
+  const fields = { client: name, client_id: shown_id, step, ip };
+  if (reason === null) log.info('client sign-in', fields);
+  else log.warning('client sign-in failed', { ...fields, reason });
+  const { count } = await app.kv.increment(`oauth:noted:${networkOf(ip ?? '')}`, MINUTE_MS);
+  if (count > NOTED_A_MINUTE) return;
+  const { oauth_attempts: table } = app.store.tables;
+  const row = {
+    id: app.ids(),
+    client: name,
+    client_id: shown_id,
+    step,
+    reason,
+    person,
+    ip,
+    created_at: app.clock().toISOString(),
+  };
+  await app.store
+    .write(async (tx) => {
+      await tx.insert(table).values(row);
+      const [last] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+      if (last !== undefined) await tx.delete(table).where(lte(table.id, last.id));
+    })
+    .catch((error: unknown) => log.warning('a sign-in attempt was not stored', { reason: reasonOf(error) }));
+}
+
+export const oauthAttemptHandlers: Pick<Handlers, 'oauth_attempts.list'> = {
+  'oauth_attempts.list': async ({ app }, { skip, limit, success }) => {
+    const { oauth_attempts: table } = app.store.tables;
+    const wanted = success === undefined ? undefined : success ? isNull(table.reason) : isNotNull(table.reason);
+    const [rows, total] = await Promise.all([
+      app.store.db.select().from(table).where(wanted).orderBy(desc(table.id)).limit(limit).offset(skip),
+      app.store.db.$count(table, wanted),
+    ]);
+    const items = rows.map(({ created_at, ...row }) => ({ ...row, timestamp: created_at, success: row.reason === null }));
+    return { items, total };
+  },
+};

@@ -1,0 +1,10 @@
+const MOST_CHARACTERS = 64;
+/** Controls, format characters (bidirectional marks, zero width, tags), private use, line breaks, and letters that show nothing. */
+const HIDDEN = /\p{Cc}|\p{Cf}|\p{Co}|\p{Cn}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu;
+
+/** What a client calls itself, as it may be shown: 64 visible characters in one line. Null when nothing is left. */
+export function clientName(given: unknown): string | null {
+  if (typeof given !== 'string') return null;
+  const visible = given.slice(0, 4_096).replaceAll(HIDDEN, '').replaceAll(/\s+/gu, ' ').trim();
+  return Array.from(visible).slice(0, MOST_CHARACTERS).join('').trim() || null;
+}

@@ -1,0 +1,58 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { ClientFacts } from '#core/contract/identity/oauth.ts';
+import { clientDocument, isDocumentUrl } from './documents.ts';
+import { knownClient } from './known-clients.ts';
+import { redirectMatches } from './redirects.ts';
+
+/** Our own ids never look like an address. */
+export const APP_PREFIX = 'svc_app_';
+export const REGISTRATION_PREFIX = 'svc_dcr_';
+
+export interface Client {
+  readonly facts: ClientFacts;
+  readonly redirect_uris: readonly string[];
+  /** Digest of the secret that it has to show; null: it has none. */
+  readonly secret_digest: string | null;
+}
+
+/**
+ * A client by its ID, in this order: apps, known clients, documents, registrations; null when there is none.
+ * @param redirect_uri that it asks for: the document of a known client is read when its copy here lacks it.
+ */
+export async function findClient(app: App, client_id: string, redirect_uri: string | null): Promise<Client | null> {
+  if (client_id.startsWith('https://')) return byAddress(app, client_id, redirect_uri);
+  if (client_id.startsWith(APP_PREFIX)) return appClient(app, client_id);
+  return client_id.startsWith(REGISTRATION_PREFIX) ? registeredClient(app, client_id) : null;
+}
+
+async function byAddress(app: App, client_id: string, redirect_uri: string | null): Promise<Client | null> {
+  if (!isDocumentUrl(client_id)) return null;
+  const known = knownClient(client_id);
+  const fits = known !== null && (redirect_uri === null || redirectMatches(known.redirect_uris, redirect_uri));
+  const document = fits ? known : ((await clientDocument(app, client_id)) ?? known);
+  if (document === null) return null;
+  const { host } = new URL(client_id);
+  const name = known?.name ?? document.name;
+  return {
+    facts: { client_id, name, kind: known === null ? 'document' : 'known', host, trusted: false },
+    redirect_uris: document.redirect_uris,
+    secret_digest: null,
+  };
+}
+
+async function appClient({ store }: App, client_id: string): Promise<Client | null> {
+  const { oauth_apps } = store.tables;
+  const [row] = await store.db.select().from(oauth_apps).where(eq(oauth_apps.client_id, client_id));
+  if (row === undefined) return null;
+  const { name, trusted, redirect_uris, secret_digest } = row;
+  return { facts: { client_id, name, kind: 'app', host: null, trusted }, redirect_uris, secret_digest };
+}
+
+async function registeredClient({ store }: App, client_id: string): Promise<Client | null> {
+  const { oauth_registrations } = store.tables;
+  const [row] = await store.db.select().from(oauth_registrations).where(eq(oauth_registrations.client_id, client_id));
+  if (row === undefined) return null;
+  const { name, redirect_uris } = row;
+  return { facts: { client_id, name, kind: 'registration', host: null, trusted: false }, redirect_uris, secret_digest: null };
+}

@@ -1,0 +1,111 @@
+import * as v from 'valibot';
+import type { App } from '#core/app.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
+import { guardedFetch } from '#core/engines/shared/dial.ts';
+import { digestOf } from '#core/identity/random-token.ts';
+import { reasonOf } from '#core/log.ts';
+import { clientName } from './client-name.ts';
+import { isOpenTarget, targetOf } from './redirects.ts';
+
+/** What a metadata document says of its client (draft-ietf-oauth-client-id-metadata-document). */
+export interface ClientDocument {
+  readonly name: string;
+  readonly redirect_uris: readonly string[];
+}
+
+/** Fetches without following a redirect. */
+export type FetchDocument = (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => Promise<Response>;
+
+const TIMEOUT_MS = 5_000;
+const MOST_CHARACTERS = 10 * 1_024;
+const SHORTEST_MS = 30_000;
+const LONGEST_MS = 24 * 3_600_000;
+/** Fetches of all strangers together in a minute. */
+const FETCHES_A_MINUTE = 60;
+const MINUTE_MS = 60_000;
+
+const Document = v.object({
+  client_id: v.string(),
+  client_name: v.optional(v.unknown()),
+  redirect_uris: v.pipe(v.array(v.pipe(v.string(), v.maxLength(2_048))), v.minLength(1), v.maxLength(50)),
+  client_secret: v.optional(v.undefined()),
+  client_secret_expires_at: v.optional(v.undefined()),
+});
+
+/** Whether a client ID can be the address of a document: https, a path, nothing that reads in two ways. */
+export function isDocumentUrl(client_id: string): boolean {
+  if (client_id.length > 512 || !/^https:\/\/[a-z0-9.-]+\/[\x21-\x7e]+$/.test(client_id) || /[\\#"<>^`{|}]/.test(client_id)) {
+    return false;
+  }
+  if (!URL.canParse(client_id)) return false;
+  const url = new URL(client_id);
+  // What a parser changes (dot segments, a default port, letter case) is another text, so another client.
+  return url.href === client_id && url.port === '' && url.username === '' && url.pathname !== '/' && url.hostname.includes('.');
+}
+
+/** Only public addresses, whatever databases may be reached: the address is a stranger's choice. */
+const fetchPublic =
+  ({ policy }: App): FetchDocument =>
+  (url, init) =>
+    guardedFetch(url, init, { ...policy, allow_private_networks: false });
+
+/** The document of a client; null when there is none, for whatever reason: the log alone says which. */
+export async function clientDocument(app: App, client_id: string): Promise<ClientDocument | null> {
+  const key = `oauth:document:${digestOf(client_id)}`;
+  const cached = await app.kv.get(key);
+  if (cached !== null) return JSON.parse(cached) as ClientDocument;
+  const { document_flights } = app;
+  const flying = document_flights.get(client_id);
+  if (flying !== undefined) return flying;
+  const flight = (async () => {
+    const { count } = await app.kv.increment('oauth:documents', MINUTE_MS);
+    if (count > FETCHES_A_MINUTE) return null;
+    const found = await fetchOnce(client_id, app.fetch_document ?? fetchPublic(app));
+    if (found.keep_ms > 0) await app.kv.set(key, JSON.stringify(found.document), found.keep_ms);
+    return found.document;
+  })()
+    .catch((error: unknown) => {
+      app.log.warning('the metadata document of an OAuth client was not accepted', { client_id, reason: reasonOf(error) });
+      return null;
+    })
+    .finally(() => document_flights.delete(client_id));
+  document_flights.set(client_id, flight);
+  return flight;
+}
+
+async function fetchOnce(
+  client_id: string,
+  fetchDocument: FetchDocument,
+): Promise<{ document: ClientDocument; keep_ms: number }> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await fetchDocument(client_id, { headers: { accept: 'application/json' }, signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`its address answered with status ${response.status}`);
+  }
+  const parsed = v.parse(Document, JSON.parse(await boundedText(response, MOST_CHARACTERS)));
+  if (parsed.client_id !== client_id) throw new Error('its client_id is not its address');
+  const { hostname } = new URL(client_id);
+  const redirect_uris = parsed.redirect_uris.filter((uri) => isOwnTarget(uri, hostname));
+  if (redirect_uris.length === 0) throw new Error('none of its redirect addresses is its own host or this computer');
+  return {
+    document: { name: clientName(parsed.client_name) ?? hostname, redirect_uris },
+    keep_ms: lifetimeOf(response.headers.get('cache-control')),
+  };
+}
+
+/** A document speaks for its host and what is below it, for the person's own computer, and for known editors. */
+function isOwnTarget(uri: string, hostname: string): boolean {
+  if (!isOpenTarget(uri)) return false;
+  if (targetOf(uri) !== 'https') return true;
+  const target = new URL(uri).hostname;
+  return target === hostname || target.endsWith(`.${hostname}`);
+}
+
+/** RFC 9111 section 5.2.2, within our own bounds. */
+function lifetimeOf(cache_control: string | null): number {
+  const text = cache_control?.toLowerCase() ?? '';
+  if (/\bno-store\b/.test(text)) return 0;
+  const seconds = Number(/\bmax-age=(\d{1,9})\b/.exec(text)?.[1] ?? 0);
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, seconds * 1_000));
+}

@@ -1,0 +1,45 @@
+/** Where a client may be sent with a code (RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8, RFC 9700 section 2.1). */
+
+const LONGEST = 2_048;
+/** They run or show what they carry, in the page that opens them. */
+const DANGEROUS = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'view-source:', 'filesystem:']);
+/** Private schemes of editors that register themselves. An administrator's app may have others. */
+const PRIVATE = new Set(['cursor:', 'vscode:']);
+const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?(\/.*)?$/;
+
+export type Target = 'https' | 'loopback' | 'private';
+
+/** What kind of address a text is; `dangerous` runs where it is opened, null is none that a client may have. */
+export function targetOf(text: string): Target | 'dangerous' | null {
+  const scheme = /^([a-z][a-z0-9+.-]*:)/i.exec(text.trim())?.[1]?.toLowerCase();
+  if (scheme !== undefined && DANGEROUS.has(scheme)) return 'dangerous';
+  // The text is compared as it stands, so nothing in it may read as something else to a browser.
+  if (text.length > LONGEST || /[^\x21-\x7e]|[\\#"<>^`{|}]/.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (DANGEROUS.has(url.protocol)) return 'dangerous';
+  if (url.username !== '' || url.password !== '') return null;
+  if (url.protocol === 'https:') return url.hostname === '' ? null : 'https';
+  if (url.protocol === 'http:') return LOOPBACK.test(text) && url.port !== '0' ? 'loopback' : null;
+  return 'private';
+}
+
+/** Whether a client that nobody here vouches for may have it. */
+export const isOpenTarget = (text: string): boolean => {
+  const target = targetOf(text);
+  return target === 'https' || target === 'loopback' || (target === 'private' && PRIVATE.has(new URL(text).protocol));
+};
+
+/** Exact text; only the port of a loopback address is free (RFC 8252 section 7.3; `localhost` too, which clients use). */
+export function redirectMatches(registered: readonly string[], asked: string): boolean {
+  const target = targetOf(asked);
+  if (target === null || target === 'dangerous') return false;
+  return registered.some((known) => known === asked || (target === 'loopback' && withoutPort(known) === withoutPort(asked)));
+}
+
+function withoutPort(text: string): string {
+  const [, host, , rest = ''] = LOOPBACK.exec(text) ?? [];
+  return host === undefined ? text : `http://${host}${rest === '' ? '/' : rest}`;
+}
+
+/** Of a target: the host, or null for a program on the person's own computer. */
+export const hostOfTarget = (text: string): string | null => (targetOf(text) === 'https' ? new URL(text).host : null);

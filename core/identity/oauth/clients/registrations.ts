@@ -1,0 +1,137 @@
+import { and, asc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
+import * as v from 'valibot';
+import type { App } from '#core/app.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { networkOf } from '#core/edge/network.ts';
+import { randomToken } from '#core/identity/random-token.ts';
+import { noteAttempt } from '../attempts.ts';
+import { clientName } from './client-name.ts';
+import { REGISTRATION_PREFIX } from './clients.ts';
+import { isOpenTarget, targetOf } from './redirects.ts';
+
+/** Contract section 22. */
+const MOST = 1_000;
+const OF_A_NETWORK = 30;
+const WINDOW_MS = 10 * 60_000;
+/** Those that nobody signed in with since go first when there are too many. */
+const SETTLED_MS = 15 * 60_000;
+const UNUSED_MS = 24 * 3_600_000;
+const IDLE_MS = 90 * UNUSED_MS;
+
+const Metadata = v.object({
+  client_name: v.optional(v.unknown()),
+  redirect_uris: v.pipe(v.array(v.pipe(v.string(), v.maxLength(2_048))), v.minLength(1), v.maxLength(10)),
+  grant_types: v.optional(v.unknown()),
+});
+
+/** An answer of RFC 7591 section 3.2. */
+export interface RegistrationAnswer {
+  readonly status: 201 | 400 | 403 | 429;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly retry_after?: number;
+}
+
+const refuse = (error: string, error_description: string, status: 400 | 403 | 429 = 400): RegistrationAnswer => ({
+  status,
+  body: { error, error_description },
+});
+
+/** Registers a public client. What is unknown in the metadata is left out (RFC 7591 section 2). */
+export async function register(app: App, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
+  const answer = await registered(app, metadata, ip);
+  const { error_description: reason = null, client_id = '' } = answer.body as { error_description?: string; client_id?: string };
+  const client = clientName((metadata as { client_name?: unknown } | null)?.client_name);
+  await noteAttempt(app, { client, client_id, step: 'register', reason, ip });
+  return answer;
+}
+
+async function registered(app: App, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
+  if (!(await readSettings(app)).settings.dynamic_registration) {
+    return refuse('access_denied', 'Clients cannot register themselves here. Ask an administrator for a client ID.', 403);
+  }
+  const { count, resets_in_ms } = await app.kv.increment(`oauth:register:${networkOf(ip ?? '')}`, WINDOW_MS);
+  if (count > OF_A_NETWORK) {
+    const retry_after = Math.max(1, Math.ceil(resets_in_ms / 1_000));
+    return { ...refuse('temporarily_unavailable', `Too many registrations. Wait ${retry_after} seconds.`, 429), retry_after };
+  }
+  const parsed = v.safeParse(Metadata, metadata);
+  if (!parsed.success) return refuse('invalid_redirect_uri', 'redirect_uris must be a list of 1 to 10 addresses.');
+  const given = parsed.output.redirect_uris;
+  if (given.some((uri) => targetOf(uri) === 'dangerous')) {
+    return refuse(
+      'invalid_redirect_uri',
+      'One of redirect_uris has a scheme that runs code or reads files, so all of them are refused.',
+    );
+  }
+  const redirect_uris = [...new Set(given.filter(isOpenTarget))];
+  if (redirect_uris.length === 0) {
+    return refuse(
+      'invalid_redirect_uri',
+      'redirect_uris must be https addresses, http addresses of this computer (localhost, 127.0.0.1, [::1]), or those of a known editor.',
+    );
+  }
+  const client_id = randomToken(REGISTRATION_PREFIX);
+  const name = clientName(parsed.output.client_name) ?? 'Unnamed client';
+  const now = app.clock();
+  const row = { client_id, name, redirect_uris, created_at: now.toISOString(), last_used_at: null };
+  if (!(await store(app, row))) {
+    const retry_after = SETTLED_MS / 1_000;
+    return { ...refuse('temporarily_unavailable', 'Too many clients are registered. Try again later.', 429), retry_after };
+  }
+  return {
+    status: 201,
+    body: {
+      client_id,
+      client_id_issued_at: Math.floor(now.getTime() / 1_000),
+      client_name: name,
+      redirect_uris,
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+  };
+}
+
+type Row = App['store']['tables']['oauth_registrations']['$inferInsert'];
+
+/** @returns false when there is no room: every registration is in use, or new. */
+async function store(app: App, row: Row): Promise<boolean> {
+  const { oauth_registrations: table } = app.store.tables;
+  const settled = new Date(app.clock().getTime() - SETTLED_MS).toISOString();
+  return app.store.write(async (tx) => {
+    const over = (await tx.$count(table)) - MOST + 1;
+    if (over > 0) {
+      const oldest = tx
+        .select({ client_id: table.client_id })
+        .from(table)
+        .where(and(isNull(table.last_used_at), lt(table.created_at, settled)))
+        .orderBy(asc(table.created_at))
+        .limit(over);
+      const gone = await tx.delete(table).where(inArray(table.client_id, oldest)).returning({ client_id: table.client_id });
+      if (gone.length < over) return false;
+    }
+    await tx.insert(table).values(row);
+    return true;
+  });
+}
+
+/** Keeps a registration that somebody signed in with. */
+export async function noteRegistrationUse(app: App, client_id: string): Promise<void> {
+  if (!client_id.startsWith(REGISTRATION_PREFIX)) return;
+  const { oauth_registrations: table } = app.store.tables;
+  const last_used_at = app.clock().toISOString();
+  await app.store.write(async (tx) => {
+    await tx.update(table).set({ last_used_at }).where(eq(table.client_id, client_id));
+  });
+}
+
+/** Deletes registrations without a sign-in after a day, and those not used for 90 days. */
+export async function forgetRegistrations(app: App): Promise<void> {
+  const { oauth_registrations: table } = app.store.tables;
+  const ago = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
+  await app.store.write(async (tx) => {
+    await tx
+      .delete(table)
+      .where(or(and(isNull(table.last_used_at), lt(table.created_at, ago(UNUSED_MS))), lt(table.last_used_at, ago(IDLE_MS))));
+  });
+}

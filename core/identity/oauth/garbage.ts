@@ -1,0 +1,32 @@
+import { and, eq, lt, notExists, notInArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { forgetRegistrations } from './clients/registrations.ts';
+
+const EVERY_MS = 10 * 60_000;
+/** A used code is remembered for so long: its second use ends the grant. */
+const CODES_MS = 24 * 3_600_000;
+
+/** Deletes requests, codes and refresh tokens that have expired, grants of deleted people or that nothing can renew, and unused registrations. */
+export async function collectOauth(app: App): Promise<void> {
+  const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people } = app.store.tables;
+  const now = app.clock();
+  const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  await app.store.write(async (tx) => {
+    await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, before(0)));
+    await tx.delete(oauth_codes).where(lt(oauth_codes.expires_at, before(CODES_MS)));
+    await tx.delete(oauth_refresh).where(lt(oauth_refresh.expires_at, before(0)));
+    const renewable = tx
+      .select({ digest: oauth_refresh.digest })
+      .from(oauth_refresh)
+      .where(eq(oauth_refresh.grant_id, oauth_grants.id));
+    const alive = tx.select({ id: people.id }).from(people);
+    await tx.delete(oauth_grants).where(notInArray(oauth_grants.person_id, alive));
+    await tx.delete(oauth_grants).where(and(lt(oauth_grants.last_used_at, before(CODES_MS)), notExists(renewable)));
+  });
+  await forgetRegistrations(app);
+}
+
+/** @returns a function that ends it. */
+export const keepCollectingOauth = (app: App): (() => void) =>
+  runEvery(app, { every_ms: EVERY_MS, what: 'deleting expired sign-ins of MCP clients', work: () => collectOauth(app) });

@@ -1,0 +1,111 @@
+import { desc, eq, lt } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Grant } from '#core/contract/identity/oauth.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { isAdministrator } from '../roles.ts';
+import { noteEnded } from './ended.ts';
+import { usernamesOf } from './people.ts';
+import { tellIdentity } from './published.ts';
+
+export type GrantRow = Schema['oauth_grants']['$inferSelect'];
+
+/** Contract section 22. */
+const MOST = 10_000;
+
+export const grantHandlers: Pick<Handlers, 'grants.list' | 'grants.delete'> = {
+  'grants.list': async ({ app, actor }, { skip, limit, mine }) => {
+    if (!mine && !isAdministrator(actor)) {
+      throw new AppError('role_required', 'Only an administrator sees the grants of others. Ask for yours with mine=true.');
+    }
+    const { oauth_grants: table } = app.store.tables;
+    const wanted = mine ? eq(table.person_id, actor?.id ?? '') : undefined;
+    const [rows, total] = await Promise.all([
+      app.store.db.select().from(table).where(wanted).orderBy(desc(table.last_used_at), desc(table.id)).limit(limit).offset(skip),
+      app.store.db.$count(table, wanted),
+    ]);
+    const names = await usernamesOf(app, [...new Set(rows.map(({ person_id }) => person_id))]);
+    return { items: rows.map((row) => toGrant(row, names.get(row.person_id))), total };
+  },
+  'grants.delete': async (context, { id }) => {
+    const { app } = context;
+    const { oauth_grants: table } = app.store.tables;
+    const [row] = await app.store.db.select().from(table).where(eq(table.id, id));
+    const own = row?.person_id === context.actor?.id || isAdministrator(context.actor);
+    if (row === undefined || !own) throw new AppError('not_found', 'There is no grant with this id.');
+    const username = (await usernamesOf(app, [row.person_id])).get(row.person_id);
+    await app.store.write(async (tx) => {
+      if (!(await removeGrant(app, tx, id))) return;
+      await recordGrant(context, tx, 'delete', row, username);
+    });
+    await tellIdentity(app);
+    return {};
+  },
+};
+
+const toGrant = ({ person_id, client_id: _, ...row }: GrantRow, username = 'deleted person'): Grant => ({
+  ...row,
+  person: { id: person_id, username },
+});
+
+/** Notes in the history that a client was let in, or that this ended. */
+export async function recordGrant(
+  context: Context,
+  tx: Db,
+  action: 'create' | 'delete',
+  row: GrantRow,
+  username: string | undefined,
+): Promise<void> {
+  const { client, resource, scopes } = row;
+  const state = { client: client.name, client_id: client.client_id, person: username ?? null, resource, scopes };
+  await recordHistory(tx, context, {
+    entity_type: 'grant',
+    entity_id: row.id,
+    entity_name: client.name,
+    action,
+    before: action === 'delete' ? state : null,
+    after: action === 'create' ? state : null,
+  });
+}
+
+/** Ends a grant: its refresh tokens go, its access tokens are refused. Call `tellIdentity` after the commit. @returns whether there was one. */
+export async function removeGrant(app: App, tx: Db, id: string): Promise<boolean> {
+  const { oauth_grants, oauth_refresh } = app.store.tables;
+  await tx.delete(oauth_refresh).where(eq(oauth_refresh.grant_id, id));
+  const gone = await tx.delete(oauth_grants).where(eq(oauth_grants.id, id)).returning({ id: oauth_grants.id });
+  if (gone.length === 0) return false;
+  await noteEnded(app, tx, { grant: id });
+  return true;
+}
+
+/** The same in a transaction of its own: somebody used a code or a refresh token twice. */
+export async function endStolen(app: App, id: string): Promise<void> {
+  if (await app.store.write((tx) => removeGrant(app, tx, id))) await tellIdentity(app);
+}
+
+/** Ends every grant of a client. Call `tellIdentity` after the commit. */
+export async function removeGrantsOf(app: App, tx: Db, client_id: string): Promise<void> {
+  const { oauth_grants: table } = app.store.tables;
+  const rows = await tx.select({ id: table.id }).from(table).where(eq(table.client_id, client_id));
+  for (const { id } of rows) await removeGrant(app, tx, id);
+  await noteEnded(app, tx, { client_id });
+}
+
+/** Stores a new grant; beyond the limit those that were not used for longest end. */
+export async function addGrant(app: App, tx: Db, row: GrantRow): Promise<void> {
+  const { oauth_grants: table } = app.store.tables;
+  const [last] = await tx
+    .select({ last_used_at: table.last_used_at })
+    .from(table)
+    .orderBy(desc(table.last_used_at))
+    .limit(1)
+    .offset(MOST - 1);
+  if (last !== undefined) {
+    const oldest = await tx.select({ id: table.id }).from(table).where(lt(table.last_used_at, last.last_used_at));
+    for (const { id } of oldest) await removeGrant(app, tx, id);
+  }
+  await tx.insert(table).values(row);
+}

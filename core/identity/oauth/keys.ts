@@ -1,0 +1,154 @@
+import { and, eq, lt } from 'drizzle-orm';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
+import type { App } from '#core/app.ts';
+import { withLease } from '#core/cluster/leases.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { AppError } from '#core/errors.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { ACCESS_TOKEN_ALGORITHM, type AccessTokenClaims } from '#core/edge/identity.ts';
+import { issuerOf } from './issuer.ts';
+import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
+
+type KeyRow = Schema['signing_keys']['$inferSelect'];
+
+const DAY_MS = 24 * 3_600_000;
+/** A key signs for so long. Hosts know the one after it for as long before. */
+export const ROTATE_MS = 90 * DAY_MS;
+const LOOK_MS = 60_000;
+/** The `auth_type` with which people sign in from MCP clients. */
+const AUTH_TYPE: string = 'oauth';
+const LEASE = 'signing_keys';
+const WAIT_MS = 100;
+const WAITS = 50;
+
+const placeOf = (kid: string): string => `signing_key/${kid}/private_key`;
+
+/** When the key that signs came into use, and when the next one does; null before the first one. */
+export async function keyRotation(app: App): Promise<{ since: string; rotates_at: string } | null> {
+  const current = await currentKey(app, app.store.db);
+  if (current === undefined) return null;
+  return { since: current.since, rotates_at: new Date(Date.parse(current.since) + ROTATE_MS).toISOString() };
+}
+
+/**
+ * An access token of a signed-in person (RFC 9068), signed with the current key.
+ * @param seconds it lives.
+ */
+export async function signAccessToken(app: App, claims: AccessTokenClaims, seconds: number): Promise<string> {
+  const { kid, private_key } = (await currentKey(app, app.store.db)) ?? (await firstKey(app));
+  if (private_key === null) throw new AppError('internal', 'The signing key has no private part.');
+  const key = await importJWK(JSON.parse(app.keyring.open(private_key.$sealed, placeOf(kid))) as JWK, ACCESS_TOKEN_ALGORITHM);
+  const issued_at = Math.floor(app.clock().getTime() / 1_000);
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: ACCESS_TOKEN_ALGORITHM, typ: 'at+jwt', kid })
+    .setIssuer(await issuerOf(app))
+    .setIssuedAt(issued_at)
+    .setExpirationTime(issued_at + seconds)
+    .setJti(crypto.randomUUID())
+    .sign(key);
+}
+
+/**
+ * Makes the first keys, puts the next one into use when it is time, and forgets those retired long ago; of several servers one does
+ * it. @param now rotates in any case. @returns whether something changed.
+ */
+export async function rotateKeys(app: App, { now = false }: { readonly now?: boolean } = {}): Promise<boolean> {
+  const changed = await withLease(app, LEASE, app.ids(), async () => {
+    const fresh = await newKey(app);
+    return app.store.write(async (tx) => {
+      const rotated = await rotate(app, tx, fresh, now);
+      const forgotten = await forget(app, tx);
+      if (rotated || forgotten) await touchIdentity(app, tx);
+      return rotated || forgotten;
+    });
+  });
+  if (changed === true) await tellIdentity(app);
+  return changed === true;
+}
+
+/** @returns a function that ends it. */
+export const keepSigningKeys = (app: App): (() => void) =>
+  runEvery(app, {
+    every_ms: LOOK_MS,
+    what: 'rotating the signing keys',
+    at_once: true,
+    work: async () => {
+      if (await isDue(app)) await rotateKeys(app);
+    },
+  });
+
+async function rotate(app: App, tx: Db, fresh: KeyRow, now: boolean): Promise<boolean> {
+  const { signing_keys } = app.store.tables;
+  const time = app.clock();
+  const since = time.toISOString();
+  const current = await currentKey(app, tx);
+  if (current === undefined) {
+    const successor = await newKey(app);
+    await tx.insert(signing_keys).values([{ ...fresh, state: 'current' }, successor]);
+    return true;
+  }
+  if (!now && Date.parse(current.since) + ROTATE_MS > time.getTime()) return false;
+  // A server whose lease ran out meanwhile finds the key retired already, and leaves it.
+  const retired = await tx
+    .update(signing_keys)
+    .set({ state: 'retired', since, private_key: null })
+    .where(and(eq(signing_keys.kid, current.kid), eq(signing_keys.state, 'current')))
+    .returning({ kid: signing_keys.kid });
+  if (retired.length === 0) return false;
+  const moved = await tx
+    .update(signing_keys)
+    .set({ state: 'current', since })
+    .where(eq(signing_keys.state, 'next'))
+    .returning({ kid: signing_keys.kid });
+  const successors = moved.length > 0 ? [fresh] : [{ ...fresh, state: 'current' as const }, await newKey(app)];
+  await tx.insert(signing_keys).values(successors);
+  return true;
+}
+
+async function forget(app: App, tx: Db): Promise<boolean> {
+  const { signing_keys } = app.store.tables;
+  const gone = await tx
+    .delete(signing_keys)
+    .where(and(eq(signing_keys.state, 'retired'), lt(signing_keys.since, expiredBefore(app))))
+    .returning({ kid: signing_keys.kid });
+  return gone.length > 0;
+}
+
+/** Whether there is something to do, without taking the lease. */
+async function isDue(app: App): Promise<boolean> {
+  const { signing_keys } = app.store.tables;
+  const rows = await app.store.db.select({ state: signing_keys.state, since: signing_keys.since }).from(signing_keys);
+  const now = app.clock().getTime();
+  // An installation where nobody signs in from MCP clients has no keys.
+  if (rows.length === 0) return (await readSettings(app)).settings.auth_type === AUTH_TYPE;
+  const current = rows.find(({ state }) => state === 'current');
+  if (current === undefined || Date.parse(current.since) + ROTATE_MS <= now) return true;
+  return rows.some(({ state, since }) => state === 'retired' && since < expiredBefore(app));
+}
+
+async function currentKey(app: App, db: Db): Promise<KeyRow | undefined> {
+  const { signing_keys } = app.store.tables;
+  return (await db.select().from(signing_keys).where(eq(signing_keys.state, 'current')))[0];
+}
+
+/** Another server may be making it right now. */
+async function firstKey(app: App): Promise<KeyRow> {
+  for (let left = WAITS; left > 0; left--) {
+    await rotateKeys(app);
+    const key = await currentKey(app, app.store.db);
+    if (key !== undefined) return key;
+    await app.sleep(WAIT_MS);
+  }
+  throw new AppError('unavailable', 'The signing key is being created. Try again in a moment.', { retry_after: 1 });
+}
+
+async function newKey(app: App): Promise<KeyRow> {
+  const pair = await generateKeyPair(ACCESS_TOKEN_ALGORITHM, { extractable: true });
+  const kid = await calculateJwkThumbprint(pair.publicKey);
+  const public_key = { ...(await exportJWK(pair.publicKey)), kid, alg: ACCESS_TOKEN_ALGORITHM, use: 'sig' };
+  const sealed = app.keyring.seal(JSON.stringify(await exportJWK(pair.privateKey)), placeOf(kid));
+  const now = app.clock().toISOString();
+  return { kid, state: 'next', public_key, private_key: { $sealed: sealed }, created_at: now, since: now };
+}

@@ -1,0 +1,81 @@
+import { asc, eq, gte } from 'drizzle-orm';
+import type { JWK } from 'jose';
+import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { signal } from '#core/cluster/signals.ts';
+import type { HostEvent } from '#core/deploy/hosts.ts';
+import type { Db } from '#core/store/open.ts';
+import { type EndedGrant, type IdentityList, LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
+import { issuerOf } from './issuer.ts';
+
+const REVISION = 'identity_revision';
+const FOLLOW_MS = 500;
+const ALONE_MS = 10_000;
+
+/** Clocks of servers and hosts may differ by so much. */
+const CLOCKS_MS = 10 * 60_000;
+
+/** What happened before this concerns no token any more. */
+export const expiredBefore = (app: App): string => new Date(app.clock().getTime() - LONGEST_TOKEN_MS - CLOCKS_MS).toISOString();
+
+/** The public keys that tokens may be verified with: the current one, the next one, and those retired lately. */
+export async function publicKeys(app: App): Promise<JWK[]> {
+  const { signing_keys } = app.store.tables;
+  const rows = await app.store.db.select().from(signing_keys).orderBy(asc(signing_keys.created_at), asc(signing_keys.kid));
+  return rows.map(({ public_key }) => public_key);
+}
+
+/** What hosts are to refuse; tokens older than the longest lifetime have expired by themselves. */
+export async function listEnded(app: App): Promise<EndedGrant[]> {
+  const { ended_grants } = app.store.tables;
+  const rows = await app.store.db
+    .select()
+    .from(ended_grants)
+    .where(gte(ended_grants.ended_at, expiredBefore(app)))
+    .orderBy(asc(ended_grants.id));
+  return rows.map(({ kind, value, ended_at }) => {
+    const before = Math.floor(Date.parse(ended_at) / 1_000);
+    if (kind === 'grant') return { grant: value, before };
+    return kind === 'sub' ? { sub: value, before } : { client_id: value, before };
+  });
+}
+
+/** What verifies access tokens of signed-in people without asking anybody. */
+export async function identityList(app: App): Promise<IdentityList> {
+  const [issuer, keys, ended] = await Promise.all([issuerOf(app), publicKeys(app), listEnded(app)]);
+  return { issuer, jwks: { keys }, ended, as_of: app.clock().toISOString() };
+}
+
+export const identityEvent = async (app: App): Promise<HostEvent> => ({ event: 'identity', data: await identityList(app) });
+
+/** Every host connected to this server hears how things stand. One after the other, so that an older list never comes last. */
+export const publishIdentity = (app: App): Promise<void> =>
+  app.token_lock(async () => app.hosts.publish(await identityEvent(app)));
+
+/** The hosts of every server. Called after a commit that touched it. */
+export async function tellIdentity(app: App): Promise<void> {
+  await Promise.all([publishIdentity(app), signal(app, 'identity')]);
+}
+
+/** Other servers see that something has changed. */
+export async function touchIdentity(app: App, tx: Db): Promise<void> {
+  const { meta } = app.store.tables;
+  const value = app.ids();
+  await tx.insert(meta).values({ key: REVISION, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
+}
+
+/** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
+export function followIdentity(app: App): () => void {
+  let known: string | null = null;
+  const look = async (): Promise<void> => {
+    const { meta } = app.store.tables;
+    const [row] = await app.store.db.select().from(meta).where(eq(meta.key, REVISION));
+    const current = `${row?.value ?? ''} ${await issuerOf(app)}`;
+    if (current === known) return;
+    await publishIdentity(app);
+    known = current;
+  };
+  // An embedded database has one server, which tells its hosts by itself: only the issuer can change behind its back.
+  const every_ms = app.store.dialect === 'sqlite' ? ALONE_MS : FOLLOW_MS;
+  return runEvery(app, { every_ms, what: 'reading the signing keys', work: look, wake: 'identity' });
+}

@@ -1,0 +1,147 @@
+import { and, eq, gt } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { OauthScope } from '#core/contract/identity/oauth.ts';
+import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { noteAttempt } from './attempts.ts';
+import { codeAddress, errorAddress } from './authorize.ts';
+import { issuerOf } from './issuer.ts';
+import { type Person, personOf } from './people.ts';
+import { hostOfTarget } from './clients/redirects.ts';
+import { type Resource, resourceOf } from './resources.ts';
+import { scopesFor } from './scopes.ts';
+
+type RequestRow = Schema['oauth_requests']['$inferSelect'];
+
+/** RFC 6749 section 4.1.2 recommends ten minutes at most; clients exchange it at once. */
+const CODE_MS = 60_000;
+
+/** What a signed-in person could grant. */
+interface Offer {
+  readonly person: Person | null;
+  /** Those asked for, or all when none was. */
+  readonly scopes: readonly OauthScope[];
+  readonly refused: string | null;
+}
+
+export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_requests.decide'> = {
+  'oauth_requests.get': async (context, { id }) => {
+    const row = await waiting(context, id);
+    const resource = await requiredResource(context.app, row);
+    const { person, scopes, refused } = await offerOf(context, row, resource);
+    return {
+      client: row.client,
+      resource: row.resource,
+      agent: resource.kind === 'agent',
+      redirect_host: hostOfTarget(row.redirect_uri),
+      redirect_scheme: new URL(row.redirect_uri).protocol,
+      person: person === null ? null : { username: person.username },
+      scopes: [...scopes],
+      refused,
+      expires_at: row.expires_at,
+    };
+  },
+  'oauth_requests.decide': async (context, { id, decision, scopes: chosen }) => {
+    const { app, ip } = context;
+    const row = await waiting(context, id);
+    const resource = await requiredResource(app, row);
+    const { person, scopes, refused } = await offerOf(context, row, resource);
+    if (decision === 'approve' && person === null) {
+      throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
+    }
+    if (decision === 'approve' && refused !== null) throw new AppError('forbidden', refused);
+    const named = scopes.some(({ name }) => row.scopes.includes(name));
+    const granted = grantedScopes(scopes, chosen, resource.kind === 'agent' || named);
+    if (decision === 'approve' && granted === null) {
+      const message = 'scopes must hold at least one of the scopes that were asked for, and no other.';
+      throw new AppError('invalid', message, { errors: [{ field: 'scopes', message }] });
+    }
+    const code = randomToken('svc_code_');
+    const { oauth_requests, oauth_codes } = app.store.tables;
+    await app.store.write(async (tx) => {
+      const taken = await tx.delete(oauth_requests).where(eq(oauth_requests.id, row.id)).returning({ id: oauth_requests.id });
+      if (taken.length === 0) throw over();
+      if (decision === 'deny' || person === null) return;
+      await tx.insert(oauth_codes).values({
+        digest: digestOf(code),
+        client: row.client,
+        redirect_uri: row.redirect_uri,
+        code_challenge: row.code_challenge,
+        resource: row.resource,
+        scopes: granted ?? [],
+        person_id: person.id,
+        grant_id: app.ids(),
+        spent: false,
+        expires_at: new Date(app.clock().getTime() + CODE_MS).toISOString(),
+      });
+    });
+    const { name: client, client_id } = row.client;
+    const reason = decision === 'deny' ? 'The person denied the request.' : null;
+    await noteAttempt(app, { client, client_id, step: 'consent', reason, person: person?.username ?? null, ip });
+    const answer = { state: row.state, issuer: await issuerOf(app) };
+    const denied = { error: 'access_denied', reason: 'The person denied the request.' };
+    return {
+      redirect_to:
+        decision === 'deny'
+          ? errorAddress(row.redirect_uri, { ...answer, ...denied })
+          : codeAddress(row.redirect_uri, { ...answer, code }),
+    };
+  },
+};
+
+const over = () =>
+  new AppError(
+    'not_found',
+    'This sign-in request has expired, was decided already, or began in another browser. Start again in your client.',
+  );
+
+/** The request, for the browser that began it alone (CVE-2026-27124): anybody may send its address to somebody else. */
+async function waiting({ app, browser }: Context, id: string): Promise<RequestRow> {
+  const { oauth_requests: table } = app.store.tables;
+  const [row] = await app.store.db
+    .select()
+    .from(table)
+    .where(
+      and(
+        eq(table.id, digestOf(id)),
+        eq(table.browser, digestOf(browser ?? '')),
+        gt(table.expires_at, app.clock().toISOString()),
+      ),
+    );
+  if (row === undefined) throw over();
+  return row;
+}
+
+async function requiredResource(app: App, { resource }: RequestRow): Promise<Resource> {
+  const found = await resourceOf(app, resource);
+  if (found === null) throw over();
+  return found;
+}
+
+async function offerOf({ app, actor }: Context, row: RequestRow, resource: Resource): Promise<Offer> {
+  const person = actor?.session_id === undefined ? null : await personOf(app, actor.id ?? '');
+  const offered = await scopesFor(app, resource, person);
+  const asked = offered.filter(({ name }) => row.scopes.includes(name));
+  const scopes = asked.length > 0 ? asked : offered;
+  const refused =
+    person !== null && scopes.length === 0
+      ? resource.kind === 'agent'
+        ? 'Your role does not allow you to administer this server.'
+        : 'Nothing that is deployed here is open to you. Ask an administrator for access.'
+      : null;
+  return { person, scopes, refused };
+}
+
+/**
+ * A client that named no scope, and whose person left out none, gets whatever the person may use, toolsets of later included: most
+ * clients cannot ask for more afterwards. @returns null when the choice is not one that could be made.
+ */
+function grantedScopes(offered: readonly OauthScope[], chosen: readonly string[] | undefined, by_name: boolean): string[] | null {
+  const names = offered.map(({ name }) => name);
+  const wanted = chosen ?? names;
+  if (wanted.length === 0 || wanted.some((name) => !names.includes(name))) return null;
+  if (!by_name && names.every((name) => wanted.includes(name))) return [];
+  return offered.filter(({ name, optional }) => optional && wanted.includes(name)).map(({ name }) => name);
+}

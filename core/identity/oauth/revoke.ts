@@ -1,0 +1,35 @@
+import { eq } from 'drizzle-orm';
+import type { Login } from '#core/edge/token-form.ts';
+import type { TokenAnswer } from '#core/identity/agent-grants.ts';
+import { digestOf } from '#core/identity/random-token.ts';
+import type { Context } from '#core/run.ts';
+import { looksLikeAccessToken, verifiedClaims } from './bearer.ts';
+import { removeGrant } from './grants.ts';
+import { tellIdentity } from './published.ts';
+import { authenticated, UNKNOWN_CLIENT } from './tokens.ts';
+
+/** RFC 7009: either token of a grant ends it. @returns the refusal; null for every token, known or not. */
+export async function revokeToken(
+  { app }: Context,
+  form: URLSearchParams,
+  logins: readonly Login[],
+): Promise<TokenAnswer | null> {
+  const client_id = logins[0]?.client_id ?? form.get('client_id') ?? '';
+  const client = await authenticated(app, client_id, logins);
+  if (client === null) return UNKNOWN_CLIENT;
+  const token = form.get('token') ?? '';
+  const { oauth_refresh, oauth_grants } = app.store.tables;
+  const grant_id = looksLikeAccessToken(token)
+    ? ((await verifiedClaims(app, token))?.grant ?? null)
+    : ((
+        await app.store.db
+          .select()
+          .from(oauth_refresh)
+          .where(eq(oauth_refresh.digest, digestOf(token)))
+      )[0]?.grant_id ?? null);
+  if (grant_id === null) return null;
+  const [grant] = await app.store.db.select().from(oauth_grants).where(eq(oauth_grants.id, grant_id));
+  if (grant?.client_id !== client_id) return null;
+  if (await app.store.write((tx) => removeGrant(app, tx, grant.id))) await tellIdentity(app);
+  return null;
+}

@@ -1,0 +1,80 @@
+import type { App } from '#core/app.ts';
+import type { Scope } from '#core/contract/operation.ts';
+import type { OauthScope } from '#core/contract/identity/oauth.ts';
+import { operations } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { contentOf } from '#core/deploy/stored-snapshots.ts';
+import { holdsOf, ofTool } from '#snapshots/toolsets.ts';
+import type { Person } from './people.ts';
+import type { Resource } from './resources.ts';
+
+/** Asks to stay signed in; refresh tokens are issued either way. */
+export const OFFLINE = 'offline_access';
+const SHOWN_TOOLS = 8;
+
+const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; readonly description: string }[] = [
+  { name: 'read', title: 'Read', description: 'Read connections, definitions, versions, history and metrics.' },
+  {
+    name: 'write',
+    title: 'Write',
+    description: 'Create, change, test and delete connections, tools, resources and prompts, and run preview queries.',
+  },
+  { name: 'deploy', title: 'Deploy', description: 'Deploy, stop and restore versions of the MCP server.' },
+];
+
+/**
+ * Scopes that a person can grant for a resource: those of the role for the agent endpoint, else the deployed toolsets that are open to
+ * them. While there is no toolset there is one scope, for everything, which no token names.
+ */
+export async function scopesFor(app: App, resource: Resource, person: Person | null): Promise<OauthScope[]> {
+  if (resource.kind === 'agent') {
+    return AGENT_SCOPES.filter(({ name }) => person === null || person.scopes.includes(name)).map(agentScope);
+  }
+  const leaves = (await activeSnapshot(app))?.tree.leaves ?? [];
+  if (!leaves.some(({ kind }) => kind === 'toolset')) {
+    return [everything(leaves.flatMap(({ kind, name }) => (kind === 'tool' ? [name] : [])))];
+  }
+  const { toolsets, tools } = await contentOf(
+    app,
+    leaves.filter(({ kind }) => kind === 'toolset' || kind === 'tool'),
+  );
+  // Whether there is one of this name that is open to others, nobody learns.
+  const only = /^\/mcp\/(?!readonly$)([a-z][a-z0-9-]*)$/.exec(resource.path)?.[1];
+  return toolsets
+    .filter(({ name, groups }) => (only === undefined || name === only) && isOpenTo(groups, person))
+    .map((toolset) => {
+      const holds = holdsOf(toolset);
+      const { name, title, description } = toolset;
+      const names = tools.filter((tool) => holds(ofTool(tool))).map((tool) => tool.name);
+      return { name, title: title ?? name, description: description ?? '', ...toolsOf(names), optional: true };
+    });
+}
+
+/** A toolset without groups is open to everyone who signs in. */
+const isOpenTo = (groups: readonly string[], person: Person | null): boolean =>
+  groups.length === 0 || groups.some((group) => person?.groups.includes(group));
+
+const toolsOf = (names: readonly string[]) => ({ tools: names.slice(0, SHOWN_TOOLS), tools_total: names.length });
+
+const everything = (names: readonly string[]): OauthScope => ({
+  name: 'mcp',
+  title: 'All tools',
+  description: 'Call every tool and read every resource and prompt that is deployed here.',
+  ...toolsOf(names),
+  optional: false,
+});
+
+function agentScope({ name, title, description }: (typeof AGENT_SCOPES)[number]): OauthScope {
+  const tools = (Object.values(operations) as Operation[]).flatMap(({ access, agent }) =>
+    access === name && agent !== undefined ? [agent] : [],
+  );
+  return { name, title, description, ...toolsOf(tools), optional: true };
+}
+
+/** What the metadata lists: scopes of every resource. */
+export const METADATA_SCOPES: readonly string[] = [...AGENT_SCOPES.map(({ name }) => name), OFFLINE];
+
+/** The scopes of a request or a grant as a list; what no scope may look like (RFC 6749 section 3.3) is dropped. */
+export const toScopes = (text: string | null): string[] =>
+  [...new Set((text ?? '').split(' '))].filter((name) => /^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/.test(name)).slice(0, 500);

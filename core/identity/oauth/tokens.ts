@@ -1,0 +1,261 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { and, eq, isNull } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { Login } from '#core/edge/token-form.ts';
+import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
+import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import type { Context } from '#core/run.ts';
+import { noteAttempt } from './attempts.ts';
+import { type Client, findClient } from './clients/clients.ts';
+import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
+import { issuerOf } from './issuer.ts';
+import { signAccessToken } from './keys.ts';
+import { type Person, personOf } from './people.ts';
+import { noteRegistrationUse } from './clients/registrations.ts';
+import { resourceOf, signInRefusal } from './resources.ts';
+import { toScopes } from './scopes.ts';
+
+/** A client that never got the answer to a refresh may ask again for so long. */
+export const GRACE_MS = 120_000;
+const MINUTE_S = 60;
+const DAY_MS = 24 * 3_600_000;
+const AGENT_CLIENT = 'svc_cl_';
+
+const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAnswer => ({
+  status,
+  body: { error, error_description: detail, detail },
+});
+export const UNKNOWN_CLIENT = refuse(
+  'invalid_client',
+  'The client is not known here, or its secret is wrong. Register again.',
+  401,
+);
+const BAD_CODE = refuse(
+  'invalid_grant',
+  'The code is not valid: it was used, has expired, or belongs to another client or request.',
+);
+const BAD_REFRESH = refuse(
+  'invalid_grant',
+  'The refresh token is not valid: it was used, has expired, or its grant was revoked.',
+);
+
+/** The grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), and those of the clients of the agent endpoint. */
+export async function answerTokenRequest(
+  context: Context,
+  form: URLSearchParams,
+  logins: readonly Login[],
+): Promise<TokenAnswer> {
+  const { app, ip } = context;
+  const client_id = logins[0]?.client_id ?? form.get('client_id') ?? '';
+  if (client_id.startsWith(AGENT_CLIENT)) return forAgentClient(app, form, logins, ip);
+  const grant_type = form.get('grant_type');
+  if (grant_type === null || grant_type === '') return refuse('invalid_request', 'grant_type is missing.');
+  const step = GRANTS[grant_type];
+  if (step === undefined) {
+    return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+  }
+  const refused = signInRefusal(await issuerOf(app));
+  if (refused !== null) return refuse('invalid_request', refused);
+  const client = await authenticated(app, client_id, logins);
+  const answer = client === null ? UNKNOWN_CLIENT : await step.answer(context, client, form);
+  const failed = answer.status === 200 ? null : String(answer.body['detail']);
+  // A refresh that works is no news.
+  if (failed !== null || step.name === 'token') {
+    await noteAttempt(app, { client: client?.facts.name ?? null, client_id, step: step.name, reason: failed, ip });
+  }
+  return answer;
+}
+
+interface Step {
+  readonly name: 'token' | 'refresh';
+  readonly answer: (context: Context, client: Client, form: URLSearchParams) => Promise<TokenAnswer>;
+}
+const GRANTS: Readonly<Record<string, Step>> = {
+  authorization_code: { name: 'token', answer: byCode },
+  refresh_token: { name: 'refresh', answer: byRefresh },
+};
+
+const forAgentClient = (app: App, form: URLSearchParams, logins: readonly Login[], ip: string | null): Promise<TokenAnswer> => {
+  const [login] = logins;
+  const text = (name: string) => form.get(name) ?? undefined;
+  const named = { grant_type: text('grant_type'), refresh_token: text('refresh_token'), scope: text('scope') };
+  return grantTokens(app, { ...named, client_id: text('client_id'), ...login }, ip);
+};
+
+/** A client that has a secret shows it; null: it is not known, or the secret is wrong. */
+export async function authenticated(app: App, client_id: string, logins: readonly Login[]): Promise<Client | null> {
+  const client = client_id === '' ? null : await findClient(app, client_id, null);
+  if (client === null || client.secret_digest === null) return client;
+  const expected = Buffer.from(client.secret_digest);
+  const fits = logins.some(({ client_secret }) => timingSafeEqual(Buffer.from(digestOf(client_secret)), expected));
+  return fits ? client : null;
+}
+
+async function byCode(context: Context, client: Client, form: URLSearchParams): Promise<TokenAnswer> {
+  const { app } = context;
+  const { oauth_codes: table } = app.store.tables;
+  const code = form.get('code');
+  const verifier = form.get('code_verifier');
+  if (code === null) return refuse('invalid_request', 'code is missing.');
+  if (verifier === null) return refuse('invalid_request', 'code_verifier is missing.');
+  const digest = digestOf(code);
+  const now = app.clock();
+  // One use takes it, right or wrong: of many at once one wins.
+  const [row] = await app.store.write((tx) =>
+    tx
+      .update(table)
+      .set({ spent: true })
+      .where(and(eq(table.digest, digest), eq(table.spent, false)))
+      .returning(),
+  );
+  if (row === undefined) {
+    // Two have the code: whoever was first may be the wrong one (RFC 6749 section 4.1.2). Waits for a first use under way.
+    const [used] = await app.store.write((tx) => tx.delete(table).where(eq(table.digest, digest)).returning());
+    if (used !== undefined) await endStolen(app, used.grant_id);
+    return BAD_CODE;
+  }
+  const fits =
+    Date.parse(row.expires_at) > now.getTime() &&
+    row.client.client_id === client.facts.client_id &&
+    row.redirect_uri === form.get('redirect_uri') &&
+    isVerifier(verifier, row.code_challenge);
+  if (!fits) return BAD_CODE;
+  const target = await sameResource(app, form.get('resource'), row.resource);
+  if (target !== null) return target;
+  const person = await personOf(app, row.person_id);
+  if (person === null) return BAD_CODE;
+  const grant: GrantRow = {
+    id: row.grant_id,
+    person_id: person.id,
+    client_id: row.client.client_id,
+    client: row.client,
+    resource: row.resource,
+    scopes: row.scopes,
+    created_at: now.toISOString(),
+    last_used_at: now.toISOString(),
+  };
+  const refresh_token = randomToken('svc_or_');
+  const { oauth_refresh } = app.store.tables;
+  const expires_at = await refreshEnd(app);
+  const stored = await app.store.write(async (tx) => {
+    // A second use deletes the code, and waits here for what it has to end.
+    const held = await tx.update(table).set({ spent: true }).where(eq(table.digest, digest)).returning({ digest: table.digest });
+    if (held.length === 0) return false;
+    await addGrant(app, tx, grant);
+    await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
+    const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
+    await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
+    return true;
+  });
+  if (!stored) return BAD_CODE;
+  await noteRegistrationUse(app, grant.client_id);
+  return issue(app, grant, person, refresh_token, null);
+}
+
+const isVerifier = (verifier: string, challenge: string): boolean =>
+  /^[\w.~-]{43,128}$/.test(verifier) && createHash('sha256').update(verifier).digest('base64url') === challenge;
+
+async function byRefresh(context: Context, client: Client, form: URLSearchParams): Promise<TokenAnswer> {
+  const { app } = context;
+  const { oauth_refresh: table, oauth_grants } = app.store.tables;
+  const token = form.get('refresh_token');
+  if (token === null) return refuse('invalid_request', 'refresh_token is missing.');
+  const digest = digestOf(token);
+  const [found] = await app.store.db
+    .select({ refresh: table, grant: oauth_grants })
+    .from(table)
+    .innerJoin(oauth_grants, eq(oauth_grants.id, table.grant_id))
+    .where(eq(table.digest, digest));
+  const now = app.clock();
+  if (found === undefined || found.grant.client_id !== client.facts.client_id) return BAD_REFRESH;
+  const { grant } = found;
+  if (Date.parse(found.refresh.expires_at) <= now.getTime()) return BAD_REFRESH;
+  const target = await sameResource(app, form.get('resource'), grant.resource);
+  if (target !== null) return target;
+  const person = await personOf(app, grant.person_id);
+  if (person === null) return BAD_REFRESH;
+  const scopes = form.has('scope') ? toScopes(form.get('scope')) : null;
+  const successor = await rotate(app, digest, grant.id);
+  if (successor === null) {
+    await endStolen(app, grant.id);
+    return BAD_REFRESH;
+  }
+  await noteRegistrationUse(app, grant.client_id);
+  return issue(app, grant, person, successor, scopes);
+}
+
+const placeOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
+
+/** The token that comes after this one, also for who asks once more within the grace; null: this is a reuse. */
+async function rotate(app: App, digest: string, grant_id: string): Promise<string | null> {
+  const { oauth_refresh: table, oauth_grants } = app.store.tables;
+  const now = app.clock();
+  const fresh = randomToken('svc_or_');
+  const fresh_digest = digestOf(fresh);
+  const expires_at = await refreshEnd(app);
+  return app.store.write(async (tx) => {
+    const rotated = await tx
+      .update(table)
+      .set({
+        rotated_at: now.toISOString(),
+        successor: app.keyring.seal(fresh, placeOf(digest)),
+        successor_digest: fresh_digest,
+      })
+      .where(and(eq(table.digest, digest), isNull(table.rotated_at)))
+      .returning({ digest: table.digest });
+    if (rotated.length > 0) {
+      await tx.insert(table).values({ digest: fresh_digest, grant_id, expires_at });
+      await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant_id));
+      return fresh;
+    }
+    const [old] = await tx.select().from(table).where(eq(table.digest, digest));
+    if (old?.rotated_at == null || old.successor === null || old.successor_digest === null) return null;
+    if (Date.parse(old.rotated_at) + GRACE_MS <= now.getTime()) return null;
+    // Only the one before: once its successor was used, this one is two behind.
+    const [next] = await tx.select().from(table).where(eq(table.digest, old.successor_digest));
+    return next !== undefined && next.rotated_at === null ? app.keyring.open(old.successor, placeOf(digest)) : null;
+  });
+}
+
+async function refreshEnd(app: App): Promise<string> {
+  const { oauth_refresh_days } = (await readSettings(app)).settings;
+  return new Date(app.clock().getTime() + oauth_refresh_days * DAY_MS).toISOString();
+}
+
+/** A token is for the resource of its grant; clients that leave it out mean the same one (RFC 8707 section 2.2). */
+async function sameResource(app: App, asked: string | null, granted: string): Promise<TokenAnswer | null> {
+  if (asked === null || (await resourceOf(app, asked))?.url === granted) return null;
+  return refuse('invalid_target', 'resource is not the one that the person granted access to.');
+}
+
+/** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */
+async function issue(
+  app: App,
+  grant: GrantRow,
+  person: Person,
+  refresh_token: string,
+  wanted: readonly string[] | null,
+): Promise<TokenAnswer> {
+  const { oauth_access_minutes } = (await readSettings(app)).settings;
+  const fewer = wanted === null ? [] : grant.scopes.filter((name) => wanted.includes(name));
+  // Names that nobody granted are ignored, as they are at sign-in.
+  const scope = (fewer.length > 0 ? fewer : grant.scopes).join(' ');
+  const seconds = oauth_access_minutes * MINUTE_S;
+  const access_token = await signAccessToken(
+    app,
+    {
+      aud: grant.resource,
+      sub: person.id,
+      client_id: grant.client_id,
+      scope,
+      groups: person.groups,
+      grant: grant.id,
+      name: person.name ?? person.username,
+      ...(person.email === null ? {} : { email: person.email }),
+    },
+    seconds,
+  );
+  const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };
+  return { status: 200, body: scope === '' ? body : { ...body, scope } };
+}

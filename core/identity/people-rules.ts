@@ -1,0 +1,113 @@
+import { and, eq, isNotNull, ne } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
+import type { Role } from '#core/contract/identity/roles.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import type { Db } from '#core/store/open.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { PersonRow } from './account.ts';
+import { noteEnded } from './oauth/ended.ts';
+import { tellIdentity } from './oauth/published.ts';
+import { roleOf } from './roles.ts';
+
+/** Writers of people take turns, so that what is checked holds when it is stored. */
+export async function writePeople<T>(app: App, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
+  let ended = false;
+  const result = await app.store.write(async (tx) => {
+    await writeAlone(app.store, tx);
+    const endAccess: EndAccess = async (sub) => {
+      await noteEnded(app, tx, { sub });
+      ended = true;
+    };
+    return keepOwner(app, tx, () => work(tx, endAccess));
+  });
+  if (ended) await tellIdentity(app);
+  return result;
+}
+
+/** Access tokens that MCP clients hold of a person count no more; every connected host hears it after the commit. */
+export type EndAccess = (person_id: string) => Promise<void>;
+
+/**
+ * Whoever leaves the installation without an enabled owner who can sign in is refused, whatever the change was, and nothing of it
+ * stays.
+ */
+export async function keepOwner<T>(app: App, tx: Db, work: () => Promise<T>): Promise<T> {
+  const before = await ownersWhoCanSignIn(app, tx);
+  const result = await work();
+  if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {
+    throw new AppError('conflict', 'At least one enabled owner who can sign in must remain. Make another person an owner first.');
+  }
+  return result;
+}
+
+/**
+ * Enabled owners with a password, unless passwords are turned off, or with an account at an enabled identity provider: their ids,
+ * and the issuers that they can sign in through.
+ */
+export async function ownersWhoCanSignIn(
+  app: App,
+  tx: Db,
+  password_sign_in?: boolean,
+): Promise<{ id: string; issuer: string | null }[]> {
+  const { people, identities, identity_providers } = app.store.tables;
+  const by_password = password_sign_in ?? (await readSettings(app, tx)).settings.password_sign_in;
+  const owners = and(eq(people.role, 'owner'), eq(people.enabled, true));
+  const through = await tx
+    .select({ id: people.id, issuer: identities.issuer })
+    .from(people)
+    .innerJoin(identities, eq(identities.person_id, people.id))
+    .innerJoin(identity_providers, and(eq(identity_providers.issuer, identities.issuer), eq(identity_providers.enabled, true)))
+    .where(owners);
+  const with_password = by_password
+    ? await tx
+        .select({ id: people.id })
+        .from(people)
+        .where(and(owners, isNotNull(people.password_hash)))
+    : [];
+  return [...with_password.map(({ id }) => ({ id, issuer: null })), ...through];
+}
+
+/** Owners are made, changed and removed by owners alone. */
+export function refuseOwner(actor: Actor | null, ...roles: readonly (Role | undefined)[]): void {
+  if (!roles.includes('owner') || (actor !== null && roleOf(actor) === 'owner')) return;
+  throw new AppError('role_required', 'Only an owner can create, change or remove an owner.');
+}
+
+/** @param what is done to somebody else only: a session alone must not be enough to take over its own account for good. */
+export function refuseSelf(actor: Actor | null, { id }: Pick<PersonRow, 'id'>, what: string): void {
+  if (actor?.id === id) throw new AppError('conflict', what);
+}
+
+const LONGEST_NAME = 255;
+const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
+
+/** Refuses a name that another person has, in whatever case: two people who look the same in the history are one to its reader. */
+export async function refuseTakenName(app: App, tx: Db, id: string, username: string): Promise<void> {
+  if ((await takenNames(app, tx, id)).has(folded(username))) {
+    throw invalidField('username', 'Another person already has this username. Choose another one.', 'conflict');
+  }
+}
+
+/** The name that is wanted, with a number behind it where somebody else has it. */
+export async function freeName(app: App, tx: Db, id: string, wanted: string): Promise<string> {
+  const taken = await takenNames(app, tx, id);
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : `-${number}`;
+    const name = `${wanted.slice(0, LONGEST_NAME - suffix.length)}${suffix}`;
+    if (!taken.has(folded(name))) return name;
+  }
+}
+
+async function takenNames({ store }: App, tx: Db, id: string): Promise<ReadonlySet<string>> {
+  const { people } = store.tables;
+  const others = await tx.select({ username: people.username }).from(people).where(ne(people.id, id));
+  return new Set(others.map(({ username }) => folded(username)));
+}
+
+export async function refuseTooMany({ store }: App, tx: Db): Promise<void> {
+  if ((await tx.$count(store.tables.people)) < MOST_PEOPLE) return;
+  throw new AppError('conflict', `There are already ${MOST_PEOPLE} people, the most that Sluice keeps. Remove one first.`);
+}

@@ -1,0 +1,126 @@
+import { and, asc, eq, or, sql } from 'drizzle-orm';
+import type { Person } from '#core/contract/identity/people.ts';
+import { contains, checkVersion } from '#core/definitions/records.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { canSignIn, newPerson, type PersonRow } from './account.ts';
+import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
+import { revokeSessions } from './sessions.ts';
+
+type Own = 'people.list' | 'people.create' | 'people.get' | 'people.update' | 'people.delete';
+
+/** What an access token says of a person: when it changes, the token is no longer true. */
+const CLAIMED = ['role', 'groups', 'enabled', 'email', 'display_name'] as const;
+
+export const peopleHandlers: Pick<Handlers, Own> = {
+  'people.list': async ({ app }, { skip, limit, search, role, enabled, group }) => {
+    const { db, tables } = app.store;
+    const { people } = tables;
+    const where = and(
+      role === undefined ? undefined : eq(people.role, role),
+      enabled === undefined ? undefined : eq(people.enabled, enabled),
+      // Groups are JSON text, so a group stands there in quotes.
+      group === undefined ? undefined : sql`replace(${people.groups}, ${JSON.stringify(group)}, '') <> ${people.groups}`,
+      search === undefined
+        ? undefined
+        : or(contains(people.username, search), contains(people.display_name, search), contains(people.email, search)),
+    );
+    const [rows, total] = await Promise.all([
+      db.select().from(people).where(where).orderBy(asc(people.username), asc(people.id)).limit(limit).offset(skip),
+      db.$count(people, where),
+    ]);
+    return { items: rows.map(toPerson), total };
+  },
+  'people.create': async (context, draft) => {
+    const { app, actor } = context;
+    refuseOwner(actor, draft.role);
+    const row = { ...newPerson(app.ids(), draft.username, draft.role, app.clock().toISOString()), ...draft };
+    return writePeople(app, async (tx) => {
+      await refuseTooMany(app, tx);
+      await refuseTakenName(app, tx, row.id, row.username);
+      await tx.insert(app.store.tables.people).values(row);
+      await recordPerson(tx, context, null, row);
+      return toPerson(row);
+    });
+  },
+  'people.get': async (context, { id }) => toPerson(await personById(context, context.app.store.db, id)),
+  'people.update': async (context, { id, version, ...draft }) => {
+    const { app, actor } = context;
+    const { people } = app.store.tables;
+    const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
+    return writePeople(app, async (tx, endAccess) => {
+      const before = await personById(context, tx, id);
+      refuseOwner(actor, before.role, draft.role);
+      checkVersion('person', before, version);
+      const after: PersonRow = { ...before, ...given, version: before.version + 1, updated_at: app.clock().toISOString() };
+      if (!after.enabled) refuseSelf(actor, after, 'You cannot disable your own account. Ask another administrator.');
+      if (after.username !== before.username) {
+        refuseSelf(actor, after, 'Change your own username on your account page, with your password.');
+        await refuseTakenName(app, tx, id, after.username);
+      }
+      await tx.update(people).set(after).where(eq(people.id, id));
+      await recordPerson(tx, context, before, after);
+      if (!after.enabled) await signOut(context, tx, id);
+      if (CLAIMED.some((field) => canonical(before[field]) !== canonical(after[field]))) await endAccess(id);
+      return toPerson(after);
+    });
+  },
+  'people.delete': async (context, { id }) => {
+    const { app, actor } = context;
+    const { people, identities, recovery_codes, sessions } = app.store.tables;
+    await writePeople(app, async (tx, endAccess) => {
+      const before = await personById(context, tx, id);
+      refuseOwner(actor, before.role);
+      refuseSelf(actor, before, 'You cannot remove your own account. Ask another administrator.');
+      await signOut(context, tx, id);
+      await tx.delete(recovery_codes).where(eq(recovery_codes.person_id, id));
+      await tx.delete(sessions).where(eq(sessions.person_id, id));
+      await tx.delete(identities).where(eq(identities.person_id, id));
+      await tx.delete(people).where(eq(people.id, id));
+      await endAccess(id);
+      await recordPerson(tx, context, before, null);
+    });
+    return {};
+  },
+};
+
+export async function personById({ app }: Context, tx: Db, id: string): Promise<PersonRow> {
+  const { people } = app.store.tables;
+  const [row] = await tx.select().from(people).where(eq(people.id, id));
+  if (row === undefined) throw new AppError('not_found', 'There is no person with this id.');
+  return row;
+}
+
+/** Ends every session and every sign-in that is half done. @returns how many sessions ended. */
+export async function signOut({ app }: Context, tx: Db, id: string): Promise<number> {
+  const { pending_logins, sessions } = app.store.tables;
+  await tx.delete(pending_logins).where(eq(pending_logins.person_id, id));
+  return revokeSessions(app, tx, eq(sessions.person_id, id));
+}
+
+/** A person without what only signing in needs. */
+export function toPerson(row: PersonRow): Person {
+  const { slot: _, password_hash: _hash, totp_secret: _secret, totp_last_step: _step, invite_digest: _digest, ...shown } = row;
+  return { ...shown, can_sign_in: canSignIn(row) };
+}
+
+/** One entry in the history; being seen is no change. */
+export function recordPerson(tx: Db, context: Context, before: PersonRow | null, after: PersonRow | null): Promise<void> {
+  const recorded = (row: PersonRow | null) => {
+    if (row === null) return null;
+    const { last_seen_at: _, ...shown } = toPerson(row);
+    return shown;
+  };
+  const { id, username } = after ?? before ?? { id: '', username: '' };
+  return recordHistory(tx, context, {
+    entity_type: 'admin',
+    entity_id: id,
+    entity_name: username,
+    action: before === null ? 'create' : after === null ? 'delete' : 'update',
+    before: recorded(before),
+    after: recorded(after),
+  });
+}

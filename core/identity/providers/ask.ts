@@ -1,0 +1,59 @@
+import { AppError } from '#core/errors.ts';
+import { boundedText } from '#core/engines/shared/bounded-text.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
+
+/** An answer of a provider is read to its end within so long, and no more of it than this. */
+const WITHIN_MS = 5_000;
+const MOST_CHARACTERS = 256 * 1024;
+/** Statuses whose answer has no body (RFC 9110). */
+const BODILESS = new Set([204, 205, 304]);
+
+export interface Question {
+  readonly method: string;
+  readonly headers: HeadersInit;
+  readonly body?: BodyInit | null | undefined;
+}
+
+/** Asks a provider under the address rule; follows no redirect. Rejects with `provider_failed`, or with a refusal of the rule. */
+export type Ask = (url: string, question: Question) => Promise<Response>;
+
+export function createAsk(policy: DialPolicy): Ask {
+  return async (url, { method, headers, body = null }) => {
+    const { guardedFetch } = await import('#core/engines/shared/dial.ts');
+    try {
+      await refusePlainHttp(url, policy);
+      const init = { method, headers: new Headers(headers), body, signal: AbortSignal.timeout(WITHIN_MS) };
+      const answer = await guardedFetch(url, init, policy);
+      const text = await boundedText(answer, MOST_CHARACTERS);
+      const { status } = answer;
+      return new Response(BODILESS.has(status) ? null : text, { status, headers: answer.headers });
+    } catch (cause) {
+      throw asProviderFault(cause);
+    }
+  };
+}
+
+/** A client secret and a code travel to the provider, so plain http is for a network of one's own alone (OpenID Connect Core, 16.17). */
+export async function refusePlainHttp(url: string, policy: DialPolicy): Promise<void> {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol === 'https:') return;
+  const { resolveTarget } = await import('#core/engines/shared/dial.ts');
+  const target = await resolveTarget(hostname, Number(port || 80), policy);
+  if (target.private) return;
+  throw new AppError(
+    'invalid',
+    'The provider must be reached over https. Plain http is accepted only at a private address, with SVC_ALLOW_PRIVATE_NETWORKS=true.',
+  );
+}
+
+const SLOW = 'The identity provider took longer than 5 seconds to answer.';
+
+function asProviderFault(cause: unknown): AppError {
+  if (!(cause instanceof AppError)) {
+    const late = cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'AbortError');
+    return new AppError('provider_failed', late ? SLOW : 'The connection to the identity provider failed.', { cause });
+  }
+  if (cause.code === 'database_unreachable') return new AppError('provider_failed', cause.detail, { cause });
+  if (cause.code !== 'too_large') return cause;
+  return new AppError('provider_failed', 'The answer of the identity provider is larger than 256 KiB.', { cause });
+}

@@ -1,0 +1,102 @@
+import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
+import { AppError } from '#core/errors.ts';
+import type { ProviderRow } from './stored.ts';
+
+/** What a provider says of a person; every value may be anything. */
+export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+/** What of a provider's claims is stored of a person. */
+export interface Profile {
+  readonly subject: string;
+  readonly username: string;
+  readonly display_name: string | null;
+  /** Null unless it is said to be verified, or nothing is said of that. */
+  readonly email: string | null;
+  /** Null: not known this time, so that the groups of before stay. */
+  readonly groups: readonly string[] | null;
+  /** Null: nobody without a mapped group comes in; undefined: not known this time. */
+  readonly role: ProvidedRole | null | undefined;
+}
+
+const MOST_GROUPS = 500;
+const LONGEST_GROUP = 255;
+const LONGEST_NAME = 200;
+const LONGEST_USERNAME = 255;
+const RISING: readonly ProvidedRole[] = ['caller', 'viewer', 'editor', 'admin'];
+/** Anyone can have an account of these with an address of any domain; only `hd` says who belongs to an organisation. */
+const GOOGLE = 'https://accounts.google.com';
+
+/** Reads the claims of a checked ID token. Throws `forbidden` for whom the provider's settings do not let in. */
+export function toProfile(provider: ProviderRow, claims: Claims): Profile {
+  refuseForeignDomain(provider, claims);
+  const email = textOf(claims['email'], LONGEST_USERNAME);
+  const groups = groupsOf(provider, claims);
+  const username = textOf(claims['preferred_username'], LONGEST_USERNAME) ?? email ?? claims.sub;
+  return {
+    subject: claims.sub,
+    username,
+    display_name: textOf(claims['name'], LONGEST_NAME),
+    email: claims['email_verified'] === false ? null : email,
+    groups,
+    role: groups === null ? undefined : roleOf(provider, groups),
+  };
+}
+
+const notAdmitted = (detail: string) => new AppError('forbidden', detail, { reason: 'not_admitted' });
+
+function refuseForeignDomain({ allowed_domains, issuer }: ProviderRow, claims: Claims): void {
+  if (allowed_domains.length === 0) return;
+  const email = textOf(claims['email'], LONGEST_USERNAME);
+  // Only the text or the flag "true": some providers write it as a text.
+  const verified = claims['email_verified'] === true || claims['email_verified'] === 'true';
+  if (email === null || !verified) {
+    throw notAdmitted('The identity provider did not confirm an email address of yours, which is required here.');
+  }
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  const fits = allowed_domains.includes(domain) && email.includes('@');
+  const hosted = issuer !== GOOGLE || domain === 'gmail.com' || textOf(claims['hd'], LONGEST_NAME)?.toLowerCase() === domain;
+  if (!fits || !hosted) throw notAdmitted('Your email address is not of a domain that may sign in here.');
+}
+
+/** The highest role of a person's groups, else the default one. */
+export function roleOf({ role_by_group, default_role }: ProviderRow, groups: readonly string[]): ProvidedRole | null {
+  const held = groups.flatMap((group) => (Object.hasOwn(role_by_group, group) ? [role_by_group[group]] : []));
+  return RISING.findLast((role) => held.includes(role)) ?? default_role;
+}
+
+/** Null when there are more groups than the provider puts into a token: that is no statement about any of them. */
+function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly string[] | null {
+  if (groups_claim === null) return [];
+  if (isOverage(claims, groups_claim)) return null;
+  const value = valueOf(claims, groups_claim);
+  const named: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const groups = named.filter((name): name is string => textOf(name, LONGEST_GROUP) !== null);
+  return [...new Set(groups)].slice(0, MOST_GROUPS);
+}
+
+/** Entra names a claim elsewhere when it has too many groups for the token (OpenID Connect Core 1.0, section 5.6.2), or says `hasgroups`. */
+export function isOverage(claims: Claims, groups_claim: string): boolean {
+  const names = claims['_claim_names'];
+  const elsewhere = typeof names === 'object' && names !== null && Object.hasOwn(names, groups_claim);
+  return valueOf(claims, groups_claim) === undefined && (elsewhere || claims['hasgroups'] === true);
+}
+
+/** A claim by its name, which may hold dots and colons, else by the path through objects such as `realm_access.roles`. */
+export function valueOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  return name
+    .split('.')
+    .reduce<unknown>(
+      (at, key) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined,
+      claims,
+    );
+}
+
+/** One line of visible text, cut by nobody: what is longer or stranger is not taken. */
+function textOf(value: unknown, longest: number): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.normalize('NFC').trim();
+  // Control and format characters, such as those that turn the direction of text.
+  return text === '' || text.length > longest || /[\p{Cc}\p{Cf}\p{Cs}]/u.test(text) ? null : text;
+}

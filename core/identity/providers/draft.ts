@@ -1,0 +1,88 @@
+import type { App } from '#core/app.ts';
+import { MASK } from '#core/contract/definitions/connections.ts';
+import { REDACTED } from '#core/contract/history.ts';
+import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
+import { AppError, type FieldError } from '#core/errors.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import { refusePlainHttp } from './ask.ts';
+import { type ProviderRow, type ProviderValues, secretPlace } from './stored.ts';
+
+/** What was sent of a draft; what was not sent is as it is stored. */
+export type SentDraft = Omit<IdentityProviderDraft, 'client_secret'> & { readonly client_secret?: string | null | undefined };
+
+/** Issuers where anyone can get an account: who creates people there lets in the world. */
+const OPEN_TO_ALL = [
+  /^https:\/\/accounts\.google\.com\/?$/,
+  // Personal Microsoft accounts.
+  /^https:\/\/login\.microsoftonline\.com\/(?:9188040d-6c67-4c5b-b112-36a304b66dad|common|consumers)(?:\/|$)/,
+];
+
+/** Every check of a write, and the values to be stored. @param stored what the id holds now. */
+export async function prepareProvider(
+  app: App,
+  id: string,
+  sent: SentDraft,
+  stored: ProviderRow | null,
+): Promise<ProviderValues> {
+  const { client_secret: given, scopes, ...rest } = sent;
+  const values = {
+    ...rest,
+    scopes: [...new Set(['openid', ...scopes])],
+    client_secret: sealSecret(app, id, given, sent.issuer, stored),
+  };
+  await checkProvider(app, values, stored);
+  return values;
+}
+
+/** A kept secret is never sent to another issuer than the one that it was entered for. */
+function sealSecret(
+  { keyring }: App,
+  id: string,
+  given: string | null | undefined,
+  issuer: string,
+  stored: ProviderRow | null,
+): Sealed | null {
+  const kept = given === undefined || given === MASK || given === REDACTED;
+  if (!kept) return given === null ? null : { $sealed: keyring.seal(given, secretPlace(id)) };
+  const secret = stored?.client_secret ?? null;
+  if (secret === null || stored?.issuer === issuer) return secret;
+  const message = 'client_secret must be sent again, because issuer changes where it is sent.';
+  throw new AppError('secret_required', message, { errors: [{ field: 'client_secret', message }] });
+}
+
+/** What a schema cannot say: every fault at once, a blocked address by itself. */
+export async function checkProvider(app: App, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
+  const errors = faultsOf(values);
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+  if (stored?.issuer !== values.issuer) await checkIssuer(app, values.issuer);
+}
+
+function faultsOf(values: ProviderValues): FieldError[] {
+  const { issuer, groups_claim, allowed_domains, create_people, default_role, role_by_group } = values;
+  const groups = Object.keys(role_by_group).length;
+  const errors: FieldError[] = [];
+  const add = (field: keyof ProviderValues, message: string) => errors.push({ field, message });
+  if (groups > 0 && groups_claim === null) add('groups_claim', 'groups_claim is required with role_by_group.');
+  if (default_role === null && groups === 0) {
+    add('role_by_group', 'role_by_group needs at least one group when default_role is null. Otherwise nobody could sign in.');
+  }
+  const anyone = create_people && default_role !== null && allowed_domains.length === 0;
+  if (anyone && OPEN_TO_ALL.some((pattern) => pattern.test(issuer))) {
+    add('allowed_domains', 'allowed_domains is required to create people, because anyone can get an account at this provider.');
+  }
+  return errors;
+}
+
+/** A name that does not resolve now is no refusal: every request checks again. */
+async function checkIssuer(app: App, issuer: string): Promise<void> {
+  const { protocol, hostname, port } = new URL(issuer);
+  const { resolveTarget } = await import('#core/engines/shared/dial.ts');
+  try {
+    await resolveTarget(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), app.policy);
+    await refusePlainHttp(issuer, app.policy);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (error.code === 'database_unreachable') return;
+    throw new AppError(error.code, error.detail, { cause: error, errors: [{ field: 'issuer', message: error.detail }] });
+  }
+}

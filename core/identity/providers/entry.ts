@@ -1,0 +1,119 @@
+import { and, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { newPerson, type PersonRow } from '../account.ts';
+import { recordPerson } from '../people.ts';
+import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
+import { openSession } from '../sessions.ts';
+import type { Profile } from './claims.ts';
+import type { ProviderRow } from './stored.ts';
+
+const refused = (reason: 'not_admitted' | 'disabled' | 'taken', detail: string) => new AppError('forbidden', detail, { reason });
+
+/**
+ * Lets in whom a provider has vouched for; makes a person of who is new where the provider may. People are found by issuer and
+ * subject alone: an e-mail address can be given to somebody else. @returns the token of a session.
+ */
+export function enter(context: Context, provider: ProviderRow, profile: Profile): Promise<string> {
+  const { app } = context;
+  return writePeople(app, async (tx, endAccess) => {
+    const known = await personOf(app, tx, provider, profile);
+    if (known?.enabled === false) throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
+    if (profile.role === null && known?.sign_in !== 'password') {
+      throw refused('not_admitted', 'None of your groups may sign in here. Ask an administrator.');
+    }
+    const person =
+      known === null ? await create(context, tx, provider, profile) : await follow(context, tx, provider, profile, known);
+    const rights_changed = known !== null && canonical([known.role, known.groups]) !== canonical([person.role, person.groups]);
+    // Access tokens say the groups of before.
+    if (rights_changed) await endAccess(person.id);
+    return openSession(context, tx, person.id);
+  });
+}
+
+/** Adds a way of signing in to an account, and changes nothing else of it. */
+export async function link(context: Context, provider: ProviderRow, profile: Profile, person_id: string): Promise<null> {
+  const { app } = context;
+  await writePeople(app, async (tx) => {
+    const known = await personOf(app, tx, provider, profile);
+    if (known !== null && known.id !== person_id) {
+      throw refused('taken', 'Another person here already signs in with this account.');
+    }
+    const { people } = app.store.tables;
+    const [person] = await tx.select().from(people).where(eq(people.id, person_id));
+    if (person === undefined || !person.enabled)
+      throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
+    if (known === null) await remember(app, tx, provider, profile, person_id);
+  });
+  return null;
+}
+
+async function personOf(app: App, tx: Db, { issuer }: ProviderRow, { subject }: Profile): Promise<PersonRow | null> {
+  const { identities, people } = app.store.tables;
+  const same = and(eq(identities.issuer, issuer), eq(identities.subject, subject));
+  const [found] = await tx
+    .select({ person: people })
+    .from(identities)
+    .innerJoin(people, eq(people.id, identities.person_id))
+    .where(same);
+  if (found === undefined) {
+    // Of somebody who was removed.
+    await tx.delete(identities).where(same);
+    return null;
+  }
+  await tx.update(identities).set({ last_used_at: app.clock().toISOString() }).where(same);
+  return found.person;
+}
+
+async function remember(app: App, tx: Db, { issuer }: ProviderRow, { subject }: Profile, person_id: string): Promise<void> {
+  const now = app.clock().toISOString();
+  const row = { id: app.ids(), issuer, subject, person_id, created_at: now, last_used_at: now };
+  await tx.insert(app.store.tables.identities).values(row);
+}
+
+async function create(context: Context, tx: Db, provider: ProviderRow, profile: Profile): Promise<PersonRow> {
+  const { app } = context;
+  // Too many groups for a token say nothing about any of them.
+  const role = profile.role ?? provider.default_role;
+  if (!provider.create_people || role === null) {
+    throw refused('not_admitted', 'You have no account here. Ask an administrator to create one.');
+  }
+  await refuseTooMany(app, tx);
+  const { username, display_name, email, groups } = profile;
+  const id = app.ids();
+  const person: PersonRow = {
+    ...newPerson(id, await freeName(app, tx, id, username), role, app.clock().toISOString()),
+    sign_in: 'oidc',
+    display_name,
+    email,
+    groups: [...(groups ?? [])],
+  };
+  await tx.insert(app.store.tables.people).values(person);
+  await recordPerson(tx, context, null, person);
+  await remember(app, tx, provider, profile, id);
+  return person;
+}
+
+/** Groups and role follow the provider for people that it made; an owner stays one, and people with a password are administered here. */
+async function follow(context: Context, tx: Db, provider: ProviderRow, profile: Profile, person: PersonRow): Promise<PersonRow> {
+  if (person.sign_in !== 'oidc') return person;
+  const { app } = context;
+  const { people } = app.store.tables;
+  const { display_name, email, groups, role } = profile;
+  const mapped = Object.keys(provider.role_by_group).length > 0 && person.role !== 'owner' && role !== null && role !== undefined;
+  const change = {
+    display_name: display_name ?? person.display_name,
+    email: email ?? person.email,
+    ...(provider.groups_claim === null || groups === null ? {} : { groups: [...groups] }),
+    ...(mapped ? { role } : {}),
+  };
+  const after: PersonRow = { ...person, ...change };
+  if (canonical({ ...after }) === canonical({ ...person })) return person;
+  const stored = { ...after, version: person.version + 1, updated_at: app.clock().toISOString() };
+  await tx.update(people).set(stored).where(eq(people.id, person.id));
+  await recordPerson(tx, context, person, stored);
+  return stored;
+}

@@ -1,0 +1,82 @@
+import * as oauth from 'oauth4webapi';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { asFault, type Step } from './faults.ts';
+import { type Claims, isOverage, valueOf } from './claims.ts';
+import { type Metadata, requestOptions } from './metadata.ts';
+import { type ProviderRow, secretPlace } from './stored.ts';
+
+/** Tolerated between the clocks of provider and server, in seconds. */
+const TOLERANCE_S = 60;
+/** OpenID Connect Core 1.0, section 2. */
+const LONGEST_SUBJECT = 255;
+
+/** How this installation shows itself to the token endpoint. */
+export function clientAuth({ keyring }: Pick<App, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
+  if (provider.client_secret === null) return oauth.None();
+  const secret = keyring.open(provider.client_secret.$sealed, secretPlace(provider.id));
+  // Basic is the default of RFC 8414 where nothing is listed.
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  // In a form there is one way to write a secret; of Basic some providers have their own idea.
+  return methods.includes('client_secret_post') ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret);
+}
+
+export function clientOf({ clock }: Pick<App, 'clock'>, provider: ProviderRow): oauth.Client {
+  return {
+    client_id: provider.client_id,
+    [oauth.clockSkew]: Math.round((clock().getTime() - Date.now()) / 1_000),
+    [oauth.clockTolerance]: TOLERANCE_S,
+  };
+}
+
+export interface Returned {
+  /** The query that the browser came back with. */
+  readonly params: URLSearchParams;
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly redirect_uri: string;
+}
+
+/**
+ * Exchanges the code that a browser came back with for what the provider says of the person. Checked: state, `iss` (RFC 9207), the
+ * ID token's signature by a key of this issuer, iss, aud, azp, exp, iat and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and
+ * that userinfo is about the same subject.
+ */
+export async function exchange(app: App, provider: ProviderRow, returned: Returned): Promise<Claims> {
+  // A copy: the library keeps keys by the object, and keys are to be those of now.
+  const metadata = { ...(await app.providers.metadata(provider.issuer)) };
+  const client = clientOf(app, provider);
+  const options = requestOptions(app.providers.ask, provider.issuer);
+  const during = async <T>(step: Step, work: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw asFault(step, error);
+    }
+  };
+  const { params, state, nonce, verifier, redirect_uri } = returned;
+  const answer = await during('answer', () => oauth.validateAuthResponse(metadata, client, params, state));
+  const auth = clientAuth(app, provider, metadata);
+  const { response, tokens } = await during('token', async () => {
+    const response = await oauth.authorizationCodeGrantRequest(metadata, client, auth, answer, redirect_uri, verifier, options);
+    const wanted = { expectedNonce: nonce, requireIdToken: true };
+    return { response, tokens: await oauth.processAuthorizationCodeResponse(metadata, client, response, wanted) };
+  });
+  await during('keys', () => oauth.validateApplicationLevelSignature(metadata, response, options));
+  const claims = oauth.getValidatedIdTokenClaims(tokens);
+  if (claims === undefined || claims.sub === '' || claims.sub.length > LONGEST_SUBJECT) {
+    throw new AppError('provider_failed', 'The ID token does not name the person who signs in.');
+  }
+  if (metadata.userinfo_endpoint === undefined || !lacks(provider, claims)) return claims;
+  const told = await during('userinfo', async () => {
+    const answered = await oauth.userInfoRequest(metadata, client, tokens.access_token, options);
+    return oauth.processUserInfoResponse(metadata, client, claims.sub, answered);
+  });
+  return { ...told, ...claims };
+}
+
+/** Many providers put e-mail and groups only into userinfo. An overage of groups is not asked for again. */
+const lacks = ({ groups_claim }: ProviderRow, claims: Claims): boolean =>
+  claims['email'] === undefined ||
+  (groups_claim !== null && valueOf(claims, groups_claim) === undefined && !isOverage(claims, groups_claim));

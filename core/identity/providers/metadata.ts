@@ -1,0 +1,93 @@
+import * as oauth from 'oauth4webapi';
+import { AppError } from '#core/errors.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
+import { type Ask, createAsk } from './ask.ts';
+import { asFault } from './faults.ts';
+
+export type Metadata = oauth.AuthorizationServer;
+
+/** What is asked of identity providers. */
+export interface ProviderLink {
+  readonly ask: Ask;
+  /** The provider's metadata, ten minutes old at most. Rejects with `provider_failed`. */
+  metadata(issuer: string): Promise<Metadata>;
+  /** The next one to ask reads it anew. */
+  forget(issuer: string): void;
+}
+
+const FRESH_MS = 600_000;
+/** A provider that failed is asked again after so long. */
+const FAILED_MS = 5_000;
+const REMEMBERED = 100;
+
+export function createProviderLink(policy: DialPolicy, ticks = () => performance.now()): ProviderLink {
+  const ask = createAsk(policy);
+  const known = createExpiringMap<Promise<Metadata>>(ticks, REMEMBERED);
+  return {
+    ask,
+    metadata(issuer) {
+      const found = known.get(issuer);
+      if (found !== undefined) return found;
+      const reading = readMetadata(ask, issuer);
+      known.set(issuer, reading, ticks() + FRESH_MS);
+      reading.catch(() => known.set(issuer, reading, ticks() + FAILED_MS));
+      return reading;
+    },
+    forget: (issuer) => known.delete(issuer),
+  };
+}
+
+/** What every request to this provider is made with. */
+export const requestOptions = (ask: Ask, issuer: string) => ({
+  // A provider of a private network may speak plain http; `ask` decides where.
+  [oauth.allowInsecureRequests]: issuer.startsWith('http:'),
+  [oauth.customFetch]: (url: string, { method, headers, body }: oauth.CustomFetchOptions<string, BodyInit | null | undefined>) =>
+    ask(url, { method, headers, body }),
+});
+
+/** Reads and checks the discovery document (OpenID Connect Discovery 1.0, section 4). */
+export async function readMetadata(ask: Ask, issuer: string): Promise<Metadata> {
+  let metadata: Metadata;
+  try {
+    const url = new URL(issuer);
+    const answer = await oauth.discoveryRequest(url, { algorithm: 'oidc', ...requestOptions(ask, issuer) });
+    metadata = await oauth.processDiscoveryResponse(url, answer);
+  } catch (error) {
+    throw asFault('discovery', error);
+  }
+  // The library compares normalised addresses; tokens carry the text, and people are found by it.
+  if (metadata.issuer !== issuer) throw otherIssuer(metadata.issuer, issuer);
+  const fault = endpointFault(metadata, issuer);
+  if (fault !== null) throw new AppError('provider_failed', fault);
+  return metadata;
+}
+
+export function otherIssuer(told: string, issuer: string): AppError {
+  const slash = told.replace(/\/$/, '') === issuer.replace(/\/$/, '');
+  return new AppError(
+    'provider_failed',
+    slash
+      ? `The provider’s own issuer ${told.endsWith('/') ? 'ends with a slash' : 'has no slash at its end'}. Enter it exactly so.`
+      : 'The provider names another issuer in its metadata. Enter the issuer exactly as it stands there.',
+    { reason: 'issuer' },
+  );
+}
+
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
+
+/** Why the addresses of a provider cannot be used, as a sentence; null: they can. */
+export function endpointFault(metadata: Metadata, issuer: string): string | null {
+  const allowed = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
+  const named = [...ENDPOINTS, ...(metadata.userinfo_endpoint === undefined ? [] : (['userinfo_endpoint'] as const))];
+  for (const name of named) {
+    const url = metadata[name];
+    if (url === undefined) return `The provider’s metadata has no ${name}.`;
+    if (!URL.canParse(url) || !allowed.includes(new URL(url).protocol)) return `${name} of the provider is not an https address.`;
+  }
+  return null;
+}
+
+/** S256 is required of us; a provider that lists methods without it would ignore the challenge (RFC 7636). Entra lists none. */
+export const refusesPkce = ({ code_challenge_methods_supported: methods }: Metadata): boolean =>
+  Array.isArray(methods) && !methods.includes('S256');

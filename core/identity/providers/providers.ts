@@ -1,0 +1,73 @@
+import { asc, eq, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
+import { AppError } from '#core/errors.ts';
+import type { Handlers } from '#core/run.ts';
+import { checkVersion, retryOnConflict } from '#core/definitions/records.ts';
+import { checkConnection } from './check.ts';
+import { prepareProvider } from './draft.ts';
+import { deleteProvider, insertProvider, providerById, type ProviderRow, publicUrl, toValues, updateProvider } from './stored.ts';
+
+export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_providers.${string}`>> = {
+  'identity_providers.list': async ({ app }, { skip, limit }) => {
+    const { identity_providers: table } = app.store.tables;
+    const [rows, total] = await Promise.all([
+      app.store.db.select().from(table).orderBy(asc(table.name), asc(table.id)).limit(limit).offset(skip),
+      app.store.db.$count(table),
+    ]);
+    return { items: await showAll(app, rows), total };
+  },
+  'identity_providers.create': async (context, draft) => {
+    const { app } = context;
+    const id = app.ids();
+    const values = await prepareProvider(app, id, draft, null);
+    return show(app, await app.store.write((tx) => insertProvider(context, tx, id, values)));
+  },
+  'identity_providers.update': (context, { id, version, ...patch }) =>
+    retryOnConflict(version, async () => {
+      const { app } = context;
+      const before = await providerById(app, id);
+      checkVersion('identity_provider', before, version);
+      const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+      // A change that changes nothing is no version and leaves no history.
+      if (Object.keys(sent).length === 0) return show(app, before);
+      const { client_secret: _, ...stored } = toValues(before);
+      const values = await prepareProvider(app, id, { ...stored, ...sent }, before);
+      app.providers.forget(before.issuer);
+      return show(app, await app.store.write((tx) => updateProvider(context, tx, id, version ?? before.version, values)));
+    }),
+  'identity_providers.delete': async (context, { id }) => {
+    await context.app.store.write((tx) => deleteProvider(context, tx, id));
+    return {};
+  },
+  'identity_providers.test': async ({ app }, { id }) => checkConnection(app, await providerById(app, id)),
+};
+
+/** What the sign-in page offers. */
+export async function offeredProviders({ store: { db, tables } }: App): Promise<{ id: string; name: string }[]> {
+  const { identity_providers: table } = tables;
+  return db.select({ id: table.id, name: table.name }).from(table).where(eq(table.enabled, true)).orderBy(asc(table.name));
+}
+
+/** A record as a response shows it. */
+export async function show(app: App, row: ProviderRow): Promise<IdentityProvider> {
+  const [shown] = await showAll(app, [row]);
+  if (shown === undefined) throw new AppError('internal', 'The identity provider could not be read back.');
+  return shown;
+}
+
+async function showAll(app: App, rows: readonly ProviderRow[]): Promise<IdentityProvider[]> {
+  const { identities } = app.store.tables;
+  const url = await publicUrl(app);
+  const counted = await app.store.db
+    .select({ issuer: identities.issuer, people: sql<number>`count(distinct ${identities.person_id})`.mapWith(Number) })
+    .from(identities)
+    .groupBy(identities.issuer);
+  const people = new Map(counted.map((row) => [row.issuer, row.people]));
+  return rows.map(({ client_secret, ...row }) => ({
+    ...row,
+    client_secret_set: client_secret !== null,
+    redirect_uri: url === null ? null : `${url}${CALLBACK_PATH}`,
+    people: people.get(row.issuer) ?? 0,
+  }));
+}

@@ -1,0 +1,167 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { and, eq, lte } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
+import { AppError, asFault, invalidField } from '#core/errors.ts';
+import { networkOf } from '#core/edge/network.ts';
+import type { Context } from '#core/run.ts';
+import { justSignedIn } from '../two-factor.ts';
+import { toProfile } from './claims.ts';
+import { enter, link } from './entry.ts';
+import { exchange } from './exchange.ts';
+import { refusesPkce } from './metadata.ts';
+import { ownPath } from './return-to.ts';
+import { providerById, type ProviderRow } from './stored.ts';
+
+/** How long somebody may stay at the provider. */
+export const SIGN_IN_MS = 600_000;
+/** Sign-ins that begin from one network in a minute: each is a row and may ask the provider. */
+const STARTS_A_MINUTE = 60;
+const MINUTE_MS = 60_000;
+const SECRET_BYTES = 32;
+const SECRET = /^[\w-]{43}$/;
+
+export interface Start {
+  readonly provider_id: string;
+  readonly return_to: string | undefined;
+  /** Links the provider's account to the person who is signed in. */
+  readonly link: boolean;
+  /** Secret of the browser, from its cookie. */
+  readonly browser: string | undefined;
+  /** Where people reach this server, without a slash at the end. */
+  readonly base: string;
+}
+
+export interface Started {
+  /** Where the browser goes now. */
+  readonly location: string;
+  /** To be kept in a cookie of the browser for `SIGN_IN_MS`. */
+  readonly browser: string;
+}
+
+/** Begins a sign-in: an authorization request with PKCE, state and nonce (OpenID Connect Core 1.0, section 3.1.2.1). */
+export async function startSignIn(context: Context, start: Start): Promise<Started> {
+  const { app } = context;
+  const return_to = ownPath(start.return_to ?? '/');
+  if (return_to === null) throw invalidField('return_to', 'return_to must be a path of this server, such as /tools.');
+  await countStart(context);
+  const provider = await usableProvider(app, start.provider_id);
+  const person_id = start.link ? await linkingPerson(context) : null;
+  const metadata = await app.providers.metadata(provider.issuer);
+  if (refusesPkce(metadata)) throw new AppError('provider_failed', 'The identity provider does not support PKCE with S256.');
+  const browser = start.browser !== undefined && SECRET.test(start.browser) ? start.browser : newSecret();
+  const state = newSecret();
+  const redirect_uri = `${start.base}${CALLBACK_PATH}`;
+  await storeStart(app, { id: hash(state), browser: hash(browser), provider, redirect_uri, return_to, person_id });
+  const { verifier, nonce } = derived(browser, state);
+  const location = new URL(metadata.authorization_endpoint ?? '');
+  const query = {
+    client_id: provider.client_id,
+    redirect_uri,
+    response_type: 'code',
+    scope: provider.scopes.join(' '),
+    state,
+    nonce,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  };
+  for (const [name, value] of Object.entries(query)) location.searchParams.set(name, value);
+  return { location: location.href, browser };
+}
+
+export interface Finished {
+  readonly return_to: string;
+  /** Of a new session; null when an account was linked, or nobody came in. */
+  readonly token: string | null;
+  /** Why nobody came in. */
+  readonly refusal: AppError | null;
+}
+
+const EXPIRED = () =>
+  new AppError('forbidden', 'This sign-in has expired, was already completed, or was started in another browser. Start again.', {
+    reason: 'expired',
+  });
+
+/** Ends a sign-in that the browser came back with from the provider. It can be tried once. */
+export async function finishSignIn(context: Context, params: URLSearchParams, browser: string | undefined): Promise<Finished> {
+  const { app } = context;
+  const state = params.get('state') ?? '';
+  const started = await takeStart(app, state, browser);
+  if (started === null) return { return_to: '/', token: null, refusal: EXPIRED() };
+  const { return_to, person_id, redirect_uri, provider_id, issuer } = started.row;
+  try {
+    const provider = await usableProvider(app, provider_id);
+    if (provider.issuer !== issuer) throw EXPIRED();
+    const claims = await exchange(app, provider, { params, state, redirect_uri, ...derived(started.browser, state) });
+    const profile = toProfile(provider, claims);
+    const token =
+      person_id === null ? await enter(context, provider, profile) : await link(context, provider, profile, person_id);
+    app.log.info('signed in through an identity provider', { provider: provider.name, linked: person_id !== null });
+    return { return_to, token, refusal: null };
+  } catch (error) {
+    const refusal = asFault(error);
+    app.log.warning('a sign-in through an identity provider failed', { issuer, reason: refusal.detail });
+    return { return_to, token: null, refusal };
+  }
+}
+
+/** A stolen session must not be enough to add a way in that stays. */
+async function linkingPerson(context: Context): Promise<string> {
+  if (context.actor === null) throw new AppError('unauthenticated', 'Sign in first, then link the account.');
+  const { id } = await justSignedIn(context, 'You signed in more than ten minutes ago. Sign in again, then link the account.');
+  return id;
+}
+
+async function usableProvider(app: App, id: string): Promise<ProviderRow> {
+  const provider = await providerById(app, id);
+  if (!provider.enabled) throw new AppError('not_found', 'There is no identity provider with this id.');
+  return provider;
+}
+
+async function countStart({ app, ip }: Context): Promise<void> {
+  const { count, resets_in_ms } = await app.kv.increment(`oidc-start:${networkOf(ip ?? '')}`, MINUTE_MS);
+  if (count <= STARTS_A_MINUTE) return;
+  const retry_after = Math.ceil(resets_in_ms / 1_000);
+  throw new AppError('rate_limited', `Too many sign-ins were started. Wait ${retry_after} seconds.`, { retry_after });
+}
+
+const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Both follow from what the browser alone holds: a copy of the database finishes no sign-in. */
+function derived(browser: string, state: string): { verifier: string; nonce: string } {
+  const of = (use: string) => createHash('sha256').update(`${use}\n${browser}\n${state}`).digest('base64url');
+  return { verifier: of('verifier'), nonce: of('nonce') };
+}
+
+interface StartToStore {
+  readonly id: string;
+  readonly browser: string;
+  readonly provider: ProviderRow;
+  readonly redirect_uri: string;
+  readonly return_to: string;
+  readonly person_id: string | null;
+}
+
+async function storeStart({ store, clock }: App, { provider, ...start }: StartToStore): Promise<void> {
+  const { provider_sign_ins: table } = store.tables;
+  const now = clock().getTime();
+  await store.write(async (tx) => {
+    await tx.delete(table).where(lte(table.expires_at, new Date(now).toISOString()));
+    const expires_at = new Date(now + SIGN_IN_MS).toISOString();
+    await tx.insert(table).values({ ...start, provider_id: provider.id, issuer: provider.issuer, expires_at });
+  });
+}
+
+/** One taker alone: the row goes with the first request of its own browser. */
+async function takeStart({ store, clock }: App, state: string, browser: string | undefined) {
+  if (!SECRET.test(state) || browser === undefined || !SECRET.test(browser)) return null;
+  const { provider_sign_ins: table } = store.tables;
+  const [row] = await store.write((tx) =>
+    tx
+      .delete(table)
+      .where(and(eq(table.id, hash(state)), eq(table.browser, hash(browser))))
+      .returning(),
+  );
+  return row === undefined || row.expires_at <= clock().toISOString() ? null : { row, browser };
+}

@@ -1,0 +1,39 @@
+import type { Undoable } from '#core/definitions/kinds.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import { checkProvider } from './draft.ts';
+import { show } from './providers.ts';
+import { deleteProvider, insertProvider, providerById, type ProviderRow, toValues, updateProvider } from './stored.ts';
+
+/** History may be undone by tokens too; who comes in is for an administrator to decide, whichever way the change takes. */
+function refuseTokens({ actor }: Context): void {
+  if (isAdministrator(actor)) return;
+  throw new AppError('admin_only', 'Only a signed-in administrator can change identity providers, not a token.');
+}
+
+/** What a rollback needs of identity providers. */
+export const providerUndo: Undoable = {
+  entity_type: 'identity_provider',
+  plural: 'identity_providers',
+  noun: {
+    get: ({ app }, id, tx) => providerById(app, id, tx),
+    restore(context, tx, earlier, expected, values) {
+      const restored = toValues({ ...earlier, ...values } as unknown as ProviderRow);
+      return expected === null
+        ? insertProvider(context, tx, earlier.id, restored, earlier)
+        : updateProvider(context, tx, earlier.id, expected, restored);
+    },
+  },
+  async prepareEarlier(context, earlier, stored) {
+    refuseTokens(context);
+    const values = toValues(earlier as unknown as ProviderRow);
+    await checkProvider(context.app, values, stored as unknown as ProviderRow | null);
+    return { values, compiled: null };
+  },
+  async remove(context, tx, id) {
+    refuseTokens(context);
+    return deleteProvider(context, tx, id);
+  },
+  read: async ({ app }, id) => show(app, await providerById(app, id)),
+};

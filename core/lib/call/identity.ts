@@ -1,0 +1,32 @@
+import type { Json } from '#core/engines/shared/source.ts';
+
+/** What a credential says of its bearer. */
+export type Claims = Readonly<Record<string, Json>>;
+
+/** Who calls, as a credential proves it: what `caller.sub` and the like read. Null: the credential does not say. */
+export interface Identity {
+  readonly sub: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly client_id: string | null;
+  readonly groups: readonly string[];
+  /** The name of the access token. */
+  readonly token: string | null;
+}
+
+export const NO_CLAIMS: Claims = {};
+export const NO_IDENTITY: Identity = { sub: null, name: null, email: null, client_id: null, groups: [], token: null };
+
+/** The identity that claims name; what they do not name is as `known` has it. Claims of a wrong type count as not there. */
+export const toIdentity = (claims: Claims, known: Partial<Identity> = {}): Identity => ({
+  sub: textOf(claims['sub']) ?? known.sub ?? null,
+  name: textOf(claims['name']) ?? known.name ?? null,
+  email: textOf(claims['email']) ?? known.email ?? null,
+  client_id: known.client_id ?? textOf(claims['client_id']),
+  groups: known.groups ?? textsOf(claims['groups']),
+  token: known.token ?? null,
+});
+
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const textsOf = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];

@@ -1,0 +1,173 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { Mask, MaskKind } from '#core/contract/definitions/masks.ts';
+import type { FieldError } from '#core/errors.ts';
+import type { Column, Json, QueryResult, Row } from '#core/engines/shared/source.ts';
+
+/** A mask of a snapshot: `columns` are the names that the column has in the result, in lower case. */
+export interface MaskRule extends Omit<Mask, 'column'> {
+  readonly columns: readonly string[];
+}
+
+/** The same text for the same value as long as the encryption key stays, and nothing that leads back to it. */
+export type Pseudonym = (text: string) => string;
+
+/** @param keys `SVC_ENCRYPTION_KEY`, newest first. */
+export function createPseudonym([newest = '']: readonly string[]): Pseudonym {
+  const key = new Uint8Array(hkdfSync('sha256', newest, 'sluice', 'mask-hash/1', 32));
+  return (text) => createHmac('sha256', key).update(text).digest('base64url').slice(0, HASH_LENGTH);
+}
+
+/** 128 bits. */
+const HASH_LENGTH = 22;
+const STARS = '***';
+
+/** Where a described column comes from, when its database says so. */
+export type TracedColumn = Column & { readonly origin?: string | null };
+
+/** @param columns as the database described them; null when it could not. */
+export const toRules = (masks: readonly Mask[], columns: readonly TracedColumn[] | null): MaskRule[] =>
+  masks.map(({ column, mask, unless_groups }) => {
+    const wanted = column.toLowerCase();
+    const traced = (columns ?? []).filter(({ origin }) => origin?.toLowerCase() === wanted).map(({ name }) => name.toLowerCase());
+    return { columns: [...new Set([wanted, ...traced])], mask, unless_groups };
+  });
+
+/** Masks of columns that the result does not have. */
+export function unknownMasks(masks: readonly Mask[], columns: readonly TracedColumn[] | null): FieldError[] {
+  if (columns === null) return [];
+  const rules = toRules(masks, columns);
+  return masks.flatMap(({ column }, n) => {
+    if (columns.some(({ name }) => covers(rules[n]!, name.toLowerCase(), columns))) return [];
+    const message = `The result has no column ${column}. Its columns are ${columns.map(({ name }) => name).join(', ')}.`;
+    return [{ field: `masks.${n}.column`, message }];
+  });
+}
+
+/** Of two columns of one name the result calls the second one name_2. */
+function covers({ columns: wanted }: MaskRule, name: string, columns: readonly Column[]): boolean {
+  if (wanted.includes(name)) return true;
+  const [, base] = /^(.+)_\d+$/.exec(name) ?? [];
+  return base !== undefined && wanted.includes(base) && columns.some((column) => column.name.toLowerCase() === base);
+}
+
+const ruleOf = (rules: readonly MaskRule[], { name }: Column, columns: readonly Column[]): MaskRule | undefined =>
+  rules.find((rule) => covers(rule, name.toLowerCase(), columns));
+
+/** The rules that hold for a caller. */
+export const rulesFor = (rules: readonly MaskRule[], groups: readonly string[]): readonly MaskRule[] =>
+  rules.filter(({ unless_groups }) => !unless_groups.some((group) => groups.includes(group)));
+
+/** Which rules hold, for the keys of caches: callers of one class get the same of the same rows. */
+export const maskClass = (rules: readonly MaskRule[], groups: readonly string[]): string =>
+  rules.map(({ unless_groups }) => (unless_groups.some((group) => groups.includes(group)) ? '0' : '1')).join('');
+
+/** What masks make of the columns of a result. */
+interface MaskedColumns {
+  readonly found: readonly { readonly name: string; readonly mask: MaskKind }[];
+  readonly columns: readonly Column[];
+}
+
+function maskColumns(columns: readonly Column[], rules: readonly MaskRule[]): MaskedColumns {
+  const masks = columns.map((column) => ruleOf(rules, column, columns)?.mask);
+  return {
+    found: columns.flatMap(({ name }, n) => {
+      const mask = masks[n];
+      return mask === undefined ? [] : [{ name, mask }];
+    }),
+    columns: columns.flatMap((column, n) => maskedColumn(column, masks[n])),
+  };
+}
+
+const toMasked = (result: QueryResult, { found, columns }: MaskedColumns, pseudonym: Pseudonym): QueryResult =>
+  found.length === 0 ? result : { ...result, columns, rows: result.rows.map((row) => maskRow(row, found, pseudonym)) };
+
+/** The result with its columns masked; nothing of the masked values is left in it. Null stays null. */
+export const maskResult = (result: QueryResult, rules: readonly MaskRule[], pseudonym: Pseudonym): QueryResult =>
+  rules.length === 0 ? result : toMasked(result, maskColumns(result.columns, rules), pseudonym);
+
+export type MaskFor = (result: QueryResult, groups: readonly string[], pseudonym: Pseudonym) => QueryResult;
+
+/** The same for one definition, again and again: a statement that is kept has one list of columns. */
+export function createMasker(rules: readonly MaskRule[]): MaskFor {
+  const classes = new Map<
+    string,
+    { readonly rules: readonly MaskRule[]; readonly seen: WeakMap<readonly Column[], MaskedColumns> }
+  >();
+  return (result, groups, pseudonym) => {
+    const name = maskClass(rules, groups);
+    let known = classes.get(name);
+    if (known === undefined) classes.set(name, (known = { rules: rulesFor(rules, groups), seen: new WeakMap() }));
+    let masked = known.seen.get(result.columns);
+    if (masked === undefined) known.seen.set(result.columns, (masked = maskColumns(result.columns, known.rules)));
+    return toMasked(result, masked, pseudonym);
+  };
+}
+
+function maskRow(row: Row, found: readonly { name: string; mask: MaskKind }[], pseudonym: Pseudonym): Row {
+  const masked: Row = { ...row };
+  for (const { name, mask } of found) {
+    if (mask === 'remove') delete masked[name];
+    else if (Object.hasOwn(masked, name)) masked[name] = maskValue(masked[name] ?? null, mask, pseudonym);
+  }
+  return masked;
+}
+
+function maskedColumn(column: Column, mask: MaskKind | undefined): Column[] {
+  if (mask === undefined || mask === 'null') return [column];
+  return mask === 'remove' ? [] : [{ name: column.name, type: 'text', kind: 'string' }];
+}
+
+const maskValue = (value: Json, mask: Exclude<MaskKind, 'remove'>, pseudonym: Pseudonym): Json =>
+  value === null ? null : VALUES[mask](typeof value === 'string' ? value : JSON.stringify(value), pseudonym);
+
+const VALUES: Readonly<Record<Exclude<MaskKind, 'remove'>, (text: string, pseudonym: Pseudonym) => string | null>> = {
+  null: () => null,
+  text: () => STARS,
+  hash: (text, pseudonym) => pseudonym(text),
+  // A short value would be told whole.
+  last4(text) {
+    const letters = Array.from(text);
+    return letters.length < 8 ? '****' : `****${letters.slice(-4).join('')}`;
+  },
+  email(text) {
+    const at = text.lastIndexOf('@');
+    return at < 1 || /[\s@]/.test(text.slice(at + 1)) || at === text.length - 1
+      ? STARS
+      : `${Array.from(text)[0]}${STARS}${text.slice(at)}`;
+  },
+  year: (text) => /^(-?\d{4,6})-\d{2}/.exec(text)?.[1] ?? null,
+};
+
+/** A column as the output schema of a tool says it. */
+export interface SchemaColumn extends Column {
+  /** What of it is seen. */
+  readonly note?: string;
+  /** Some callers see the values as they are. */
+  readonly both?: Column;
+  /** Some callers do not have it. */
+  readonly missing?: true;
+}
+
+const NOTES: Readonly<Record<MaskKind, string>> = {
+  remove: 'Left out',
+  null: 'Masked: always null',
+  text: `Masked: ${STARS}`,
+  hash: 'Masked: a hash, equal for equal values',
+  last4: 'Masked: only the last four characters',
+  email: 'Masked: only the first letter and the domain',
+  year: 'Masked: only the year',
+};
+
+/** The columns that callers see, with a note where one is masked. */
+export function schemaColumns(columns: readonly TracedColumn[] | null, masks: readonly Mask[]): readonly SchemaColumn[] | null {
+  if (columns === null || masks.length === 0) return columns;
+  const rules = toRules(masks, columns);
+  return columns.flatMap((column): SchemaColumn[] => {
+    const rule = ruleOf(rules, column, columns);
+    if (rule === undefined) return [column];
+    const is_for_all = rule.unless_groups.length === 0;
+    const note = is_for_all ? NOTES[rule.mask] : `${NOTES[rule.mask]} for some callers`;
+    if (rule.mask === 'remove') return is_for_all ? [] : [{ ...column, note, missing: true }];
+    return maskedColumn(column, rule.mask).map((masked) => ({ ...masked, note, ...(is_for_all ? {} : { both: column }) }));
+  });
+}

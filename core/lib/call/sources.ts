@@ -1,0 +1,124 @@
+import type { Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { AppError } from '#core/errors.ts';
+import type { Json } from '#core/engines/shared/source.ts';
+import { Work } from './argument-work.ts';
+import { checkValue } from './argument-values.ts';
+import type { CallFacts } from './values.ts';
+
+/** What sources read; never what the model sent. */
+export type SourceFacts = Omit<CallFacts, 'arguments'>;
+type Read = (facts: SourceFacts) => Json | undefined;
+
+/** A parameter that has a source. */
+export interface Fill {
+  readonly name: string;
+  /** Undefined: the call has no such value and can do without. Throws `caller_value_missing` where it cannot. */
+  readonly read: Read;
+}
+
+/** Types that a source can fill; any type for those that are not named. */
+const TYPES: Readonly<Record<string, readonly ParameterType[]>> = {
+  'caller.groups': ['array', 'json'],
+  'call.time': ['datetime', 'date', 'string'],
+  'call.id': ['string', 'uuid'],
+  ...Object.fromEntries(
+    ['sub', 'name', 'email', 'client_id', 'token'].map((member) => [`caller.${member}`, ['string', 'uuid', 'integer', 'number']]),
+  ),
+};
+
+const CONSTRAINTS = ['default', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern'] as const;
+
+/** Why a parameter cannot have its source, at the field that says so. */
+export function sourceFaults(parameter: Parameter): [string, string][] {
+  const { name, type, from } = parameter;
+  if (from === undefined) return [];
+  const allowed = TYPES[from];
+  const faults: [string, string][] = CONSTRAINTS.filter((constraint) => (parameter[constraint] ?? null) !== null).map(
+    (constraint) => [constraint, `${name} is filled with ${from}, so it cannot have ${constraint}. Remove one of them.`],
+  );
+  if (allowed !== undefined && !allowed.includes(type)) {
+    faults.push(['type', `${name} is filled with ${from}, so its type has to be ${allowed.join(' or ')}.`]);
+  }
+  return faults;
+}
+
+/** @param needed it stands outside of the optional blocks, so a call without the value is refused. */
+export function fillOf(parameter: Parameter, needed: boolean): Fill | null {
+  const { name, from, type, items = 'string' } = parameter;
+  if (from === undefined) return null;
+  const source = readerOf(from);
+  const check = checkValue(type === 'array' ? { type, items } : { type }, undefined);
+  const convert = type === 'array' ? toList(items) : toScalar(type);
+  const read: Read = (facts) => {
+    const value = source(facts) ?? null;
+    if (value === null) {
+      if (needed) throw missing(`This call needs ${from}, which the caller does not have.`);
+      return undefined;
+    }
+    const found = check(convert(value), new Work());
+    if (!found.ok) throw missing(`This call needs ${from}, and that of the caller has another type.`);
+    return found.value;
+  };
+  return { name, read };
+}
+
+const missing = (detail: string): AppError =>
+  new AppError('caller_value_missing', `${detail} Ask the administrator of the server.`);
+
+const CLAIM = 'caller.claims.';
+const MEMBERS: Readonly<Record<string, Read>> = {
+  'caller.sub': ({ caller }) => caller.identity.sub,
+  'caller.name': ({ caller }) => caller.identity.name,
+  'caller.email': ({ caller }) => caller.identity.email,
+  'caller.client_id': ({ caller }) => caller.identity.client_id,
+  'caller.groups': ({ caller }) => caller.identity.groups,
+  'caller.token': ({ caller }) => caller.identity.token,
+  'call.time': ({ call }) => new Date(call.time).toISOString(),
+  'call.id': ({ call }) => call.id,
+};
+
+/** What a source of the contract's form reads. */
+export function readerOf(from: string): Read {
+  const member = MEMBERS[from];
+  if (member !== undefined) return member;
+  if (from.startsWith(CLAIM)) return claimReader(from.slice(CLAIM.length));
+  const name = from.slice('vars.'.length);
+  return ({ vars }) => own(vars, name);
+}
+
+/** A claim by its whole name, which may hold dots; else each part of the name is one level. */
+function claimReader(name: string): Read {
+  const path = name.split('.');
+  return ({ caller: { claims } }) => {
+    const whole = own(claims, name);
+    if (whole !== undefined || path.length === 1) return whole;
+    let value: Json | undefined = claims;
+    for (const part of path) value = isObject(value) ? own(value, part) : undefined;
+    return value;
+  };
+}
+
+type Members = Readonly<Record<string, Json>>;
+const own = (members: Members, name: string): Json | undefined => (Object.hasOwn(members, name) ? members[name] : undefined);
+const isObject = (value: Json | undefined): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+type Convert = (value: Json) => Json;
+
+/** Claims of one meaning are texts with one issuer and numbers with another. */
+const toText: Convert = (value) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : value);
+const toNumber: Convert = (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value);
+const SCALARS: Partial<Readonly<Record<ParameterType, Convert>>> = {
+  string: toText,
+  integer: toNumber,
+  number: toNumber,
+  boolean: (value) => (value === 'true' || value === 'false' ? value === 'true' : value),
+  date: (value) => (typeof value === 'string' ? value.slice(0, 10) : value),
+};
+const toScalar = (type: ParameterType): Convert => SCALARS[type] ?? ((value) => value);
+
+/** One value where a list is wanted is a list of one. */
+function toList(items: ScalarType): Convert {
+  const convert = toScalar(items);
+  return (value) => (Array.isArray(value) ? value.map(convert) : [convert(value)]);
+}

@@ -1,0 +1,70 @@
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { Json } from '#core/engines/shared/source.ts';
+import type { Statement } from '../sql/statement.ts';
+import { type ArgumentValues, compileArguments, isSent, type Tally } from './arguments.ts';
+import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from './identity.ts';
+import { type Fill, fillOf } from './sources.ts';
+
+/** Where the values of one call come from: a member for each source. */
+export interface CallFacts {
+  /** What the model sent. */
+  readonly arguments: unknown;
+  /** Global variables of the snapshot. */
+  readonly vars: Readonly<Record<string, Json>>;
+  /** Who calls, as far as a credential proves it. */
+  readonly caller: { readonly claims: Claims; readonly identity: Identity };
+  /** Which call it is, and when it began, in ms since 1970. */
+  readonly call: { readonly id: string; readonly time: number };
+}
+
+/** A call without a credential, such as a preview. */
+export const NO_CALLER: CallFacts['caller'] = { claims: NO_CLAIMS, identity: NO_IDENTITY };
+
+/** Checked values of the parameters of a statement, by name. */
+export type Values = Readonly<Record<string, Json | undefined>>;
+
+/**
+ * Throws `invalid` with the faults of every argument, and `caller_value_missing` for a value that the call does not have. A promise
+ * when the check takes long.
+ */
+export type ResolveValues = (facts: CallFacts, tally?: Tally) => ArgumentValues | Promise<ArgumentValues>;
+
+/**
+ * The one place that fills the parameters of a statement, prepared once for each definition. An argument of the model never
+ * reaches a parameter that has another source: it is not declared to it.
+ */
+export function compileValues(parameters: readonly Parameter[], { nodes }: Pick<Statement, 'nodes'>): ResolveValues {
+  const ofModel = compileArguments(parameters.filter(isSent));
+  const needed = new Set(nodes.flatMap((node) => (typeof node === 'object' && 'name' in node ? [node.name] : [])));
+  const fills = parameters.flatMap((parameter) => fillOf(parameter, needed.has(parameter.name)) ?? []);
+  if (fills.length === 0) return (facts, tally) => ofModel(facts.arguments, tally);
+  return (facts, tally) => {
+    const values = ofModel(facts.arguments, tally);
+    return values instanceof Promise ? values.then((sent) => filled(sent, fills, facts)) : filled(values, fills, facts);
+  };
+}
+
+function filled(values: ArgumentValues, fills: readonly Fill[], facts: CallFacts): ArgumentValues {
+  for (const { name, read } of fills) {
+    const value = read(facts);
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+/** What templates read of the caller. */
+const callerScope = ({ identity, claims }: CallFacts['caller']) => ({ ...identity, claims });
+
+/** What the transform template of a call reads beside its rows. */
+export const transformScope = (values: Values, { vars, caller }: CallFacts) => ({
+  params: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null])),
+  vars,
+  caller: callerScope(caller),
+});
+
+/** What the templates of a prompt read. An argument that its author named `caller` stays one. */
+export const promptScope = (values: Readonly<Record<string, string>>, { vars, caller }: Pick<CallFacts, 'vars' | 'caller'>) => ({
+  caller: callerScope(caller),
+  ...values,
+  vars,
+});

@@ -1,0 +1,109 @@
+import type { ClientFacts } from '#core/contract/identity/oauth.ts';
+import type { Kit } from '../kit.ts';
+
+/** Signing in from MCP clients (contract section 15): who may ask, what was asked and granted. Secrets are kept as their SHA-256. */
+export function oauthTables(k: Kit) {
+  /** Clients that an administrator made. */
+  const oauth_apps = k.table(
+    'oauth_apps',
+    {
+      id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      client_id: k.text().notNull(),
+      redirect_uris: k.json<string[]>().notNull(),
+      confidential: k.bool().notNull(),
+      trusted: k.bool().notNull(),
+      secret_digest: k.text(),
+      version: k.int().notNull(),
+      created_at: k.text().notNull(),
+      updated_at: k.text().notNull(),
+    },
+    (t) => [k.unique('oauth_apps_client_id').on(t.client_id), k.unique('oauth_apps_name').on(t.name)],
+  );
+  /** Clients that registered themselves (RFC 7591). */
+  const oauth_registrations = k.table(
+    'oauth_registrations',
+    {
+      client_id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      redirect_uris: k.json<string[]>().notNull(),
+      created_at: k.text().notNull(),
+      /** Null until somebody signed in with it. */
+      last_used_at: k.text(),
+    },
+    (t) => [k.index('oauth_registrations_made').on(t.created_at)],
+  );
+  /** Requests that wait for a decision; `id` and `browser` are digests of what the browser holds. */
+  const oauth_requests = k.table(
+    'oauth_requests',
+    {
+      id: k.text().primaryKey(),
+      browser: k.text().notNull(),
+      client: k.json<ClientFacts>().notNull(),
+      redirect_uri: k.text().notNull(),
+      state: k.text(),
+      scopes: k.json<string[]>().notNull(),
+      resource: k.text().notNull(),
+      code_challenge: k.text().notNull(),
+      expires_at: k.text().notNull(),
+    },
+    (t) => [k.index('oauth_requests_expiry').on(t.expires_at)],
+  );
+  const oauth_codes = k.table(
+    'oauth_codes',
+    {
+      digest: k.text().primaryKey(),
+      client: k.json<ClientFacts>().notNull(),
+      redirect_uri: k.text().notNull(),
+      code_challenge: k.text().notNull(),
+      resource: k.text().notNull(),
+      scopes: k.json<string[]>().notNull(),
+      person_id: k.text().notNull(),
+      /** The grant that its one use makes. */
+      grant_id: k.text().notNull(),
+      spent: k.bool().notNull(),
+      expires_at: k.text().notNull(),
+    },
+    (t) => [k.index('oauth_codes_expiry').on(t.expires_at)],
+  );
+  const oauth_grants = k.table(
+    'oauth_grants',
+    {
+      id: k.text().primaryKey(),
+      person_id: k.text().notNull(),
+      client_id: k.text().notNull(),
+      client: k.json<ClientFacts>().notNull(),
+      resource: k.text().notNull(),
+      scopes: k.json<string[]>().notNull(),
+      created_at: k.text().notNull(),
+      last_used_at: k.text().notNull(),
+    },
+    (t) => [k.index('oauth_grants_person').on(t.person_id), k.index('oauth_grants_client').on(t.client_id)],
+  );
+  /** Refresh tokens of live grants. A rotated one keeps its successor sealed, for a client that never got the answer. */
+  const oauth_refresh = k.table(
+    'oauth_refresh',
+    {
+      digest: k.text().primaryKey(),
+      grant_id: k.text().notNull(),
+      rotated_at: k.text(),
+      successor: k.text(),
+      successor_digest: k.text(),
+      expires_at: k.text().notNull(),
+    },
+    (t) => [k.index('oauth_refresh_grant').on(t.grant_id), k.index('oauth_refresh_expiry').on(t.expires_at)],
+  );
+  /** What happened at the last sign-ins of clients. */
+  const oauth_attempts = k.table('oauth_attempts', {
+    id: k.text().primaryKey(),
+    client: k.text().notNull(),
+    client_id: k.text().notNull(),
+    step: k.text().$type<'register' | 'authorize' | 'consent' | 'token' | 'refresh'>().notNull(),
+    /** Null: the step succeeded. */
+    reason: k.text(),
+    person: k.text(),
+    ip: k.text(),
+    created_at: k.text().notNull(),
+  });
+  return { oauth_apps, oauth_registrations, oauth_requests, oauth_codes, oauth_grants, oauth_refresh, oauth_attempts };
+}

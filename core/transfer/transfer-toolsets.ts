@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { type EntityKind, kindOf } from '#core/contract/entities.ts';
+import { Selection } from '#core/contract/definitions/toolsets.ts';
+import { textBetween } from '#core/contract/fields.ts';
+import type { FieldError } from '#core/errors.ts';
+import { selectionLists } from '#core/definitions/toolsets/members.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+
+/** The parts of a toolset that name other records. */
+export const SELECTIONS = ['include', 'exclude'] as const;
+
+type IdList = keyof typeof selectionLists;
+const LISTS = Object.entries(selectionLists) as [IdList, (typeof selectionLists)[IdList]][];
+const Names = v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(2_000)), []);
+
+/** A selection as an export holds it: names under the plural of each noun. */
+export const NamedSelection = v.optional(
+  v.strictObject({ tags: Selection.entries.tags, ...Object.fromEntries(LISTS.map(([, plural]) => [plural, Names])) }),
+  {},
+);
+
+/** @param names by id; what is gone has none and is left out. */
+export const toNames = (selection: Selection, names: ReadonlyMap<string, string>): Values => ({
+  tags: selection.tags,
+  ...Object.fromEntries(LISTS.map(([list, plural]) => [plural, selection[list].flatMap((id) => names.get(id) ?? [])])),
+});
+
+/** Ids of the records of one noun, by name. */
+export type IdsByName = ReadonlyMap<EntityKind, ReadonlyMap<string, string>>;
+
+/** The selections of a toolset with ids in the place of names, and what names nothing. */
+export function toIds(draft: Values, ids: IdsByName): { readonly draft: Values; readonly faults: readonly FieldError[] } {
+  const faults: FieldError[] = [];
+  const resolved = SELECTIONS.map((part) => {
+    const named = draft[part] as Readonly<Record<string, readonly string[]>>;
+    const lists = LISTS.map(([list, plural]) => {
+      const kind = kindOf(plural);
+      const found = (named[plural] ?? []).flatMap((name, n) => {
+        const id = kind === undefined ? undefined : ids.get(kind)?.get(name);
+        if (id !== undefined) return [id];
+        const field = `${part}.${plural}.${n}`;
+        faults.push({ field, message: `${field} does not match any ${kind} in this file or this installation.` });
+        return [];
+      });
+      return [list, found] as const;
+    });
+    return [part, { tags: named['tags'] ?? [], ...Object.fromEntries(lists) }] as const;
+  });
+  return { draft: { ...draft, ...Object.fromEntries(resolved) }, faults };
+}

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { writeFileAtomic } from '#core/lib/durable-file.ts';
+
+/** A list that the host keeps beside its snapshot, so that it can start without whom it is from. */
+export interface ListFile<T> {
+  /** Null when there is none; rejects when it cannot be read. */
+  read(): Promise<T | null>;
+  /** Atomic; one write after the other. */
+  write(list: T): Promise<void>;
+}
+
+/** @param isList whether what was read is one. @param what names it in the error, such as `a list of access tokens`. */
+export function listFile<T>(path: string, isList: (value: unknown) => value is T, what: string): ListFile<T> {
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    async read() {
+      const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return null;
+      });
+      if (text === null) return null;
+      const list = JSON.parse(text) as unknown;
+      if (!isList(list)) throw new Error(`${path} is not ${what}.`);
+      return list;
+    },
+    write(list) {
+      writing = writing.catch(() => undefined).then(() => writeFileAtomic(path, JSON.stringify(list)));
+      return writing;
+    },
+  };
+}
+
+/** Nothing is kept. */
+export const noListFile = <T>(): ListFile<T> => ({ read: () => Promise.resolve(null), write: () => Promise.resolve() });

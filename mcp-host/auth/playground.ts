@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { PLAYGROUND_PREFIX, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { type Caller, callerName, createCaller } from './caller.ts';
+import { INVALID, type Refusal, type RequestOrigin } from './scheme.ts';
+
+/** Administrators who call from the playground of the server, whatever `auth_type` asks of everybody else. */
+export interface Playground {
+  /** Only our own server hands on such a token. */
+  check(token: string, from: RequestOrigin): Promise<Caller | Refusal>;
+  /** Whether one that was let in would be let in now. */
+  holds(owner: string): boolean;
+}
+
+const OWNER = 'playground:';
+const SESSIONS = 1_000;
+
+/** @param keys `SVC_ENCRYPTION_KEY`, which the server signs with. */
+export function createPlayground(keys: readonly string[], now: () => number): Playground {
+  const owners = createExpiringMap<true>(now, SESSIONS);
+  return {
+    async check(token, { ours }) {
+      if (!ours()) return INVALID;
+      const claims = await verifyPlaygroundToken(keys, token, new Date(now()));
+      if (claims === null) return INVALID;
+      const { identity, claims: said } = claims.caller;
+      // A session that was opened as one caller is no other's.
+      const caller_digest = createHash('sha256').update(JSON.stringify(claims.caller)).digest('base64url').slice(0, 16);
+      const owner = `${OWNER}${claims.session_id}:${caller_digest}`;
+      owners.set(owner, true, Math.max(claims.ends, owners.until(owner)));
+      return createCaller(owner, callerName(`${OWNER}${claims.username}`), undefined, said, identity);
+    },
+    holds: (owner) => owners.get(owner) === true,
+  };
+}
+
+export const isPlaygroundToken = (token: string): boolean => token.startsWith(PLAYGROUND_PREFIX);
+export const isPlaygroundOwner = (owner: string): boolean => owner.startsWith(OWNER);

@@ -1,0 +1,33 @@
+import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
+import { foreignCaller, foreignRules } from '#core/edge/foreign-tokens.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { callerName, createCaller } from '../caller.ts';
+import type { ForeignKeys } from './foreign-keys.ts';
+import { rightsOfScopes } from '../rights.ts';
+import type { TokenSource } from './signed-scheme.ts';
+
+const issuerNamed = ({ jwt_issuers = [] }: FrozenServer, name: unknown): JwtIssuer | undefined =>
+  jwt_issuers.find(({ issuer }) => issuer === name);
+
+/** `auth_type` jwt: tokens of other issuers, verified with their public keys (contract section 15). */
+export const createForeign = (keys: ForeignKeys): TokenSource => ({
+  rulesOf(name, server) {
+    const issuer = issuerNamed(server, name);
+    return issuer === undefined ? null : foreignRules(issuer, (header) => keys.keyOf(issuer, header));
+  },
+  counts({ payload, header }, server) {
+    const issuer = issuerNamed(server, payload.iss);
+    if (issuer === undefined || !keys.has(issuer, header.kid)) return false;
+    const { isAudience } = foreignRules(issuer, () => null);
+    return [payload.aud ?? []].flat().some((audience) => isAudience(audience));
+  },
+  edition: () => keys.edition(),
+  toCaller({ payload }, server, toolsets) {
+    const issuer = issuerNamed(server, payload.iss);
+    if (issuer === undefined) throw new Error('A token of an unknown issuer was verified.');
+    const { claims, identity, scopes } = foreignCaller(payload, issuer);
+    const owner = `jwt:${sha256(JSON.stringify([payload.iss, payload.sub, identity.client_id]))}`;
+    return createCaller(owner, callerName(identity.name ?? identity.sub), rightsOfScopes(toolsets, scopes), claims, identity);
+  },
+});

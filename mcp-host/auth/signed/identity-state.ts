@@ -1,0 +1,120 @@
+import { type CompactJWSHeaderParameters, importJWK } from 'jose';
+import { ACCESS_TOKEN_ALGORITHM, type EndedGrant, type IdentityList } from '#core/edge/identity.ts';
+import type { Log } from '#core/log.ts';
+import { isMembers } from '#mcp-host/protocol/messages.ts';
+import { type ListFile, listFile } from '../list-file.ts';
+
+/** What of a token says whether it was ended: `iat` in seconds since 1970. */
+export interface TokenFacts {
+  readonly grant: string;
+  readonly sub: string;
+  readonly client_id: string;
+  readonly iat: number;
+  readonly kid: string;
+  readonly iss: string;
+}
+
+/** What the server last said of the tokens of signed-in people. A host that is cut off keeps it. */
+export interface IdentityState {
+  /** Null before the first list. */
+  issuer(): string | null;
+  as_of(): string | null;
+  keyOf(header: CompactJWSHeaderParameters): CryptoKey | null;
+  /** Whether a token that was verified still counts, but for its expiry. */
+  counts(token: TokenFacts): boolean;
+  /** Another number with every list. */
+  edition(): number;
+  /** Takes what is on disk, unless the server has said something already. */
+  load(): Promise<void>;
+  /** @param applied is called whenever fewer tokens may count than before; the disk is not waited for. */
+  use(list: IdentityList, applied: () => void): Promise<void>;
+  /** Resolves when what the server said so far is on disk. */
+  kept(): Promise<void>;
+}
+
+const KINDS = ['grant', 'sub', 'client_id'] as const;
+
+export const identityFile = (path: string): ListFile<IdentityList> => listFile(path, isIdentityList, 'a list of signing keys');
+
+const isIdentityList = (value: unknown): value is IdentityList =>
+  isMembers(value) &&
+  typeof value['issuer'] === 'string' &&
+  typeof value['as_of'] === 'string' &&
+  isMembers(value['jwks']) &&
+  Array.isArray(value['jwks']['keys']) &&
+  Array.isArray(value['ended']);
+
+export function createIdentityState(file: ListFile<IdentityList>, log: Log): IdentityState {
+  let list: IdentityList | null = null;
+  let keys: ReadonlyMap<string, CryptoKey> = new Map();
+  let ended = toEnded([]);
+  let edition = 0;
+  /** Lists that came: an older one whose keys were being imported gives way. */
+  let came = 0;
+
+  let kept: Promise<void> = Promise.resolve();
+
+  const take = async (next: IdentityList, applied: () => void): Promise<void> => {
+    const mine = ++came;
+    // What ended counts at once, also while keys are imported.
+    ended = toEnded(next.ended);
+    edition++;
+    applied();
+    const imported = await importKeys(next, log);
+    if (mine !== came) return;
+    list = next;
+    keys = imported;
+    edition++;
+    applied();
+    log.debug('identity_list', { as_of: next.as_of, keys: keys.size, ended: next.ended.length });
+  };
+  return {
+    issuer: () => list?.issuer ?? null,
+    as_of: () => list?.as_of ?? null,
+    keyOf: ({ kid, alg }) => (alg === ACCESS_TOKEN_ALGORITHM && kid !== undefined ? (keys.get(kid) ?? null) : null),
+    counts: (token) =>
+      token.iss === list?.issuer &&
+      keys.has(token.kid) &&
+      KINDS.every((kind) => token.iat > (ended[kind].get(token[kind]) ?? Number.NEGATIVE_INFINITY)),
+    edition: () => edition,
+    async load() {
+      try {
+        const list_on_disk = await file.read();
+        if (list_on_disk !== null && came === 0) await take(list_on_disk, () => undefined);
+      } catch (error) {
+        log.error('identity_file_damaged', { error: String(error) });
+      }
+    },
+    async use(next, applied) {
+      await take(next, applied);
+      kept = file.write(next).catch((error: unknown) => log.error('identity_not_kept', { error: String(error) }));
+      await kept;
+    },
+    kept: () => kept,
+  };
+}
+
+function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)[number], ReadonlyMap<string, number>>> {
+  const of_kind = { grant: new Map<string, number>(), sub: new Map<string, number>(), client_id: new Map<string, number>() };
+  for (const entry of entries) {
+    for (const kind of KINDS) {
+      const value = entry[kind];
+      if (value !== undefined) of_kind[kind].set(value, Math.max(entry.before, of_kind[kind].get(value) ?? 0));
+    }
+  }
+  return of_kind;
+}
+
+/** One key that cannot be read does not keep the others from counting. */
+async function importKeys({ jwks }: IdentityList, log: Log): Promise<Map<string, CryptoKey>> {
+  const keys = new Map<string, CryptoKey>();
+  for (const jwk of jwks.keys) {
+    try {
+      const key = await importJWK(jwk, ACCESS_TOKEN_ALGORITHM);
+      if (jwk.kid !== undefined && !(key instanceof Uint8Array)) keys.set(jwk.kid, key);
+    } catch (error) {
+      log.error('signing_key_not_read', { kid: jwk.kid, error: String(error) });
+    }
+  }
+  return keys;
+}

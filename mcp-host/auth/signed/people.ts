@@ -1,0 +1,48 @@
+import type { Addresses } from '#core/edge/asked-address.ts';
+import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
+import { textsOf } from '#core/edge/token-checks.ts';
+import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
+import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { callerName, createCaller } from '../caller.ts';
+import { rightsOfPerson } from '../rights.ts';
+import type { IdentityState } from './identity-state.ts';
+import type { TokenSource } from './signed-scheme.ts';
+
+/** `auth_type` oauth: people who signed in at our own server (contract section 15). */
+export function createPeople(identity: IdentityState, addresses: Addresses): TokenSource {
+  /** What stands after `/mcp` in one of our addresses; null for all others. */
+  const pathOf = (audience: string): string | null => {
+    const rest = addresses.restOf(audience);
+    return rest === null ? null : (endpointOf(rest)?.path ?? null);
+  };
+  return {
+    rulesOf(issuer, _, path) {
+      if (issuer !== identity.issuer()) return null;
+      return {
+        issuer,
+        algorithms: [ACCESS_TOKEN_ALGORITHM],
+        types: ['at+jwt'],
+        keyOf: (header) => identity.keyOf(header),
+        // A token is for one resource, and no other accepts it.
+        isAudience: (audience) => pathOf(audience) === path,
+      };
+    },
+    counts({ payload, header }) {
+      const { iss, iat, sub } = payload;
+      const grant = payload['grant'];
+      const client_id = payload['client_id'];
+      if (typeof grant !== 'string' || typeof client_id !== 'string' || iat === undefined) return false;
+      return identity.counts({ grant, client_id, iat, sub: sub ?? '', iss: iss ?? '', kid: header.kid ?? '' });
+    },
+    edition: () => identity.edition(),
+    toCaller({ payload }, _, toolsets) {
+      // It came as JSON.
+      const claims = payload as Claims;
+      const who = toIdentity(claims);
+      const owner = `person:${sha256(JSON.stringify([payload.iss, payload.sub, who.client_id]))}`;
+      const rights = rightsOfPerson(toolsets, who.groups, textsOf(payload['scope']));
+      return createCaller(owner, callerName(who.name ?? who.sub), rights, claims, who);
+    },
+  };
+}

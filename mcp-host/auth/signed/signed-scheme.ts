@@ -1,0 +1,129 @@
+import { decodeJwt, type CompactJWSHeaderParameters, type JWTPayload } from 'jose';
+import { type CheckedToken, checkToken, type TokenRules } from '#core/edge/token-checks.ts';
+import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import type { Log } from '#core/log.ts';
+import type { FrozenServer } from '#snapshots/format.ts';
+import type { Caller } from '../caller.ts';
+import type { ToolsetAccess } from '../rights.ts';
+import { KeysUnavailable } from './foreign-keys.ts';
+import { type Credential, INVALID, type Refusal, type Scheme } from '../scheme.ts';
+
+/** A token whose signature and claims were verified. */
+export interface VerifiedToken {
+  readonly payload: JWTPayload;
+  readonly header: CompactJWSHeaderParameters;
+}
+
+/** Whose tokens count, and what they say: a value of `auth_type` whose tokens are verified here alone. */
+export interface TokenSource {
+  /** What a token of this issuer must satisfy at this path; null: nobody's. */
+  rulesOf(issuer: string, server: FrozenServer, path: string): TokenRules | null;
+  /** Whether a token that was verified would be now, but for its expiry. */
+  counts(token: VerifiedToken, server: FrozenServer): boolean;
+  /** Changes whenever `counts` may answer otherwise for the same server. */
+  edition(): number;
+  /** With the rights that the toolsets of now give it. */
+  toCaller(token: VerifiedToken, server: FrozenServer, toolsets: readonly ToolsetAccess[]): Caller;
+}
+
+interface Known {
+  readonly token: VerifiedToken;
+  readonly server: FrozenServer;
+  readonly path: string;
+  edition: number;
+  /** The toolsets that the rights of the caller are made of. */
+  toolsets: readonly ToolsetAccess[];
+  caller: Caller;
+}
+
+const UNKNOWN_KEYS: Refusal = {
+  status: 503,
+  message: 'The access token cannot be checked because the keys of its issuer could not be read yet. Try again in a moment.',
+  retry_after: 5,
+};
+const TOKENS = 10_000;
+/** Tokens of one owner that keep its sessions: one for each of its grants, and those before a refresh. */
+const TOKENS_EACH = 20;
+
+/** Tokens are remembered by their digest until they expire, so that a call with a known one waits for nothing. */
+export function createSignedScheme(
+  source: TokenSource,
+  { now, log, toolsets }: { readonly now: () => number; readonly log: Log; readonly toolsets: () => readonly ToolsetAccess[] },
+): Pick<Scheme, 'costly' | 'recall' | 'check' | 'holds' | 'rights'> {
+  const known = createExpiringMap<Known>(now, TOKENS);
+  /** For sessions and streams, which outlive a token whose owner has a newer one. */
+  const owners = createExpiringMap<readonly VerifiedToken[]>(now, TOKENS);
+
+  const remember = (caller: Caller, token: VerifiedToken) => {
+    const before = (owners.get(caller.owner) ?? []).filter(isLive);
+    const tokens = [...before, token].slice(-TOKENS_EACH);
+    owners.set(caller.owner, tokens, Math.max(...tokens.map(endOf)));
+  };
+  /** The newest of an owner's tokens that counts. */
+  const liveToken = (owner: string, server: FrozenServer): VerifiedToken | undefined =>
+    owners.get(owner)?.findLast((token) => isLive(token) && source.counts(token, server));
+  const isLive = (token: VerifiedToken): boolean => endOf(token) > now();
+
+  const check = async ({ token, digest, path }: Credential, server: FrozenServer): Promise<Caller | Refusal> => {
+    const rules = source.rulesOf(issuerOf(token), server, path);
+    if (rules === null) return INVALID;
+    const edition = source.edition();
+    let checked: CheckedToken;
+    try {
+      checked = await checkToken(token, rules, now());
+    } catch (error) {
+      if (error instanceof KeysUnavailable) return UNKNOWN_KEYS;
+      throw error;
+    }
+    if ('failed' in checked) {
+      log.debug('token_refused', { check: checked.failed, reason: checked.reason });
+      return INVALID;
+    }
+    // It may have been ended while the signature was verified.
+    if (!source.counts(checked, server)) return INVALID;
+    const deployed = toolsets();
+    const caller = source.toCaller(checked, server, deployed);
+    known.set(digest, { token: checked, server, path, caller, toolsets: deployed, edition }, endOf(checked));
+    remember(caller, checked);
+    return caller;
+  };
+
+  return {
+    costly: false,
+    recall({ digest, path }, server) {
+      const entry = known.get(digest);
+      if (entry === undefined || entry.server !== server || entry.path !== path) return null;
+      const edition = source.edition();
+      if (entry.edition !== edition) {
+        if (!source.counts(entry.token, server)) {
+          known.delete(digest);
+          return null;
+        }
+        entry.edition = edition;
+      }
+      const deployed = toolsets();
+      if (entry.toolsets !== deployed) {
+        entry.caller = source.toCaller(entry.token, server, deployed);
+        entry.toolsets = deployed;
+      }
+      return entry.caller;
+    },
+    check,
+    holds: (owner, server) => liveToken(owner, server) !== undefined,
+    rights(owner, server) {
+      const token = liveToken(owner, server);
+      return token === undefined ? null : source.toCaller(token, server, toolsets()).rights;
+    },
+  };
+}
+
+/** In ms since 1970; a token without an end is not let in. */
+const endOf = ({ payload }: VerifiedToken): number => (payload.exp ?? 0) * 1_000;
+
+function issuerOf(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    return '';
+  }
+}

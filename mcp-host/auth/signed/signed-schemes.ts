@@ -1,0 +1,68 @@
+import type { Addresses } from '#core/edge/asked-address.ts';
+import type { IdentityList } from '#core/edge/identity.ts';
+import type { Log } from '#core/log.ts';
+import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import type { Ask } from '../introspection.ts';
+import { type ListFile, noListFile } from '../list-file.ts';
+import type { ToolsetAccess } from '../rights.ts';
+import type { Scheme } from '../scheme.ts';
+import { createForeignKeys, type ForeignKeys, type ForeignKeySets } from './foreign-keys.ts';
+import { createForeign } from './foreign.ts';
+import { createIdentityState, type IdentityState } from './identity-state.ts';
+import { createPeople } from './people.ts';
+import { createSignedScheme } from './signed-scheme.ts';
+
+/** Where what verifies signed tokens is kept; absent: nowhere. */
+export interface SignedFiles {
+  /** Public keys and ended grants of our own server. */
+  readonly identity?: ListFile<IdentityList>;
+  /** Keys of other issuers. */
+  readonly foreign_keys?: ListFile<ForeignKeySets>;
+}
+
+interface SignedOptions extends SignedFiles {
+  readonly ask: Ask;
+  readonly addresses: Addresses;
+  /** The same list until other toolsets are deployed. */
+  readonly toolsets: () => readonly ToolsetAccess[];
+  readonly log: Log;
+  readonly now: () => number;
+  readonly ticks: () => number;
+}
+
+/** `auth_type` oauth and jwt: tokens that this host verifies alone. */
+export interface SignedSchemes {
+  readonly people: Scheme;
+  readonly foreign: Scheme;
+  readonly identity: IdentityState;
+  readonly foreign_keys: ForeignKeys;
+}
+
+export function createSignedSchemes(options: SignedOptions): SignedSchemes {
+  const { ask, addresses, toolsets, log, now, ticks } = options;
+  const identity = createIdentityState(options.identity ?? noListFile(), log);
+  const foreign_keys = createForeignKeys({ ask, file: options.foreign_keys ?? noListFile(), log, ticks });
+  /**
+   * What a client asks for to use an endpoint: the one toolset that it serves, else every toolset that is for everyone. The names
+   * of the others are nobody's business: who has them gets them without asking.
+   */
+  const scopes = (_: unknown, path: string): readonly string[] => {
+    const name = endpointOf(path)?.toolset ?? null;
+    if (name !== null) return [name];
+    return toolsets().flatMap((one) => (one.groups.length === 0 ? [one.name] : []));
+  };
+  return {
+    identity,
+    foreign_keys,
+    people: {
+      ...createSignedScheme(createPeople(identity, addresses), { now, log, toolsets }),
+      issuers: () => [identity.issuer()].filter((issuer) => issuer !== null),
+      scopes,
+    },
+    foreign: {
+      ...createSignedScheme(createForeign(foreign_keys), { now, log, toolsets }),
+      issuers: ({ jwt_issuers = [] }) => jwt_issuers.map(({ issuer }) => issuer),
+      scopes,
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { Run, Slot } from '#core/lib/call/query.ts';
+import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
+import { isMembers, type Members, META } from '#mcp-host/protocol/messages.ts';
+
+/** What a caller asks to be sent while its call runs. */
+export interface ProgressRequest {
+  readonly progress_token: string | number | null;
+  readonly log_level: McpLogLevel | null;
+}
+
+/** How a call gets at its connection. */
+interface Access {
+  readonly source: Run['source'];
+  /** Absent: each step of the call is reported, so it takes every one of them. */
+  readonly opened?: NonNullable<Run['opened']>;
+  readonly queue: Slot;
+}
+
+/** Messages to a caller while its call runs. */
+export interface ProgressStream {
+  /** Aborted when nobody reads it any more. */
+  readonly left: AbortSignal;
+  /** The same access, with reports of the wait in the queue and of the statement. */
+  follow(access: Access, timeout_ms: number): Access;
+  done(rows: number): void;
+  failed(code: string): void;
+}
+
+/** Methods that take long enough to report on. */
+const REPORTED: ReadonlySet<string> = new Set(['tools/call', 'resources/read']);
+
+/** Null when nothing was asked for, or when the caller does not read event streams. @param log_level of the session. */
+export function requestedProgress(
+  method: string,
+  params: Members,
+  headers: Headers,
+  log_level: McpLogLevel | null,
+): ProgressRequest | null {
+  const meta = params['_meta'];
+  if ((meta === undefined && log_level === null) || !REPORTED.has(method)) return null;
+  const { progressToken: token = null, [META.log_level]: own_level } = isMembers(meta) ? meta : {};
+  const request: ProgressRequest = {
+    progress_token: typeof token === 'string' || typeof token === 'number' ? token : null,
+    log_level: isMcpLogLevel(own_level) ? own_level : log_level,
+  };
+  if (request.progress_token === null && request.log_level === null) return null;
+  return headers.get('accept')?.includes('text/event-stream') === true ? request : null;
+}
+
+/** Steps of a call: accepted 0, its statement runs 1, done 2. Between, the part of its time limit that has passed. */
+const STEPS = 2;
+const BEAT_MS = 1_000;
+
+/** @param send takes one notification. `close` ends it for good. */
+export function createProgressStream(
+  { progress_token, log_level }: ProgressRequest,
+  name: string,
+  send: (message: string) => void,
+  left: AbortSignal,
+): ProgressStream & { close(): void } {
+  const began = performance.now();
+  let last = -1;
+  let beat: Timer | undefined;
+  const notify = (method: string, params: object) => send(JSON.stringify({ jsonrpc: '2.0', method, params }));
+  const progress = (value: number, message: string) => {
+    if (progress_token === null || value <= last) return;
+    last = value;
+    notify('notifications/progress', { progressToken: progress_token, progress: value, total: STEPS, message });
+  };
+  const log = (level: McpLogLevel, event: string, fields: object = {}) => {
+    if (log_level === null || !isUrgent(level, log_level)) return;
+    notify('notifications/message', { level, logger: name, data: { event, ...fields } });
+  };
+  const since = (start: number) => Math.round(performance.now() - start);
+
+  const waits = () => {
+    progress(0.5, 'Waiting for a slot: other calls of this connection are running.');
+    log('info', 'waiting');
+  };
+  const runs = (timeout_ms: number) => {
+    const start = performance.now();
+    progress(1, 'The statement is running.');
+    log('debug', 'running');
+    beat = setInterval(() => {
+      const passed = since(start);
+      progress(1 + Math.min(passed / timeout_ms, 0.99), `The statement has been running for ${Math.round(passed / 1_000)} s.`);
+    }, BEAT_MS);
+  };
+
+  progress(0, 'Accepted.');
+  log('debug', 'accepted');
+  return {
+    left,
+    follow: ({ source, queue }, timeout_ms) => ({
+      source() {
+        runs(timeout_ms);
+        return source();
+      },
+      queue: {
+        enter(signal) {
+          const entry = queue.enter(signal);
+          if (entry !== undefined) waits();
+          return entry;
+        },
+        again: (signal) => queue.again(signal),
+        leave: () => queue.leave(),
+        slots: () => queue.slots(),
+      },
+    }),
+    done(rows) {
+      clearInterval(beat);
+      progress(STEPS, rows === 1 ? '1 row.' : `${rows} rows.`);
+      log('info', 'finished', { rows, duration_ms: since(began) });
+    },
+    failed(code) {
+      clearInterval(beat);
+      log('error', 'failed', { code, duration_ms: since(began) });
+    },
+    close: () => clearInterval(beat),
+  };
+}

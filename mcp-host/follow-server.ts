@@ -1,0 +1,81 @@
+import type { LiveToken } from '#core/deploy/hosts.ts';
+import type { IdentityList } from '#core/edge/identity.ts';
+import { AppError } from '#core/errors.ts';
+import type { Log } from '#core/log.ts';
+import type { Control, ControlEvent, ListenEvent } from './swap/control.ts';
+import type { HostNames } from './swap/host-names.ts';
+import type { Registry } from './swap/registry.ts';
+import type { SnapshotTaker } from './swap/take-snapshot.ts';
+import type { Listener } from './transports/listener.ts';
+
+export interface Acknowledgement {
+  readonly request_id?: string;
+  readonly error?: string;
+  readonly load_ms?: number;
+  /** The host serves nothing. */
+  readonly nothing?: true;
+}
+
+/** Tells the server what the host serves: one after the other, in the background. A server that does not take it holds up no event. */
+export function createAcknowledge(options: {
+  readonly control: Control;
+  readonly boot_id: string;
+  readonly held: () => Registry | null;
+  readonly url: () => string | null;
+  readonly log: Log;
+}): (answer: Acknowledgement) => void {
+  const { control, boot_id, held, url, log } = options;
+  let sending: Promise<void> = Promise.resolve();
+  return ({ request_id, error, load_ms = null, nothing }) => {
+    const registry = nothing === true ? null : held();
+    const body = {
+      boot_id,
+      version: registry?.snapshot_version ?? null,
+      checksum: registry?.checksum ?? null,
+      load_ms,
+      url: url(),
+      pid: process.pid,
+      error: error ?? null,
+      request_id: request_id ?? null,
+      ok: error === undefined,
+    };
+    sending = sending
+      .then(() => control.post('ack', body))
+      .catch((fault: unknown) => log.warning('ack_not_sent', { error: String(fault) }));
+  };
+}
+
+export interface Followers {
+  readonly snapshots: SnapshotTaker;
+  readonly names: HostNames;
+  readonly listener: Listener;
+  readonly acknowledge: (answer: Acknowledgement) => void;
+  readonly useTokens: (tokens: readonly LiveToken[]) => Promise<void>;
+  readonly useIdentity: (list: IdentityList) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Does what an event of the server asks for. */
+export function follow(
+  event: ControlEvent,
+  { snapshots, names, listener, acknowledge, useTokens, useIdentity, stop }: Followers,
+): Promise<void> {
+  if (event.event === 'snapshot') return snapshots.take(event.data);
+  if (event.event === 'tokens') return useTokens(event.data.tokens);
+  if (event.event === 'identity') return useIdentity(event.data);
+  if (event.event === 'names') return names.use(event.data.names);
+  return event.event === 'listen' ? prepare(event.data, listener, acknowledge) : stop();
+}
+
+async function prepare(
+  { request_id, ...address }: ListenEvent,
+  listener: Listener,
+  acknowledge: Followers['acknowledge'],
+): Promise<void> {
+  try {
+    await listener.prepare(address);
+    acknowledge({ request_id });
+  } catch (error) {
+    acknowledge({ request_id, error: error instanceof AppError ? error.detail : 'The host could not open the address.' });
+  }
+}

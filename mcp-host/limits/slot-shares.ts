@@ -1,0 +1,120 @@
+import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import type { Log } from '#core/log.ts';
+import type { Queue } from './queue.ts';
+
+/** The slots of each connection that this host may use, where several hosts share them. Calls never wait for the exchange itself. */
+export interface SlotShares {
+  /** Asks for the slots of connections that are new. */
+  refresh(): void;
+  close(): Promise<void>;
+}
+
+export interface SlotSharesOptions {
+  readonly redis: RedisLimits;
+  /** Names this run of this host. */
+  readonly owner: string;
+  readonly queues: () => Iterable<readonly [string, Queue]>;
+  readonly log: Log;
+  readonly busy_ms?: number;
+  readonly idle_ms?: number;
+  readonly ttl_ms?: number;
+}
+
+interface Share {
+  held: number;
+  renew_at: number;
+  /** From then on others may have its slots. */
+  ends_at: number;
+  used_at: number;
+  asking: boolean;
+  again: boolean;
+}
+
+/** A connection without a call for so long is renewed less often. */
+const QUIET_MS = 60_000;
+
+export function createSlotShares(options: SlotSharesOptions): SlotShares {
+  const { redis, owner, queues, log, busy_ms = 100, idle_ms = 1_000, ttl_ms = 3_000 } = options;
+  const shares = new Map<string, Share>();
+  let closed = false;
+
+  const renew = async (id: string, queue: Queue, share: Share): Promise<void> => {
+    // What changes meanwhile is sent right after.
+    share.again = share.asking;
+    if (share.asking) return;
+    share.asking = true;
+    try {
+      await ask(id, queue, share);
+    } finally {
+      share.asking = false;
+    }
+    if (share.again && !closed) await renew(id, queue, share);
+  };
+  const ask = async (id: string, queue: Queue, share: Share): Promise<void> => {
+    const sent_at = performance.now();
+    const { active, waiting } = queue.counters();
+    const held = Math.max(active, share.held);
+    const limit = queue.limit();
+    share.renew_at = sent_at + idle_ms;
+    const answer = await redis.slots({ key: id, owner, limit, held, needed: Math.min(limit, active + waiting), ttl_ms });
+    if (closed) return;
+    // First this host does with less, then it says so.
+    share.held = Math.min(answer.held, answer.target);
+    share.ends_at = sent_at + ttl_ms;
+    queue.grant(share.held);
+    const lively = answer.contended || answer.held > answer.target || sent_at - share.used_at < QUIET_MS;
+    share.renew_at = sent_at + (lively ? busy_ms : idle_ms);
+  };
+  const due = (queue: Queue, share: Share, now: number): boolean => {
+    const { active, waiting } = queue.counters();
+    if (active + waiting > 0) share.used_at = now;
+    return now >= share.renew_at || waiting > 0;
+  };
+  const exchange = async (only?: string): Promise<void> => {
+    const now = performance.now();
+    const seen = new Set<string>();
+    const work: Promise<void>[] = [];
+    for (const [id, queue] of queues()) {
+      seen.add(id);
+      let share = shares.get(id);
+      if (share === undefined) {
+        share = { held: 0, renew_at: 0, ends_at: 0, used_at: now, asking: false, again: false };
+        shares.set(id, share);
+      }
+      if (!redis.up() || (share.ends_at > 0 && now > share.ends_at)) {
+        // Its slots may be another's by now.
+        share.ends_at = 0;
+        share.held = 0;
+        share.renew_at = 0;
+      }
+      // Without Redis it has the whole limit; with it, nothing before it knows its share.
+      if (share.ends_at === 0) queue.grant(redis.up() ? 0 : null);
+      if (redis.up() && (id === only || due(queue, share, now))) work.push(renew(id, queue, share));
+    }
+    for (const id of shares.keys()) if (!seen.has(id)) shares.delete(id);
+    for (const { status, ...rest } of await Promise.allSettled(work)) {
+      if (status === 'rejected') log.debug('slots_not_renewed', { error: String('reason' in rest ? rest.reason : '') });
+    }
+  };
+  const watch = () => {
+    for (const [id, queue] of queues()) queue.onShort(() => void exchange(id));
+  };
+  const refresh = () => {
+    watch();
+    void exchange();
+  };
+  const timer = setInterval(refresh, busy_ms);
+  timer.unref();
+  refresh();
+
+  return {
+    refresh,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      const given_back = [...shares.keys()].map((id) => redis.release(id, owner));
+      await withTimeout(Promise.allSettled(given_back), 500, () => undefined);
+    },
+  };
+}

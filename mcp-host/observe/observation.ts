@@ -1,0 +1,81 @@
+import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import type { Log } from '#core/log.ts';
+import type { Auth } from '#mcp-host/auth/authorise.ts';
+import type { Observe } from '#mcp-host/call/request-record.ts';
+import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
+import type { Sessions } from '#mcp-host/protocol/sessions.ts';
+import type { Streams } from '#mcp-host/protocol/streams.ts';
+import type { Serving } from '#mcp-host/serving.ts';
+import type { Control } from '#mcp-host/swap/control.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Sources } from '#mcp-host/swap/sources.ts';
+import { createLines } from './lines.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createTracing } from './tracing.ts';
+import { createUsage, type Usage } from './usage.ts';
+
+/** Everything that sees requests after they have ended. */
+export interface Observation {
+  readonly usage: Usage;
+  readonly metrics: Metrics;
+  readonly observe: Observe;
+  use(registry: Registry): void;
+  close(): Promise<void>;
+}
+
+export interface ObservationOptions {
+  readonly id: string;
+  readonly boot_id: string;
+  readonly otlp_endpoint: string | null;
+  readonly log: Log;
+  readonly control: Control;
+  readonly sources: Sources;
+  readonly limits: RateLimits;
+  readonly redis: RedisLimits | null;
+  readonly sessions: Sessions;
+  readonly streams: Streams;
+  readonly serving: Serving;
+  readonly auth: Auth;
+}
+
+export function createObservation(options: ObservationOptions): Observation {
+  const { id, boot_id, otlp_endpoint, log, control, sources, limits, redis, sessions, streams, serving, auth } = options;
+  const lines = createLines();
+  log.tap((line) => lines.add(line));
+  const usage = createUsage({
+    send: (batch) => control.post('usage', { boot_id, ...batch }),
+    log,
+    lines,
+    queues: () => sources.gauges(),
+    takeUses: () => auth.takeUses(),
+  });
+  const tracing = createTracing({ endpoint: otlp_endpoint, id, log });
+  const metrics = createMetrics({
+    sources,
+    limits,
+    state: () => ({
+      snapshot_version: serving.held()?.snapshot_version ?? null,
+      checksum: serving.held()?.checksum ?? null,
+      sessions: sessions.count(),
+      streams: streams.count(),
+      usage_dropped: usage.dropped(),
+      connected: control.state().connected,
+      shared_limits: redis && redis.up(),
+    }),
+  });
+  return {
+    usage,
+    metrics,
+    observe(record) {
+      metrics.add(record);
+      tracing.add(record);
+    },
+    use(registry) {
+      metrics.use(registry);
+      tracing.use(registry.server);
+    },
+    async close() {
+      await Promise.all([usage.flush(), tracing.close()]);
+    },
+  };
+}

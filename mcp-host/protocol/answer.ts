@@ -1,0 +1,60 @@
+import { CallerGone, type CallServices, createCallContext } from '#mcp-host/call/context.ts';
+import type { RunningCalls } from '#mcp-host/call/deadline.ts';
+import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';
+import type { Observe, RequestRecord } from '#mcp-host/call/request-record.ts';
+import type { Page, ResponseBody } from './lists.ts';
+import { errorText, RESULT_TAIL, resultHead, RpcError, type RpcId } from './messages.ts';
+import { type Handler, modernHead } from './methods.ts';
+import { toRpcError } from './replies.ts';
+
+/** A JSON-RPC response, as text or ready to be sent; null when there is none to give. */
+export type Answer = string | ResponseBody | null;
+
+export interface AnswerOptions extends CallServices {
+  readonly observe: Observe;
+  readonly running: RunningCalls;
+}
+
+/** Answers one request. Throws for a caller of the stateless revision, whose reply has the status of its error. */
+export type AnswerRequest = (
+  record: RequestRecord,
+  id: RpcId,
+  handler: Handler,
+  progress?: ProgressStream | null,
+) => Promise<Answer>;
+
+/** Gives every request its context and its deadline, and ends with its record. */
+export function createAnswer(options: AnswerOptions): AnswerRequest {
+  const { observe, running, log, now } = options;
+  return async (record, id, handler, progress = null) => {
+    const { message, protocol, session } = record;
+    const deadline = running.open(record);
+    progress?.left.addEventListener('abort', () => deadline.abort());
+    session?.running.set(deadline, id);
+    try {
+      const context = createCallContext(record, deadline, progress);
+      const members = handler(message.params, context, options);
+      const head = `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now()) : ''}`;
+      return wrap(head, members instanceof Promise ? await members : members);
+    } catch (error) {
+      record.error = error;
+      // What needs further scopes is refused with the status of an HTTP reply, whatever the revision.
+      if (protocol.modern || (error instanceof RpcError && error.scopes.length > 0)) throw error;
+      return faultText(record, id, error, log);
+    } finally {
+      observe(record);
+      running.close(deadline);
+      session?.running.delete(deadline);
+    }
+  };
+}
+
+const wrap = (head: string, members: string | Page): string | ResponseBody =>
+  typeof members === 'string' ? `${head}${members}${RESULT_TAIL}` : members.wrap(head, RESULT_TAIL);
+
+export const textOf = (answer: Answer): string | null | Promise<string> =>
+  answer === null || typeof answer === 'string' ? answer : answer.plain().text();
+
+/** A response text in place of the error that a call ended with. */
+export const faultText = ({ exchange }: RequestRecord, id: RpcId, error: unknown, log: CallServices['log']): string | null =>
+  error instanceof CallerGone ? null : errorText(id, toRpcError(error, log, exchange.request_id));

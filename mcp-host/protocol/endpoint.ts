@@ -1,0 +1,45 @@
+import { isToolsetName } from '#core/contract/definitions/toolsets.ts';
+
+/** Which part of what is deployed an address serves (contract section 16). */
+export interface Endpoint {
+  /** What stands after `/mcp`: empty, or beginning with a slash. One spelling for each endpoint. */
+  readonly path: string;
+  /** Name of the toolset that it serves; null: no single one. */
+  readonly toolset: string | null;
+  /** The tag of everything that it serves; null: whatever the tag. */
+  readonly tag: string | null;
+  /** It serves only what changes no data. */
+  readonly read_only: boolean;
+}
+
+/** `/mcp`: everything that the caller may see. */
+export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false };
+const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };
+
+const TAG = '/tag/';
+/** As long as a tag may be. */
+const TAG_LENGTH = 64;
+
+/** The endpoint of what stands after `/mcp` in a path, whether or not anything is deployed for it; null: it can be none. */
+export function endpointOf(rest: string): Endpoint | null {
+  const path = rest.endsWith('/') ? rest.slice(0, -1) : rest;
+  if (path === '') return WHOLE;
+  if (path === READ_ONLY.path) return READ_ONLY;
+  if (path.startsWith(TAG)) return tagged(path.slice(TAG.length));
+  const name = path.slice(1);
+  return path.startsWith('/') && isToolsetName(name) ? { ...WHOLE, path, toolset: name } : null;
+}
+
+function tagged(written: string): Endpoint | null {
+  const tag = decoded(written);
+  if (tag === null || tag === '' || tag.length > TAG_LENGTH || written.includes('/')) return null;
+  return { ...WHOLE, path: `${TAG}${encodeURIComponent(tag)}`, tag };
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Caller } from '#mcp-host/auth/caller.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** One authorised HTTP exchange. */
+export interface Exchange {
+  readonly request: Request;
+  /** What the caller sees at the endpoint, also if there is a deploy meanwhile. */
+  readonly registry: Registry;
+  readonly caller: Caller;
+  readonly endpoint: Endpoint;
+  /** Of the caller, read when it is wanted. */
+  readonly address: () => string;
+  readonly peer: Peer;
+  /** For the log; absent on standard input. */
+  readonly request_id?: string;
+  /** Whether the answer may come as gzip; absent: it may not. */
+  readonly accepts_gzip?: () => boolean;
+  /** What a signed-in person could ask for beyond what it has; absent: nothing. */
+  readonly beyond?: Beyond;
+}
+
+/** Scopes that a person was not granted, but would be. */
+export interface Beyond {
+  /** Names of toolsets of which one shows what a predicate looks for. */
+  scopesFor(shows: (view: Registry) => boolean): readonly string[];
+  /** The `WWW-Authenticate` header that asks for scopes beside those that the caller has (RFC 6750 section 3.1). */
+  challenge(scopes: readonly string[]): string;
+}
+
+/** The other end of the connection that a request came over. */
+export interface Peer {
+  /** Number of the listener that took it; 0: none. */
+  readonly listener: number;
+  /** As the socket knows it. */
+  address(): string;
+  /** From now on it may wait in silence. */
+  hold(): void;
+  /** Once for every hold: its connection may idle out again. */
+  release(): void;
+}

@@ -1,0 +1,44 @@
+import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
+import { callTool, readResource } from '#mcp-host/call/perform.ts';
+import { discovery, lifetime, type Registry } from '#mcp-host/swap/registry.ts';
+import { LIST_METHODS, type ListMethod, type Page, pageAt } from './lists.ts';
+import { type Members, RPC, RpcError } from './messages.ts';
+import { complete, getPrompt } from './prompt.ts';
+
+/** Answers with the members of a result. */
+export type Handler = (params: Members, context: CallContext, services: CallServices) => string | Page | Promise<string>;
+type Handlers = Readonly<Record<string, Handler>>;
+
+const list =
+  (method: ListMethod): Handler =>
+  ({ cursor }, { registry }) =>
+    (cursor === undefined ? registry.lists[method].pages[0] : pageOf(registry, method, cursor)) ?? '';
+
+function pageOf(registry: Registry, method: ListMethod, cursor: unknown): Page {
+  const page = typeof cursor === 'string' ? pageAt(registry.lists[method], cursor, registry.snapshot_id) : null;
+  if (page !== null) return page;
+  throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or there was a deploy since. Start with the first page.');
+}
+
+const COMMON: Handlers = {
+  ...Object.fromEntries(LIST_METHODS.map((method) => [method, list(method)])),
+  'tools/call': callTool,
+  'resources/read': readResource,
+  'prompts/get': getPrompt,
+  'completion/complete': (params, { registry }) => complete(params, registry),
+};
+const MODERN: Handlers = {
+  ...COMMON,
+  'server/discover': (_, { registry }, { now }) => discovery(registry, now()),
+};
+const LEGACY: Handlers = { ...COMMON, ping: () => '' };
+
+/** The methods of the stateless revision, and those of the revisions with sessions. */
+export const modernHandler = (method: string): Handler | undefined =>
+  Object.hasOwn(MODERN, method) ? MODERN[method] : undefined;
+export const legacyHandler = (method: string): Handler | undefined =>
+  Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
+
+/** The first members of every result of the stateless revision. `server/discover` says them by itself. */
+export const modernHead = (method: string, registry: Registry, now: number): string =>
+  method === 'server/discover' ? '' : `${registry.pieces.modern}${lifetime(method, registry, now)},`;

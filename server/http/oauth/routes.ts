@@ -1,0 +1,140 @@
+import type { Context, Hono } from 'hono';
+import type { App } from '#core/app.ts';
+import { readText } from '#core/edge/body.ts';
+import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
+import { networkOf } from '#core/edge/network.ts';
+import { AppError, asFault } from '#core/errors.ts';
+import type { TokenAnswer } from '#core/identity/agent-grants.ts';
+import { authorize } from '#core/identity/oauth/authorize.ts';
+import { register } from '#core/identity/oauth/clients/registrations.ts';
+import { serverMetadata } from '#core/identity/oauth/metadata.ts';
+import { publicKeys } from '#core/identity/oauth/published.ts';
+import { revokeToken } from '#core/identity/oauth/revoke.ts';
+import { answerTokenRequest } from '#core/identity/oauth/tokens.ts';
+import { randomToken } from '#core/identity/random-token.ts';
+import type { Context as CallContext } from '#core/run.ts';
+import { callerAddress } from '../bearer.ts';
+import type { Front } from '../front.ts';
+import type { ServerEnv } from '../routes.ts';
+import { readBrowser, writeBrowser } from '../session.ts';
+import { CONSENT_PATH } from './paths.ts';
+import { refusalPage } from './refusal-page.ts';
+
+type Edge = Context<ServerEnv>;
+
+const REGISTRATION = { max_bytes: 16 * 1024, within_ms: 10_000 };
+const MINUTE_MS = 60_000;
+/** Of one network, over all token requests. */
+const TOKENS_A_MINUTE = 600;
+const METADATA = '/.well-known/oauth-authorization-server';
+
+/**
+ * The authorization server (contract section 15). On the domain that is for MCP alone the host answers at the same paths; what
+ * people are shown is at the issuer.
+ */
+export function addOauth(app: App, router: Hono<ServerEnv>, front: Front): void {
+  const metadata = async (c: Edge, next: () => Promise<void>) => {
+    if (await front.isMcpDomain(c)) return next();
+    const document = await serverMetadata(app);
+    if (document === null) return c.notFound();
+    return c.json(document, 200, { 'cache-control': 'public, max-age=300' });
+  };
+  router.get(METADATA, metadata);
+  // Clients that know only the address of the MCP endpoint insert its path; where the host answers there, it has its own document.
+  router.get(`${METADATA}/mcp`, async (c, next) => ((await front.settings()).mcp_proxy ? next() : metadata(c, next)));
+  router.get('/oauth/authorize', (c) => answerAuthorize(app, c));
+  router.get(CONSENT_PATH, async (c, next) => {
+    await next();
+    c.res.headers.set('cache-control', 'no-store');
+  });
+  router.all('/oauth/token', async (c, next) => ((await front.isMcpDomain(c)) ? next() : answerToken(app, c)));
+  router.all('/oauth/register', (c) =>
+    c.req.method === 'POST' ? answerRegistration(app, c) : refuseToken(405, 'invalid_request', 'Use POST.', { allow: 'POST' }),
+  );
+  router.all('/oauth/revoke', (c) => answerRevocation(app, c));
+  router.get('/oauth/jwks', async (c) =>
+    c.json({ keys: await publicKeys(app) }, 200, {
+      'content-type': 'application/jwk-set+json',
+      'cache-control': 'public, max-age=300',
+    }),
+  );
+}
+
+async function answerAuthorize(app: App, c: Edge): Promise<Response> {
+  c.header('cache-control', 'no-store');
+  const browser = readBrowser(app, c) ?? randomToken('');
+  const answer = await authorize(app, new URL(c.req.url).searchParams, browser, callerAddress(app, c));
+  if (answer.kind === 'page') {
+    const page = refusalPage(answer.reason, answer.status);
+    page.headers.set('cache-control', 'no-store');
+    return page;
+  }
+  if (answer.kind === 'redirect') return c.redirect(answer.to, 302);
+  writeBrowser(app, c, browser);
+  return c.redirect(`${CONSENT_PATH}?request=${answer.request}`, 303);
+}
+
+async function answerToken(app: App, c: Edge): Promise<Response> {
+  const form = await readTokenForm(c.req.raw);
+  if (form instanceof Response) return form;
+  const logins = loginsOf(c.req.header('authorization') ?? null, form);
+  if (logins instanceof Response) return logins;
+  const context = contextOf(app, c);
+  const { count } = await app.kv.increment(`oauth:token:${networkOf(context.ip ?? '')}`, MINUTE_MS);
+  if (count > TOKENS_A_MINUTE) {
+    return refuseToken(429, 'temporarily_unavailable', 'Too many tokens were requested. Wait a minute.', { 'retry-after': '60' });
+  }
+  return toResponse(await answerTokenRequest(context, form, logins).catch(toTokenFault));
+}
+
+/** Clients read JSON at a token endpoint, whatever went wrong. */
+function toTokenFault(error: unknown): Response {
+  const { status, detail } = asFault(error);
+  return refuseToken(status, status >= 500 ? 'temporarily_unavailable' : 'invalid_request', detail);
+}
+
+function toResponse(answer: TokenAnswer | Response): Response {
+  if (answer instanceof Response) return answer;
+  const challenge = answer.status === 401 ? BASIC_CHALLENGE : {};
+  return Response.json(answer.body, { status: answer.status, headers: { ...NO_STORE, ...challenge } });
+}
+
+async function answerRevocation(app: App, c: Edge): Promise<Response> {
+  const form = await readTokenForm(c.req.raw);
+  if (form instanceof Response) return form;
+  const logins = loginsOf(c.req.header('authorization') ?? null, form);
+  if (logins instanceof Response) return logins;
+  const refused = await revokeToken(contextOf(app, c), form, logins);
+  return refused === null ? new Response(null, { status: 200, headers: NO_STORE }) : toResponse(refused);
+}
+
+async function answerRegistration(app: App, c: Edge): Promise<Response> {
+  const text = await readText(c.req.raw, REGISTRATION).catch(asFault);
+  const { status, body, retry_after } =
+    text instanceof AppError ? unreadable(text) : await register(app, parsedOrNull(text), callerAddress(app, c));
+  const headers: Record<string, string> = { ...NO_STORE };
+  if (retry_after !== undefined) headers['retry-after'] = String(retry_after);
+  return Response.json(body, { status, headers });
+}
+
+const unreadable = ({ status, detail }: AppError) => ({
+  status,
+  body: { error: 'invalid_client_metadata', error_description: detail },
+  retry_after: undefined,
+});
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+const contextOf = (app: App, c: Edge): CallContext => ({
+  app,
+  actor: null,
+  ip: callerAddress(app, c),
+  user_agent: c.req.header('user-agent') ?? null,
+  request_id: c.get('request_id'),
+});

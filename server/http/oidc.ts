@@ -1,0 +1,116 @@
+import type { Context, Hono } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import type { App } from '#core/app.ts';
+import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
+import { AppError, asFault, invalidField } from '#core/errors.ts';
+import { hostName, isLoopbackName } from '#core/edge/origins.ts';
+import { ownPath } from '#core/identity/providers/return-to.ts';
+import { finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
+import { publicUrl } from '#core/identity/providers/stored.ts';
+import type { Context as HandlerContext } from '#core/run.ts';
+import { callerAddress } from './bearer.ts';
+import type { ServerEnv } from './routes.ts';
+import { isSecure, sessionActor, writeSession } from './session.ts';
+
+type Edge = Context<ServerEnv>;
+
+export const START_PATH = '/api/v1/auth/oidc/{id}/start';
+const COOKIE = 'svc_oidc';
+const QUERY = new Set(['return_to', 'link', 'moved']);
+
+/** The two addresses of a sign-in through a provider that a browser visits: it is sent on, and sees no JSON. */
+export function addOidc(app: App, router: Hono<ServerEnv>): void {
+  router.get(CALLBACK_PATH, (c) => visit(app, c, '/', () => finish(app, c)));
+  router.get(START_PATH.replace('{id}', ':id'), (c) => {
+    const return_to = ownPath(c.req.query('return_to') ?? '/') ?? '/';
+    return visit(app, c, return_to, () => start(app, c));
+  });
+}
+
+async function start(app: App, c: Edge): Promise<Response> {
+  const { searchParams } = new URL(c.req.url);
+  for (const name of searchParams.keys()) {
+    if (!QUERY.has(name)) throw invalidField(name, `${name} is not a query parameter of this operation.`);
+  }
+  const base = await baseOf(app, c);
+  // The cookie belongs to the host that the provider sends the browser back to.
+  const moved = searchParams.get('moved') === 'true';
+  if (!moved && new URL(base).host !== c.req.header('host')?.toLowerCase()) {
+    searchParams.set('moved', 'true');
+    return c.redirect(`${base}${new URL(c.req.url).pathname}?${searchParams}`, 302);
+  }
+  const context = await contextOf(app, c);
+  const { location, browser } = await startSignIn(context, {
+    provider_id: c.req.param('id') ?? '',
+    return_to: searchParams.get('return_to') ?? undefined,
+    link: searchParams.get('link') === 'true',
+    browser: readCookie(app, c),
+    base,
+  });
+  const secure = isSecure(app, c);
+  setCookie(c, COOKIE, browser, {
+    path: '/',
+    httpOnly: true,
+    // The provider sends the browser back from another site; Strict would be missing then.
+    sameSite: 'Lax',
+    secure,
+    maxAge: SIGN_IN_MS / 1_000,
+    ...(secure ? { prefix: 'host' as const } : {}),
+  });
+  return c.redirect(location, 302);
+}
+
+async function finish(app: App, c: Edge): Promise<Response> {
+  const context = await contextOf(app, c);
+  const { return_to, token, refusal } = await finishSignIn(context, new URL(c.req.url).searchParams, readCookie(app, c));
+  if (refusal !== null) return refuse(c, refusal, return_to);
+  if (token !== null) writeSession(app, c, token);
+  return c.redirect(return_to, 303);
+}
+
+/** A page gets its refusal as a page: the sign-in page says it. A program gets the one error body. */
+async function visit(app: App, c: Edge, return_to: string, work: () => Promise<Response>): Promise<Response> {
+  // HEAD reaches the routes of GET, and a look ahead must neither begin nor end a sign-in.
+  if (c.req.method === 'HEAD') return c.body(null, 204);
+  c.header('cache-control', 'no-store');
+  try {
+    return await work();
+  } catch (error) {
+    const fault = asFault(error);
+    app.log.info('a sign-in through an identity provider was refused', { reason: fault.detail });
+    return refuse(c, fault, return_to);
+  }
+}
+
+function refuse(c: Edge, fault: AppError, return_to: string): Response {
+  if (!(c.req.header('accept') ?? '').includes('text/html')) throw fault;
+  const query = new URLSearchParams({ refused: fault.reason ?? fault.code, next: return_to });
+  return c.redirect(`/login?${query}`, 303);
+}
+
+const readCookie = (app: App, c: Edge): string | undefined =>
+  isSecure(app, c) ? getCookie(c, COOKIE, 'host') : getCookie(c, COOKIE);
+
+async function contextOf(app: App, c: Edge): Promise<HandlerContext> {
+  return {
+    app,
+    actor: await sessionActor(app, c),
+    ip: callerAddress(app, c),
+    user_agent: c.req.header('user-agent') ?? null,
+    request_id: c.get('request_id'),
+    signal: c.req.raw.signal,
+  };
+}
+
+/** Where the provider sends people back. What a request says of itself is believed of loopback names alone. */
+async function baseOf(app: App, c: Edge): Promise<string> {
+  const configured = await publicUrl(app);
+  if (configured !== null) return configured;
+  const host = c.req.header('host')?.toLowerCase() ?? '';
+  const name = hostName(host);
+  if (name !== null && isLoopbackName(name)) return `${isSecure(app, c) ? 'https' : 'http'}://${host}`;
+  throw new AppError(
+    'unavailable',
+    'Set SVC_PUBLIC_URL to the address of this server, so that identity providers can send people back.',
+  );
+}

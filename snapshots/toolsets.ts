@@ -1,0 +1,78 @@
+import type { OwnedKind } from '#core/contract/entities.ts';
+import type { Selection } from '#core/contract/definitions/toolsets.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from './format.ts';
+
+/** What decides of a definition whether a toolset holds it. */
+export interface Selectable {
+  readonly kind: OwnedKind;
+  readonly id: string;
+  readonly connection_id: string | null;
+  readonly tags: readonly string[];
+  /** It changes no data. */
+  readonly reads: boolean;
+}
+
+/** What decides of a toolset which definitions it holds. */
+export interface SelectionRule {
+  readonly include: Selection;
+  readonly exclude: Selection;
+  readonly read_only: boolean;
+}
+
+/** Tells whether a toolset holds a definition. */
+export type Holds = (definition: Selectable) => boolean;
+
+export function holdsOf({ include, exclude, read_only }: SelectionRule): Holds {
+  const [included, excluded] = [matcherOf(include), matcherOf(exclude)];
+  return (definition) => included(definition) && !excluded(definition) && (!read_only || definition.reads);
+}
+
+function matcherOf({ tags, connection_ids, tool_ids, resource_ids, prompt_ids }: Selection): Holds {
+  const [tagged, owned] = [new Set(tags), new Set(connection_ids)];
+  const named = { tool: new Set(tool_ids), resource: new Set(resource_ids), prompt: new Set(prompt_ids) };
+  return (definition) =>
+    named[definition.kind].has(definition.id) ||
+    (definition.connection_id !== null && owned.has(definition.connection_id)) ||
+    (tagged.size > 0 && definition.tags.some((tag) => tagged.has(tag)));
+}
+
+export const ofTool = ({ id, connection_id, tags, mode }: FrozenTool): Selectable => ({
+  kind: 'tool',
+  id,
+  connection_id,
+  tags,
+  reads: mode !== 'write',
+});
+export const ofResource = ({ id, connection_id, tags = [] }: FrozenResource): Selectable => ({
+  kind: 'resource',
+  id,
+  connection_id,
+  tags,
+  reads: true,
+});
+export const ofPrompt = ({ id, connection_id, tags = [] }: FrozenPrompt): Selectable => ({
+  kind: 'prompt',
+  id,
+  connection_id: connection_id ?? null,
+  tags,
+  reads: true,
+});
+
+/** A stored toolset. */
+export interface ToolsetDefinition extends FrozenToolset {
+  readonly enabled: boolean;
+  readonly version: number;
+}
+
+/** Its rule, not what it holds: a definition that changes leaves every toolset as it is. */
+export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
+  id: toolset.id,
+  name: toolset.name,
+  title: toolset.title,
+  description: toolset.description,
+  instructions: toolset.instructions,
+  include: toolset.include,
+  exclude: toolset.exclude,
+  read_only: toolset.read_only,
+  groups: toolset.groups,
+});

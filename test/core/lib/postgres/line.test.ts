@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { type Line, openLine } from '#core/lib/postgres/line.ts';
+import { login } from '#core/lib/postgres/login.ts';
+import { bindAndExecute, parseMessage, simpleQuery, SYNC } from '#core/lib/postgres/messages.ts';
+import { lastRow } from '#core/lib/postgres/reader.ts';
+import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+
+describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase('postgresql');
+  });
+  afterAll(() => database.drop());
+
+  async function signIn(user: string, password: string, name = database.settings.database) {
+    const { host, port } = database.settings;
+    const socket = connect(port ?? 5432, host ?? '');
+    const { backend, rest } = await login(socket, { user, password, database: name, settings: { application_name: 'line' } });
+    const line = openLine(socket, { exceeded: () => socket.destroy(), strange: () => socket.destroy() });
+    socket.on('data', (chunk: Buffer) => line.take(chunk)).resume();
+    line.take(rest);
+    return { line, backend, socket };
+  }
+
+  const ask = async (line: Line, text: string) => {
+    const rows = lastRow();
+    await line.exchange(simpleQuery(text), 'alone', { rows });
+    return rows.cells;
+  };
+
+  test.each([true, false])(
+    'each statement of a flight has a transaction of its own that only reads (one command: %p)',
+    async (chains) => {
+      const { line, socket } = await signIn('postgres', '');
+      line.prepareTransactions(chains);
+      const text = `select pg_current_xact_id_if_assigned() is null, current_setting('transaction_read_only'), now()`;
+      await line.exchange(Buffer.concat([parseMessage('asked', text, []), SYNC]), 'call');
+      const asked = async () => {
+        const rows = lastRow();
+        await line.exchange(bindAndExecute('asked', []), 'call', { rows });
+        return rows.cells;
+      };
+      const seen = [...(await Promise.all([asked(), asked(), asked(), asked()])), await asked()];
+      for (const [has_written_nothing, reads_only] of seen) expect([has_written_nothing, reads_only]).toEqual(['t', 'on']);
+      // The time of a transaction is that of its beginning.
+      expect(new Set(seen.map(([, , began]) => began)).size).toBe(5);
+      expect(line.is_clean()).toBe(true);
+      socket.destroy();
+    },
+  );
+
+  test.each([true, false])(
+    'whichever calls of a flight fail, each has its own answer and the session stays clean (one command: %p)',
+    async (chains) => {
+      const { line, backend, socket } = await signIn('postgres', '');
+      line.prepareTransactions(chains);
+      await line.exchange(Buffer.concat([parseMessage('asked', 'select 100 / $1::int', []), SYNC]), 'call');
+      const divide = async (by: number) => {
+        const rows = lastRow();
+        try {
+          await line.exchange(bindAndExecute('asked', [String(by)]), 'call', { rows });
+          return rows.cells[0];
+        } catch (error) {
+          return error instanceof Error && 'code' in error ? error.code : error;
+        }
+      };
+      const random = Array.from({ length: 400 }, () => Math.floor(Math.random() * 4));
+      const answers: unknown[] = [];
+      for (let at = 0; at < random.length;) {
+        const size = 1 + Math.floor(Math.random() * 8);
+        const asked = random.slice(at, at + size).map(divide);
+        // Some come while the others are on their way.
+        if (Math.random() < 0.5) await Bun.sleep(0);
+        answers.push(...(await Promise.all(asked)));
+        at += size;
+      }
+      expect(answers).toEqual(random.map((by) => (by === 0 ? '22012' : String(Math.trunc(100 / by)))));
+      expect(await ask(line, 'select pg_backend_pid(), pg_current_xact_id_if_assigned()')).toEqual([String(backend.pid), null]);
+      expect(line.is_clean()).toBe(true);
+      socket.destroy();
+    },
+  );
+
+  test('a command of the transaction that was replaced shows, and the session counts as spoiled', async () => {
+    for (const replaced of ['begin', 'rollback', 'chain']) {
+      const { line, socket } = await signIn('postgres', '');
+      line.prepareTransactions(true);
+      await ask(line, `deallocate ${replaced}; prepare ${replaced} as select 666`);
+      expect(line.is_clean()).toBe(true);
+      await line.exchange(Buffer.concat([parseMessage('asked', 'select 1', []), SYNC]), 'call').catch(() => {});
+      const calls = [1, 2, 3].map(() => line.exchange(bindAndExecute('asked', []), 'call'));
+      await Promise.allSettled(calls);
+      await ask(line, 'select 1');
+      expect([replaced, line.is_clean()]).toEqual([replaced, false]);
+      socket.destroy();
+    }
+  });
+
+  test('a session tells its number, and an unknown database is the server\u2019s own error', async () => {
+    const { line, backend, socket } = await signIn('postgres', '');
+    expect(await ask(line, 'select pg_backend_pid()')).toEqual([String(backend.pid)]);
+    expect(await ask(line, 'show application_name')).toEqual(['line']);
+    socket.destroy();
+    expect(await signIn('postgres', '', 'there_is_none').catch((error: unknown) => error)).toMatchObject({ code: '3D000' });
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { memoryProvider } from '#test/support/oauth-provider.ts';
+import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+const INFO = { name: 'test', version: '1.0.0' };
+const REDIRECT = 'http://127.0.0.1:45454/callback';
+const LIMIT_MS = 120_000;
+const ACCOUNT = { username: 'ada', password: 'correct horse' };
+
+const port = freePort();
+const PUBLIC_URL = `http://127.0.0.1:${port}`;
+let programs: Programs;
+let cookie = '';
+beforeAll(async () => {
+  programs = await startPrograms({ port, env: { SVC_PUBLIC_URL: PUBLIC_URL } });
+  await programs.signIn();
+  await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
+  await programs.api('POST', '/deploy', {});
+  await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
+  const answer = await fetch(`${PUBLIC_URL}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ACCOUNT),
+  });
+  cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+}, LIMIT_MS);
+afterAll(async () => {
+  await programs.stop();
+  removeFolder(programs);
+}, LIMIT_MS);
+
+/** What the person does in the browser. @returns the answer to the client. */
+async function consent(address: URL | undefined): Promise<URLSearchParams> {
+  expect(address?.origin).toBe(PUBLIC_URL);
+  const begun = await fetch(address ?? '', { redirect: 'manual' });
+  expect(begun.status).toBe(303);
+  const request = new URL(begun.headers.get('location') ?? '', PUBLIC_URL).searchParams.get('request') ?? '';
+  const browser = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const decided = await fetch(`${PUBLIC_URL}/api/v1/oauth/requests/${request}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie: `${cookie}; ${browser}` },
+    body: JSON.stringify({ decision: 'approve' }),
+  });
+  const { redirect_to = '' } = (await decided.json()) as { redirect_to?: string };
+  const answer = new URL(redirect_to).searchParams;
+  expect([answer.get('iss'), answer.get('state')]).toEqual([PUBLIC_URL, 'state-of-the-client']);
+  return answer;
+}
+
+const isRefused = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => false,
+    () => true,
+  );
+const grants = async () => (await programs.api<{ items: { id: string; client: { kind: string } }[] }>('GET', '/grants')).items;
+
+describe.each([
+  ['the deployed server', () => programs.mcp_url],
+  ['the agent endpoint', () => `${PUBLIC_URL}/agent-mcp`],
+])('%s', (_, address) => {
+  test.each(['SDK v2', 'SDK v1'])(
+    '%s signs in from the 401, calls a tool, refreshes, and is out when its grant ends',
+    async (which) => {
+      const url = new URL(address());
+      const { provider, kept } = memoryProvider(REDIRECT);
+      const open = () =>
+        which === 'SDK v2'
+          ? { client: new ModernClient(INFO), transport: new ModernTransport(url, { authProvider: provider }) }
+          : { client: new LegacyClient(INFO), transport: new LegacyTransport(url, { authProvider: provider }) };
+      const connect = async () => {
+        const { client, transport } = open();
+        await client.connect(transport);
+        return client as LegacyClient;
+      };
+      const first = open();
+      expect(await isRefused(first.client.connect(first.transport as never))).toBe(true);
+      const answer = await consent(kept.address);
+      if (first.transport instanceof ModernTransport) await first.transport.finishAuth(answer);
+      else await first.transport.finishAuth(answer.get('code') ?? '');
+      const client = await connect();
+      const { tools } = await client.listTools();
+      expect(tools.length).toBeGreaterThan(0);
+      const [tool] = tools.filter(({ inputSchema }) => (inputSchema.required ?? []).length === 0);
+      const called = await client.callTool({ name: tool?.name ?? '', arguments: {} });
+      expect(called.isError ?? false).toBe(false);
+      await client.close();
+
+      // A token that counts no more is renewed without anybody being asked.
+      const before = kept.tokens;
+      kept.tokens = { ...kept.tokens, access_token: `${kept.tokens?.access_token}x`, token_type: 'Bearer' };
+      kept.address = undefined;
+      const again = await connect();
+      expect((await again.listTools()).tools.length).toBe(tools.length);
+      expect(kept.address).toBeUndefined();
+      expect(kept.tokens?.access_token).not.toBe(before?.access_token);
+      await again.close();
+
+      const [grant] = await grants();
+      expect(grant?.client.kind).toBe('registration');
+      await programs.api('DELETE', `/grants/${grant?.id}`);
+      const ended = performance.now();
+      await until(async () => {
+        const answer = await fetch(url, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${kept.tokens?.access_token}`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+        });
+        await answer.body?.cancel();
+        return answer.status === 401;
+      }, 5_000);
+      expect(performance.now() - ended).toBeLessThan(2_000);
+      const third = open();
+      expect(await isRefused(third.client.connect(third.transport as never))).toBe(true);
+      expect(kept.address).toBeDefined();
+    },
+    LIMIT_MS,
+  );
+});
+
+test(
+  'SDK v2 signs in with the document of a known client, without registering',
+  async () => {
+    const client_id = 'https://claude.ai/oauth/claude-code-client-metadata';
+    const { provider, kept } = memoryProvider('http://localhost:45455/callback', { clientMetadataUrl: client_id });
+    const url = new URL(programs.mcp_url);
+    const first = new ModernTransport(url, { authProvider: provider });
+    expect(await isRefused(new ModernClient(INFO).connect(first))).toBe(true);
+    expect(kept.address?.searchParams.get('client_id')).toBe(client_id);
+    await first.finishAuth(await consent(kept.address));
+    const client = new ModernClient(INFO);
+    await client.connect(new ModernTransport(url, { authProvider: provider }));
+    expect((await client.listTools()).tools.length).toBeGreaterThan(0);
+    await client.close();
+    expect((await grants()).some(({ client: { kind } }) => kind === 'known')).toBe(true);
+  },
+  LIMIT_MS,
+);

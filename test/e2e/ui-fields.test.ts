@@ -1,0 +1,108 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi({ role: 'server' });
+
+type Config = Record<string, unknown> & { global_variables: Record<string, { value: unknown; type: string }> };
+const config = () => ui.programs.api<Config>('GET', '/server/config');
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const field = (page: Page, name: string) => page.locator(`input[name="${name}"]`);
+
+browserTest(
+  'a change inside a stored variable can be saved, and can be discarded',
+  async () => {
+    await ui.programs.api('PATCH', '/server/config', { global_variables: { shop: 'Corner shop' } });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/settings/variables`);
+    await field(page, 'rows.0.text').fill('Other shop');
+    await button(page, 'Discard').click();
+    expect(await field(page, 'rows.0.text').inputValue()).toBe('Corner shop');
+    expect(await button(page, 'Save').getAttribute('aria-disabled')).toBe('true');
+    await field(page, 'rows.0.text').fill('Third shop');
+    await button(page, 'Save').click();
+    await toast(page, 'Saved.').waitFor();
+    expect((await config()).global_variables).toEqual({ shop: { value: 'Third shop', type: 'string' } });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a number with a unit is kept as it was typed, and is never saved as nothing',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const [connection] = (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items;
+    await page.goto(`${ui.programs.url}/connections/${connection?.id}`);
+    await page.getByText('Limits', { exact: true }).click();
+    const slots = field(page, 'max_concurrency');
+    await slots.fill('3 calls');
+    expect(await slots.inputValue()).toBe('3 calls');
+    await page.getByText('Enter a number, without a unit.').waitFor();
+    await button(page, 'Save').click();
+    await page.getByText('Some fields need attention.').waitFor();
+    await slots.fill('3');
+    await slots.press('ArrowUp');
+    await button(page, 'Save').click();
+    await toast(page, /^Saved/).waitFor();
+    expect(await ui.programs.api<object>('GET', `/connections/${connection?.id}`)).toMatchObject({ max_concurrency: 4 });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'what is typed while a form is being saved stays, and is not saved yet',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/settings`);
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/server/config', async (route) => {
+      if (route.request().method() === 'PATCH') await held;
+      await route.continue();
+    });
+    await field(page, 'server_name').fill('Corner');
+    await button(page, 'Save').click();
+    await field(page, 'server_name').fill('Corner shop');
+    answer();
+    await toast(page, 'Saved.').waitFor();
+    expect(await field(page, 'server_name').inputValue()).toBe('Corner shop');
+    expect((await config())['server_name']).toBe('Corner');
+    const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await button(page, 'Save').click();
+    await saved;
+    await page.getByText('Not saved yet').waitFor({ state: 'detached' });
+    expect((await config())['server_name']).toBe('Corner shop');
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'an allowed value or a default that does not fit is refused at its field, and the stored one stays',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const { items } = await ui.programs.api<{ items: { id: string; name: string; parameters: { name: string }[] }[] }>(
+      'GET',
+      '/tools',
+    );
+    const tool = items.find(({ name }) => name === 'list_orders');
+    await page.goto(`${ui.programs.url}/tools/${tool?.id}`);
+    const parameter = 'from';
+    await page.getByRole('textbox', { name: `Default of ${parameter}` }).fill('everything');
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    await page.locator('[data-cell=default] .field-error').waitFor();
+    expect(await page.getByRole('textbox', { name: `Default of ${parameter}` }).inputValue()).toBe('everything');
+    expect(await ui.programs.api<object>('GET', `/tools/${tool?.id}`)).toMatchObject({ parameters: tool?.parameters ?? [] });
+    await close(opened, [422]);
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,114 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+
+/** What the page asks of the API from now on, without its parameters. */
+function requestsOf(page: Page): string[] {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith('/api/v1')) asked.push(`${request.method()} ${pathname.slice('/api/v1'.length)}`);
+  });
+  return asked;
+}
+const count = (asked: readonly string[], line: string) => asked.filter((one) => one === line).length;
+
+browserTest(
+  'the overview compares the configuration once, asks for metrics while it is seen, and for nothing when nobody is there',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.clock.install();
+    const asked = requestsOf(page);
+    /** Time passes for the page while its answers come in real time. */
+    const metricsAgain = async () => {
+      const before = count(asked, 'GET /metrics/stats');
+      for (let step = 0; step < 40 && count(asked, 'GET /metrics/stats') === before; step += 1) {
+        await page.clock.runFor(5_000);
+        await Bun.sleep(100);
+      }
+      expect(count(asked, 'GET /metrics/stats')).toBeGreaterThan(before);
+    };
+    await page.goto(ui.programs.url);
+    await page.getByText('Clients see this configuration.').waitFor();
+    await metricsAgain();
+    await metricsAgain();
+    expect(count(asked, 'GET /deploy/diff')).toBe(1);
+
+    const hide = (hidden: boolean) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (value ? 'hidden' : 'visible') });
+      }, hidden);
+    await hide(true);
+    await Bun.sleep(500);
+    asked.length = 0;
+    await page.clock.runFor(120_000);
+    expect(asked).toEqual([]);
+    await hide(false);
+    await metricsAgain();
+
+    // Nobody has touched anything for long: the session may end by itself.
+    await page.clock.fastForward(20 * 60_000);
+    await Bun.sleep(500);
+    asked.length = 0;
+    await page.clock.runFor(120_000);
+    expect(asked).toEqual([]);
+    await page.mouse.move(200, 200);
+    await page.keyboard.press('Shift');
+    await metricsAgain();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+type Tool = { id: string; name: string; sql_query: string; connection_id: string };
+const tools = async () => (await ui.programs.api<{ items: Tool[] }>('GET', '/tools?limit=500')).items;
+const version = async () => (await ui.programs.api<{ snapshot_version: number }>('GET', '/deploy/status')).snapshot_version;
+
+browserTest(
+  'the key for a deploy asks with the list of changes, in full and with what they do to rows',
+  async () => {
+    const [one] = await tools();
+    const before = await version();
+    const connection = await ui.programs.api<{ version: number }>('GET', `/connections/${one?.connection_id}`);
+    await ui.programs.api('PATCH', `/connections/${one?.connection_id}`, { read_only: false, version: connection.version });
+    await ui.programs.api('POST', '/tools', {
+      connection_id: one?.connection_id,
+      name: 'forget_customer',
+      description: 'Deletes a customer.',
+      sql_query: 'delete from customers where id = :id',
+      parameters: [{ name: 'id', type: 'integer' }],
+      read_only: false,
+    });
+    await ui.programs.api('PATCH', `/tools/${one?.id}`, { sql_query: `${one?.sql_query.trimEnd()}\n-- reviewed` });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(ui.programs.url);
+    await page
+      .getByRole('region', { name: 'Deployment' })
+      .getByText(/changes to deploy/)
+      .waitFor();
+    await page.keyboard.press('d');
+    const question = page.getByRole('dialog', { name: /^Deploy . changes\?/ });
+    const added = question.getByRole('listitem').filter({ hasText: 'forget_customer' });
+    await added.getByText('deletes rows').waitFor();
+    await added.getByText('delete from customers where id = :id').waitFor();
+    const changed = question.getByRole('listitem').filter({ hasText: one?.name ?? '' });
+    expect(await changed.getByRole('group', { name: 'Changes of Output schema' }).count()).toBe(0);
+    expect(await version()).toBe(before);
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    expect(await version()).toBe(before);
+    await page.keyboard.press('d');
+    await question.getByRole('button', { name: /^Deploy/ }).click();
+    await page
+      .getByRole('region', { name: 'Deploy receipt' })
+      .getByText(`Version ${before + 1} is live`)
+      .waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);

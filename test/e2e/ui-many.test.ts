@@ -1,0 +1,119 @@
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import type { Programs } from '#test/support/programs.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+
+/** `MANY=1000 npm test -- test/e2e/ui-many` tries more. */
+const TOOLS = Number(process.env['MANY'] ?? 300);
+const CONNECTIONS = ['orders', 'stock', 'people', 'billing', 'archive'];
+/** A machine that does other things as well is slower in proportion. */
+const MOST_MS = 100 * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
+
+const ui = startUi({ prepare: importMany });
+
+async function importMany(programs: Programs): Promise<void> {
+  const connections = CONNECTIONS.map((name) => {
+    new Database(join(programs.directory, 'databases', `${name}.sqlite`)).run(
+      'create table things (id integer primary key, name text)',
+    );
+    return { name, db_type: 'sqlite', database: `${name}.sqlite` };
+  });
+  const tools = Array.from({ length: TOOLS }, (_, number) => ({
+    name: `find_thing_${String(number).padStart(4, '0')}`,
+    connection: CONNECTIONS[number % CONNECTIONS.length],
+    description: `Finds the things whose name contains a text, list number ${number}. Returns at most ten, newest first.`,
+    sql_query: 'select id, name from things where name like :text order by id desc limit 10',
+    parameters: [{ name: 'text', type: 'string', description: 'A part of the name', required: true }],
+    tags: [`team_${number % 7}`],
+  }));
+  const report = await programs.api<{ created: { tools: number } }>('POST', '/export-import/import', {
+    format: 'sluice/1',
+    connections,
+    tools,
+  });
+  expect(report.created.tools).toBe(TOOLS);
+}
+
+/** The longest that a press or key waited until the page began to react, in milliseconds. */
+async function delayOf(page: Page, work: () => Promise<unknown>): Promise<number> {
+  await page.evaluate(() => {
+    const delays: number[] = [];
+    const take = (list: PerformanceObserverEntryList) => {
+      for (const entry of list.getEntries() as PerformanceEventTiming[]) delays.push(entry.processingStart - entry.startTime);
+    };
+    new PerformanceObserver(take).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
+    Object.assign(window, { delays });
+  });
+  await work();
+  await page.waitForTimeout(300);
+  return Math.round(Math.max(0, ...(await page.evaluate(() => (window as unknown as { delays: number[] }).delays))));
+}
+
+browserTest(
+  `list, flow, review and palette react at once with ${TOOLS} tools on five connections`,
+  async () => {
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    const found: Record<string, number> = {};
+
+    await page.goto(`${ui.programs.url}/tools`);
+    await page.getByText('find_thing_0000').waitFor();
+    found['list: type'] = await delayOf(page, () => page.getByLabel('Search tools').pressSequentially('thing_01', { delay: 60 }));
+    await page.getByText('find_thing_0000').waitFor({ state: 'detached' });
+    found['list: clear'] = await delayOf(page, () => page.keyboard.press('Escape'));
+    await page.getByText('find_thing_0000').waitFor();
+    found['list: select all'] = await delayOf(page, () => page.getByRole('checkbox', { name: /^Select all/ }).click());
+    found['list: sort'] = await delayOf(page, () => page.getByRole('button', { name: 'Changed' }).click());
+
+    await page.goto(`${ui.programs.url}/deploy`);
+    const changes = page.getByRole('group', { name: 'Changes of the next deploy' });
+    await changes.getByText('find_thing_0000').waitFor();
+    await page.getByText(new RegExp(`${TOOLS.toLocaleString('en')} tools|${(TOOLS + 4).toLocaleString('en')} tools`)).waitFor();
+    await page.getByText(/The tools add about [\d.,]+k? tokens to every conversation/i).waitFor();
+    const deploy = page.getByRole('button', { name: 'Deploy', exact: true });
+    found['review: more of a group'] = await delayOf(page, () =>
+      changes
+        .getByRole('button', { name: /^Show \d+ more/ })
+        .first()
+        .click(),
+    );
+    found['review: open'] = await delayOf(page, () => changes.getByText('find_thing_0000').click());
+    found['review: filter'] = await delayOf(page, () =>
+      page.getByLabel('Filter changes by name').pressSequentially('0012', { delay: 60 }),
+    );
+    await changes.getByText('find_thing_0000').waitFor({ state: 'detached' });
+    await page.mouse.wheel(0, 4_000);
+    expect(await deploy.isVisible()).toBe(true);
+    const box = await deploy.boundingBox();
+    expect(box === null || box.y < 0 || box.y > 900).toBe(false);
+
+    await page.goto(`${ui.programs.url}/flow`);
+    await page.locator('.flow-node').first().waitFor();
+    found['flow: zoom'] = await delayOf(page, () => page.getByRole('button', { name: 'Zoom in' }).click());
+    found['flow: expand'] = await delayOf(page, () => page.getByRole('button', { name: 'Expand all groups' }).click());
+    found['flow: pan'] = await delayOf(page, async () => {
+      await page.mouse.move(700, 500);
+      await page.mouse.down();
+      for (let step = 0; step < 20; step += 1) await page.mouse.move(700 + step * 10, 500 + step * 4);
+      await page.mouse.up();
+    });
+    found['flow: find'] = await delayOf(page, () =>
+      page.getByLabel('Find by name, tag or address').pressSequentially('0123', { delay: 60 }),
+    );
+
+    found['palette: open'] = await delayOf(page, () => page.keyboard.press('Control+k'));
+    const palette = page.getByRole('dialog', { name: 'Commands' });
+    found['palette: type'] = await delayOf(page, () =>
+      palette.getByRole('combobox').pressSequentially('thing_0150', { delay: 60 }),
+    );
+    await palette.getByText('find_thing_0150').waitFor();
+    if (process.env['MANY'] !== undefined) process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+    expect(Object.entries(found).filter(([, ms]) => !(ms < MOST_MS))).toEqual([]);
+    await close(opened);
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,225 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest, look, openPage } from '#test/support/browser.ts';
+import { close, inspectAll, LIMIT_MS, type Opened, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+const PASSWORD = 'a long password';
+
+const accepted = (page: Page) => page.waitForURL(({ pathname }) => pathname !== '/invite');
+
+/** Somebody with this role, in a browser of their own, where the link of the invitation leads. */
+async function join(role: string, width: number): Promise<Opened> {
+  const username = `${role}-${width}`;
+  const { id } = await ui.programs.api<{ id: string }>('POST', '/people', { username, role, groups: ['sales'] });
+  const { invite_url } = await ui.programs.api<{ invite_url: string }>('POST', `/people/${id}/invite`, {});
+  const { pathname, search, hash } = new URL(invite_url);
+  const opened = await openPage(ui.browser, { width, scheme: 'light' });
+  await opened.page.setViewportSize({ width, height: width < 500 ? 844 : 900 });
+  await opened.page.goto(`${ui.programs.url}${pathname}${search}${hash}`);
+  expect(await opened.page.getByLabel('Username').inputValue()).toBe(username);
+  await opened.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await opened.page.getByRole('button', { name: 'Set password and sign in' }).click();
+  await accepted(opened.page);
+  return opened;
+}
+
+const navigation = async (page: Page): Promise<string[]> => {
+  const menu = page.getByRole('button', { name: 'Menu', exact: true });
+  if (await menu.isVisible()) await menu.click();
+  await page.getByRole('button', { name: 'Sign out' }).first().waitFor();
+  const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+  const names = (await links.allInnerTexts()).map((name) => name.replace(/\s.*/s, ''));
+  if (await menu.isVisible().catch(() => false)) await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  return names;
+};
+const visit = async ({ page }: Opened, path: string): Promise<void> => {
+  await page.goto(`${ui.programs.url}${path}`);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+};
+const refused = ({ page }: Opened) => page.getByRole('heading', { name: 'You don’t have access to this page' });
+const SHOWN = [
+  'Overview',
+  'Connections',
+  'Tools',
+  'Toolsets',
+  'Resources',
+  'Prompts',
+  'Flow',
+  'Deploy',
+  'Playground',
+  'Metrics',
+  'Queue',
+  'History',
+];
+const REFERENCE = ['REST', 'API'];
+/** What changes something, by any name. */
+const WRITES = /^(Create|New|Add|Save|Delete|Deploy|Dry run|Stop|Invite|Enable|Disable|Roll back|Duplicate|Run)\b/;
+
+for (const width of [1440, 390]) {
+  browserTest(
+    `a viewer reads everything and sees no button that would be refused (${width} px)`,
+    async () => {
+      const opened = await join('viewer', width);
+      const { page } = opened;
+      expect(new Set(await navigation(page))).toEqual(new Set([...SHOWN, ...REFERENCE]));
+      const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools');
+      const { items: databases } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections');
+      const tool = `/tools/${items[0]?.id}`;
+      const connection = `/connections/${databases[0]?.id}`;
+      for (const path of [
+        '/',
+        '/tools',
+        tool,
+        '/connections',
+        connection,
+        `${connection}?tab=tables`,
+        '/resources',
+        '/toolsets',
+        '/deploy',
+        '/history',
+        '/queue',
+        '/metrics',
+      ]) {
+        await visit(opened, path);
+        await page.waitForLoadState('networkidle');
+        const buttons = await page.getByRole('main').getByRole('button').allInnerTexts();
+        const links = await page.getByRole('main').locator('a.button').allInnerTexts();
+        expect([path, [...buttons, ...links].filter((name) => WRITES.test(name.trim()))]).toEqual([path, []]);
+      }
+      await visit(opened, tool);
+      await page.getByLabel('Description').first().waitFor();
+      expect(await page.getByLabel('Description').first().isDisabled()).toBe(true);
+      await look(page, `people-viewer-tool-${width}`);
+      await expectAccessible(page, 'a tool as a viewer sees it');
+      await visit(opened, connection);
+      await look(page, `people-viewer-connection-${width}`);
+      for (const path of ['/people', '/settings', '/access', '/agents', '/logs', '/tools/new', '/transfer', '/welcome']) {
+        await visit(opened, path);
+        await refused(opened).waitFor();
+      }
+      await look(page, `people-refused-${width}`);
+      // The playground calls what is deployed, as the person.
+      await visit(opened, '/playground');
+      await page.getByRole('main').getByText('search_products').first().waitFor();
+      await page.keyboard.press('ControlOrMeta+k');
+      await page.getByRole('dialog').getByRole('combobox').fill('create tool');
+      expect(await page.getByRole('option', { name: 'Create tool' }).count()).toBe(0);
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    `an editor builds and deploys, and people, settings and tokens are out of reach (${width} px)`,
+    async () => {
+      const opened = await join('editor', width);
+      const { page } = opened;
+      expect(new Set(await navigation(page))).toEqual(new Set([...SHOWN, 'Import/Export', ...REFERENCE]));
+      await visit(opened, '/tools');
+      await page.getByRole('main').getByRole('link', { name: 'New tool' }).first().waitFor();
+      await visit(opened, '/deploy');
+      await page.getByRole('main').getByRole('button', { name: 'Dry run' }).waitFor();
+      await visit(opened, '/people');
+      await refused(opened).waitFor();
+      await page.getByText('It requires the role Admin. Your role is Editor.').waitFor();
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+
+  browserTest(
+    `a caller has an own page and nothing else (${width} px)`,
+    async () => {
+      const opened = await join('caller', width);
+      const { page } = opened;
+      await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
+      await page.getByText('Signs in from MCP clients and calls tools.').waitFor();
+      expect(new Set(await navigation(page))).toEqual(new Set());
+      await look(page, `people-caller-${width}`);
+      await expectAccessible(page, 'the account of a caller');
+      await visit(opened, '/tools');
+      await refused(opened).waitFor();
+      await page.getByRole('link', { name: 'Go to your account' }).click();
+      await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+}
+
+browserTest(
+  'an owner invites, changes, disables and removes a person; each holds at once',
+  async () => {
+    const opened = await ui.signedIn(1440);
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/people`);
+    await page.getByRole('button', { name: 'Invite person' }).first().click();
+    const form = page.getByRole('dialog', { name: 'Invite a person' });
+    await form.getByRole('button', { name: 'Create invitation' }).click();
+    await form.locator('[aria-invalid=true]').first().waitFor();
+    await form.getByLabel('Username').fill('grace');
+    await form.getByRole('radio', { name: /^Editor/ }).check();
+    await form.getByLabel('Groups').fill('sales,');
+    await look(page, 'people-invite-1440');
+    await expectAccessible(page, 'inviting a person');
+    await form.getByRole('button', { name: 'Create invitation' }).click();
+    const made = page.getByRole('dialog', { name: 'Invitation for grace' });
+    const link = (await made.getByRole('group', { name: 'Invitation link' }).textContent()) ?? '';
+    expect(link).toContain('/invite?name=grace#svc_invite_');
+    await made.getByRole('button', { name: 'I have copied it' }).click();
+
+    const guest = await openPage(ui.browser, { width: 390, scheme: 'dark' });
+    await guest.page.goto(link.trim());
+    await look(guest.page, 'people-accept-390-dark');
+    await expectAccessible(guest.page, 'accepting an invitation');
+    await guest.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await accepted(guest.page);
+    await guest.page.goto(`${ui.programs.url}/tools`);
+    await guest.page.getByRole('main').getByRole('link', { name: 'New tool' }).first().waitFor();
+
+    const row = page.getByRole('row').filter({ hasText: 'grace' });
+    const choose = async (name: string) => {
+      await row.getByRole('button', { name: 'More for grace' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await page.reload();
+    await choose('Edit…');
+    const edit = page.getByRole('dialog', { name: 'Edit grace' });
+    await edit.getByRole('radio', { name: /^Viewer/ }).check();
+    await edit.getByRole('button', { name: 'Save' }).click();
+    await toast(page, 'Saved grace.').waitFor();
+    await look(page, 'people-1440');
+    await guest.page.reload();
+    await guest.page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
+    expect(await guest.page.getByRole('main').getByRole('link', { name: 'New tool' }).count()).toBe(0);
+
+    await choose('Disable…');
+    await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Disable' }).click();
+    await toast(page, 'grace is disabled.').waitFor();
+    await guest.page.reload();
+    await guest.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await choose('Remove…');
+    await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Remove' }).click();
+    await toast(page, 'grace was removed.').waitFor();
+    await row.waitFor({ state: 'detached' });
+    // The link was used: it leads nowhere any more.
+    await guest.page.goto(link.trim());
+    await guest.page.reload();
+    await guest.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await guest.page.getByText('This invitation is not valid').waitFor();
+    await close(guest, [401, 404]);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the page of people is fit for every width and scheme',
+  () => inspectAll(ui, [{ name: 'people', path: '/people', ready: 'ada' }]),
+  LIMIT_MS,
+);

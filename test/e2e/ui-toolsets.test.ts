@@ -1,0 +1,88 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+
+const add = async (page: Page, region: string, field: string, value: string) => {
+  const input = page.getByRole('region', { name: region }).getByLabel(field, { exact: true });
+  await input.fill(value);
+  await input.press('Enter');
+};
+
+browserTest(
+  'a toolset is built with its members at hand, and a token is limited to it',
+  async () => {
+    const { programs } = ui;
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const tools = await programs.api('GET', '/tools?limit=3');
+    const [first, second] = (tools['items'] as { name: string; id: string }[]).map(({ name }) => name);
+    if (first === undefined || second === undefined) throw new Error('the demo has no tools');
+
+    await page.goto(`${programs.url}/toolsets`);
+    await page.getByText('No toolsets yet').waitFor();
+    await page.getByRole('link', { name: 'New toolset' }).first().click();
+    await page.getByText('Nothing is selected yet.').waitFor();
+    await page.getByRole('button', { name: 'Create toolset' }).click();
+    await page.locator('[aria-invalid=true]').first().waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('desk');
+    await page.getByLabel('Title').fill('Service desk');
+    await page.getByLabel('Instructions').fill('Answer questions about orders.');
+    await add(page, 'Include', 'Tools', 'no-such-tool');
+    await page.getByText('no-such-tool: nothing has this name.').waitFor();
+    await add(page, 'Include', 'Tools', first);
+    const members = page.getByRole('region', { name: 'Members' });
+    await members.getByRole('link', { name: first }).waitFor();
+    await members.getByText(/1 member, about \d+ tokens/).waitFor();
+    await add(page, 'Include', 'Tools', second);
+    await members.getByText(/2 members, about/).waitFor();
+    await page.getByRole('button', { name: 'Create toolset' }).click();
+    await toast(page, 'Toolset saved.').waitFor();
+    await page.getByRole('heading', { name: 'desk' }).waitFor();
+    const made = await programs.api('GET', '/toolsets');
+    expect(made['items']).toMatchObject([{ name: 'desk', title: 'Service desk', groups: [], enabled: true }]);
+
+    await add(page, 'Exclude', 'Tools', second);
+    await members.getByText(/1 member, about/).waitFor();
+    await page.getByRole('button', { name: 'Save toolset' }).click();
+    await until(async () => {
+      const body = await programs.api('GET', '/toolsets');
+      return (body['items'] as { version: number }[])[0]?.version === 2;
+    }, 5_000);
+    await page.getByText('/mcp/desk').waitFor();
+
+    await page.goto(`${programs.url}/access`);
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New access token' });
+    await form.getByLabel('Name').fill('desk client');
+    await form.getByText('Some toolsets').click();
+    const toolsets = form.getByLabel('Toolsets', { exact: true });
+    await toolsets.fill('desk');
+    await toolsets.press('Enter');
+    await form.getByLabel('Claims').fill('{"region": ');
+    await form.getByText('This isn’t a JSON object.').waitFor();
+    await form.getByLabel('Claims').fill('{"region": "north"}');
+    await form.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('dialog', { name: 'Token “desk client”' }).waitFor();
+    await page.keyboard.press('Escape');
+    const stored = async () => ((await programs.api('GET', '/mcp-tokens'))['items'] as object[])[0];
+    expect(await stored()).toMatchObject({ toolsets: ['desk'], claims: { region: 'north' } });
+    await page.goto(`${programs.url}/access`);
+    await page.getByRole('button', { name: 'Edit desk client' }).click();
+    const edit = page.getByRole('dialog', { name: 'Token “desk client”' });
+    await edit.getByText('Everything').click();
+    await edit.getByRole('button', { name: 'Save token' }).click();
+    await toast(page, 'desk client changed.').waitFor();
+    expect(await stored()).toMatchObject({ toolsets: null, claims: { region: 'north' } });
+    await close(opened);
+    const [toolset] = made['items'] as { id: string }[];
+    await inspectAll(ui, [
+      { name: 'toolsets', path: '/toolsets', ready: 'Service desk' },
+      { name: 'toolset', path: `/toolsets/${toolset?.id}`, ready: '1 member, about' },
+    ]);
+  },
+  LIMIT_MS,
+);

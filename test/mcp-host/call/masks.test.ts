@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { testCaller, type TestCaller } from '../callers.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  modern,
+  resourceOf,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
+
+const folder = sqliteFolder();
+const connection = connectionOf({});
+const masks = [
+  { columns: ['name'], mask: 'text' as const, unless_groups: ['staff'] },
+  { columns: ['score'], mask: 'remove' as const, unless_groups: ['staff'] },
+];
+const sql = 'select id, name, score from customers order by id limit 2';
+
+let control: ControlServer;
+let host: TestHost;
+let staff: TestCaller;
+let guest: TestCaller;
+
+const tools = [
+  toolOf(connection, 'plain', sql, { masks }),
+  toolOf(connection, 'kept', `${sql} -- kept`, { masks, cache_ttl_seconds: 60 }),
+  toolOf(connection, 'written', sql, { masks, return_type: 'csv' }),
+  toolOf(connection, 'made', sql, {
+    masks,
+    transform_template: '{% for row in rows %}{{ row.name }}/{{ row.score }} {% endfor %}',
+    return_type: 'text',
+  }),
+  toolOf(connection, 'one', 'select name from customers order by id', { masks, return_type: 'value' }),
+];
+const resources = [resourceOf(connection, 'shop://customers', sql, { name: 'customers', masks })];
+
+beforeAll(async () => {
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  [staff, guest] = await Promise.all([testCaller('staff', { groups: ['staff'] }), testCaller('guest', {})]);
+  await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, server: { auth_type: 'bearer' } }));
+  control.send('tokens', { tokens: [staff.live, guest.live] });
+  await until(() => host.host.health().access_tokens.as_of !== null);
+});
+afterAll(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+
+const call = async (caller: TestCaller, name: string) =>
+  (await modern(host.mcp, 'tools/call', { name, arguments: {} }, caller.headers)).body.result ?? {};
+const textOf = async (caller: TestCaller, name: string) => ((await call(caller, name))['content'] as { text: string }[])[0]?.text;
+
+test('rows are masked for everybody but the named groups', async () => {
+  expect((await call(guest, 'plain'))['structuredContent']).toMatchObject({
+    rows: [
+      { id: 1, name: '***' },
+      { id: 2, name: '***' },
+    ],
+  });
+  expect(JSON.stringify(await call(guest, 'plain'))).not.toContain('score');
+  expect((await call(staff, 'plain'))['structuredContent']).toMatchObject({
+    rows: [
+      { id: 1, name: 'Ada', score: 1.5 },
+      { id: 2, name: 'Grace', score: null },
+    ],
+  });
+});
+
+test('so are texts, single values, templates and resources, in every way that a result leaves', async () => {
+  expect(await textOf(guest, 'written')).toBe('id,name\r\n1,***\r\n2,***\r\n');
+  expect(await textOf(guest, 'made')).toBe('***/ ***/ ');
+  expect((await call(guest, 'one'))['structuredContent']).toEqual({ value: '***' });
+  expect(await textOf(staff, 'made')).toBe('Ada/1.5 Grace/ ');
+  const read = await modern(host.mcp, 'resources/read', { uri: 'shop://customers' }, guest.headers);
+  expect(read.body.result?.['contents']).toMatchObject([{ text: '[{"id":1,"name":"***"},{"id":2,"name":"***"}]' }]);
+});
+
+test('what is kept of one class of callers is never given to another, also at the same instant', async () => {
+  const both = await Promise.all([call(staff, 'kept'), call(guest, 'kept'), call(staff, 'kept'), call(guest, 'kept')]);
+  const again = [await call(guest, 'kept'), await call(staff, 'kept')];
+  const names = [...both, ...again].map((result) => (result['structuredContent'] as { rows: { name: string }[] }).rows[0]?.name);
+  expect(names).toEqual(['Ada', '***', 'Ada', '***', '***', 'Ada']);
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { operations } from '#core/contract/index.ts';
+
+/** What one change may touch (AGENTS.md, "Adding anything else"): the seven kinds of change that come most often. */
+const root = join(import.meta.dir, '..');
+const files = ['core', 'server', 'mcp-host', 'agent', 'snapshots', 'ui/src'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(root, folder, path), 'utf8') })),
+);
+const programs = files.filter(({ path }) => !path.startsWith('ui/'));
+const naming = (pattern: RegExp, among = programs): string[] =>
+  among.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+/** The files that import this one at run time. */
+const importersOf = (path: string): string[] =>
+  programs
+    .filter((file) => {
+      const imported = new Bun.Transpiler({ loader: 'ts' }).scanImports(file.text).map((item) => item.path);
+      return imported.some((name) => (name.startsWith('.') ? join(dirname(file.path), name) : name.slice(1)) === path);
+    })
+    .map((file) => file.path);
+
+describe('adding', () => {
+  test('a field of a tool touches its declaration, its column and its effect', () => {
+    for (const field of ['rate_limit_per_minute', 'cache_ttl_seconds']) {
+      const touched = naming(new RegExp(`\\b${field}\\b`)).filter((path) => !path.startsWith('agent/texts'));
+      expect(touched.filter((path) => !/^core\/(contract\/definitions\/tools|store\/schema)\.ts$/.test(path))).toHaveLength(1);
+    }
+  });
+
+  test('an engine touches its folder and the index', () => {
+    const engines = readdirSync(join(root, 'core/engines'), { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && entry.name !== 'shared',
+    );
+    for (const { name } of engines) {
+      const importers = naming(new RegExp(`from '[^']*engines/${name}/|from '\\./${name}/`), files).filter(
+        // Sources of generated projects bring the driver of their engine along.
+        (path) => !path.startsWith('snapshots/generate/project/'),
+      );
+      expect([name, importers.filter((path) => !path.startsWith(`core/engines/${name}/`))]).toEqual([
+        name,
+        expect.arrayContaining(['core/engines/index.ts']),
+      ]);
+    }
+  });
+
+  test('a gate is one file and its line in the list', () => {
+    const gates = readdirSync(join(root, 'core/deploy/gates')).filter((file) => !['gate.ts', 'index.ts'].includes(file));
+    expect(gates.length).toBeGreaterThan(3);
+    for (const gate of gates) {
+      expect([gate, importersOf(`core/deploy/gates/${gate}`)]).toEqual([gate, ['core/deploy/gates/index.ts']]);
+    }
+  });
+
+  test('a source of values is a member of the facts of a call, read where a statement is filled, and by masks', () => {
+    const readers = naming(/\bfacts\.\w+|\{ (?:arguments|vars|caller)[^}]*\}: (?:Pick<)?CallFacts/);
+    const calling = readers.filter((path) => /^(core\/lib\/call|mcp-host\/call)\//.test(path));
+    expect(calling.length).toBeGreaterThan(0);
+    // Masks look at the groups of the caller when the rows are there.
+    const fills = /^core\/lib\/call\/(values|sources|session|query)\.ts$/;
+    expect(calling.filter((path) => !fills.test(path))).toEqual([]);
+  });
+
+  test.each(Object.keys(operations))('the operation %s is declared in one file and handled in one', (name) => {
+    const keys = naming(new RegExp(`^\\s+'${name.replace('.', '\\.')}':`, 'm')).filter((path) => path !== 'core/client-texts.ts');
+    const [handled, ...others] = keys.filter((path) => !path.startsWith('core/contract/'));
+    expect(others).toEqual([]);
+    // Those of the nouns are made from the table of nouns.
+    const made = /^(connections|tools|resources|prompts)\.|^agent\.delete_|\.(list|create|get|update|delete|duplicate)$/.test(
+      name,
+    );
+    expect(handled !== undefined || made).toBe(true);
+  });
+
+  test('a setting that only its effect reads touches two files', () => {
+    for (const setting of ['introspection_scopes', 'introspection_cache_ttl_seconds']) {
+      const touched = naming(new RegExp(`\\b${setting}\\b`)).map((path) => path.split('/').slice(0, 2).join('/'));
+      expect([setting, [...new Set(touched)]]).toEqual([setting, ['core/contract', 'mcp-host/auth']]);
+    }
+  });
+
+  test('a way to authenticate callers is its scheme and its line where callers are authorised', () => {
+    const schemes = naming(/\): Scheme \{|extends Scheme\b/);
+    expect(schemes.length).toBeGreaterThan(1);
+    for (const scheme of schemes) {
+      const importers = importersOf(scheme);
+      expect(importers).toContain('mcp-host/auth/authorise.ts');
+      expect(importers.filter((path) => !path.startsWith('mcp-host/auth/'))).toEqual([]);
+    }
+  });
+});

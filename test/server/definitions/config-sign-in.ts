@@ -1,0 +1,40 @@
+import { expect } from 'bun:test';
+import type { TestApp } from '#test/support/app.ts';
+import { type Browser, createBrowser, post, refreshed, tokens } from '#test/support/sign-in.ts';
+
+type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'dynamic_registration';
+
+/** What each setting of signing in from MCP clients does. */
+export function signInEffects(app: () => TestApp, patch: (body: object) => Promise<unknown>): Record<Field, () => Promise<void>> {
+  const signedIn = async (t: TestApp): Promise<Browser> => {
+    const browser = createBrowser(t);
+    await browser.signIn();
+    return browser;
+  };
+  return {
+    async oauth_access_minutes() {
+      const browser = await signedIn(app());
+      await patch({ oauth_access_minutes: 5 });
+      expect((await tokens(app(), browser)).body['expires_in']).toBe(300);
+      await patch({ oauth_access_minutes: 60 });
+    },
+    async oauth_refresh_days() {
+      const t = app();
+      await patch({ oauth_refresh_days: 1 });
+      const { refresh } = await tokens(t, await signedIn(t));
+      await patch({ oauth_refresh_days: 30 });
+      t.advance(24 * 3_600_000);
+      expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
+      const admin = { username: 'ada', password: 'correct horse' };
+      await t.request('POST', '/api/v1/auth/login', { body: admin });
+    },
+    async dynamic_registration() {
+      const register = () =>
+        app().request('POST', '/oauth/register', { anonymous: true, body: { redirect_uris: ['https://a.example/cb'] } });
+      expect((await register()).status).toBe(201);
+      await patch({ dynamic_registration: false });
+      expect((await register()).status).toBe(403);
+      await patch({ dynamic_registration: true });
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
+import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
+
+const PATH = '/api/v1/identity-providers';
+const UNKNOWN = '0190b0c0-0000-7000-8000-000000000000';
+const DRAFT = {
+  name: 'Keycloak',
+  issuer: 'https://127.0.0.1:8443/realms/shop',
+  client_id: 'sluice',
+  client_secret: 's3cret value',
+};
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await testApp({ SVC_PUBLIC_URL: 'https://sluice.example.com' });
+  await t.signIn();
+});
+afterEach(() => t.close());
+
+const create = (body: object = {}) => t.request('POST', PATH, { body: { ...DRAFT, ...body } });
+const patch = (id: unknown, body: object) => t.request('PATCH', `${PATH}/${String(id)}`, { body });
+const list = async () => (await t.request('GET', PATH)).body;
+const historyOf = async (id: unknown) =>
+  (await t.request('GET', `/api/v1/history/identity_provider/${String(id)}`)).body['items'] as Record<string, unknown>[];
+const agentToken = async () => {
+  const body = { name: 'agent', duration_minutes: 60, scopes: ['read', 'write', 'deploy'] };
+  return String((await t.request('POST', '/api/v1/agent-tokens', { body })).body['token']);
+};
+const rollback = (entry: Record<string, unknown> | undefined, options: object = {}) =>
+  t.request('POST', `/api/v1/history/${String(entry?.['id'])}/rollback`, { body: {}, ...options });
+
+test('a provider is created, listed, changed and deleted, and its secret is never shown', async () => {
+  const { status, body } = await create();
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    id: expect.any(String),
+    name: 'Keycloak',
+    issuer: DRAFT.issuer,
+    client_id: 'sluice',
+    client_secret_set: true,
+    scopes: ['openid', 'email', 'profile'],
+    groups_claim: null,
+    allowed_domains: [],
+    create_people: false,
+    default_role: 'caller',
+    role_by_group: {},
+    enabled: true,
+    redirect_uri: 'https://sluice.example.com/api/v1/auth/oidc/callback',
+    people: 0,
+    version: 1,
+    created_at: '2026-03-01T12:00:00.000Z',
+    updated_at: '2026-03-01T12:00:00.000Z',
+  });
+  const { id } = body;
+  expect(await list()).toEqual({ items: [body], total: 1 });
+  const changed = await patch(id, { scopes: ['groups'], groups_claim: 'groups', role_by_group: { staff: 'editor' }, version: 1 });
+  expect(changed.body).toMatchObject({
+    version: 2,
+    scopes: ['openid', 'groups'],
+    role_by_group: { staff: 'editor' },
+    client_secret_set: true,
+  });
+  expect((await patch(id, {})).body['version']).toBe(2);
+  // What was read may be sent back as it is.
+  expect((await patch(id, { ...changed.body, client_secret: '********' })).body['client_secret_set']).toBe(true);
+  expect((await patch(id, { client_secret: null })).body['client_secret_set']).toBe(false);
+  const told = JSON.stringify([await list(), await historyOf(id), t.log]);
+  expect(told).not.toContain('s3cret');
+  expect((await t.request('DELETE', `${PATH}/${String(id)}`)).status).toBe(204);
+  expect(await list()).toEqual({ items: [], total: 0 });
+});
+
+test('nobody but an administrator reads or changes providers, by whichever way', async () => {
+  const { id } = (await create()).body;
+  const entry = (await historyOf(id))[0];
+  const headers = { authorization: `Bearer ${await agentToken()}` };
+  const calls: [string, string, object?][] = [
+    ['GET', PATH],
+    ['POST', PATH, DRAFT],
+    ['PATCH', `${PATH}/${String(id)}`, { enabled: false }],
+    ['DELETE', `${PATH}/${String(id)}`],
+    ['POST', `${PATH}/${String(id)}/test`, {}],
+  ];
+  for (const [method, path, body] of calls) {
+    const given = body === undefined ? {} : { body };
+    expect([path, (await t.request(method, path, { ...given, anonymous: true })).status]).toEqual([path, 401]);
+    const refused = await t.request(method, path, { ...given, anonymous: true, headers });
+    expect([path, refused.status, isErrorBody(refused.body)]).toEqual([path, 403, true]);
+  }
+  const undone = await rollback(entry, { anonymous: true, headers });
+  expect([undone.status, undone.body['detail']]).toEqual([403, expect.stringContaining('not a token')]);
+  const exported = await t.request('GET', '/api/v1/export-import/export', { anonymous: true, headers });
+  expect((exported.body['server_config'] as object) ?? {}).not.toHaveProperty('identity_providers');
+  expect(JSON.stringify(exported.body)).not.toContain('realms/shop');
+  expect(await list()).toMatchObject({ total: 1, items: [{ version: 1 }] });
+});
+
+test.each([
+  [{ name: '' }, 'name'],
+  [{ issuer: 'ftp://x' }, 'issuer'],
+  [{ issuer: 'https://x.example/?a=1' }, 'issuer'],
+  [{ client_id: 'with space' }, 'client_id'],
+  [{ default_role: 'owner' }, 'default_role'],
+  [{ groups_claim: 'groups', role_by_group: { admins: 'owner' } }, 'role_by_group'],
+  [{ role_by_group: { staff: 'editor' } }, 'groups_claim'],
+  [{ default_role: null }, 'role_by_group'],
+  [{ issuer: 'https://accounts.google.com', create_people: true }, 'allowed_domains'],
+  [{ allowed_domains: ['EXAMPLE.com'] }, 'allowed_domains'],
+  [{ scopes: ['a b'] }, 'scopes'],
+  [{ nonsense: 1 }, 'nonsense'],
+])('%j is refused at %s and nothing is stored', async (body, field) => {
+  const answer = await create(body);
+  expect([answer.status, isErrorBody(answer.body)]).toEqual([422, true]);
+  expect(answer.body['detail']).toContain(field);
+  expect(await list()).toEqual({ items: [], total: 0 });
+});
+
+test('unknown ids, taken names and stale versions are refused', async () => {
+  const first = (await create()).body;
+  const second = (await create({ name: 'Okta' })).body;
+  expect((await create()).status).toBe(409);
+  const taken = await patch(second['id'], { name: 'Keycloak' });
+  expect([taken.status, taken.body['detail']]).toEqual([
+    409,
+    'Another identity provider already has this name. Choose another one.',
+  ]);
+  expect((await patch(first['id'], { enabled: false, version: 9 })).status).toBe(409);
+  expect((await patch(UNKNOWN, { enabled: false })).status).toBe(404);
+  expect((await t.request('DELETE', `${PATH}/${UNKNOWN}`)).status).toBe(404);
+  expect((await t.request('POST', `${PATH}/${UNKNOWN}/test`, { body: {} })).status).toBe(404);
+});
+
+test('a stored secret is not kept for another issuer', async () => {
+  const { id } = (await create()).body;
+  const issuer = 'https://127.0.0.1:9443/';
+  const moved = await patch(id, { issuer });
+  expect([moved.status, moved.body['detail']]).toEqual([422, expect.stringContaining('client_secret must be sent again')]);
+  expect((await patch(id, { issuer, client_secret: '********' })).status).toBe(422);
+  expect((await patch(id, { issuer, client_secret: 'of the new one' })).body).toMatchObject({ issuer, version: 2 });
+});
+
+test('without SVC_ALLOW_PRIVATE_NETWORKS a private issuer is refused, and plain http everywhere else', async () => {
+  const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
+  await strict.signIn();
+  const refused = await strict.request('POST', PATH, { body: DRAFT });
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('SVC_ALLOW_PRIVATE_NETWORKS')]);
+  await strict.close();
+  const plain = await create({ issuer: 'http://8.8.8.8/realms/shop' });
+  expect([plain.status, plain.body['detail']]).toEqual([422, expect.stringContaining('over https')]);
+});
+
+test('changes are in the history, and rolled back with their secrets', async () => {
+  const { id } = (await create()).body;
+  await patch(id, { enabled: false });
+  await t.request('DELETE', `${PATH}/${String(id)}`);
+  const [deleted, updated] = await historyOf(id);
+  expect(deleted).toMatchObject({
+    entity_type: 'identity_provider',
+    entity_name: 'Keycloak',
+    action: 'delete',
+    actor: { name: 'ada' },
+  });
+  expect(updated).toMatchObject({ action: 'update', changes: { enabled: { old: true, new: false } } });
+  const back = await rollback(deleted);
+  expect(back.body['entity']).toMatchObject({ id, enabled: false, client_secret_set: true, version: 3 });
+  expect((await rollback(updated)).body['entity']).toMatchObject({ enabled: true, version: 4 });
+  const { identity_providers: table } = t.app.store.tables;
+  const [row] = await t.app.store.db
+    .select()
+    .from(table)
+    .where(eq(table.id, String(id)));
+  const sealed = row?.client_secret?.$sealed ?? '';
+  expect(t.app.keyring.open(sealed, `identity_provider/${String(id)}/client_secret`)).toBe(DRAFT.client_secret);
+});
+
+test('an export holds providers without secrets, and an import with the settings brings them', async () => {
+  await create({ groups_claim: 'groups', role_by_group: { staff: 'editor' } });
+  await create({ name: 'Public client', client_secret: null });
+  const exported = (await t.request('GET', '/api/v1/export-import/export')).body;
+  expect(JSON.stringify(exported)).not.toContain('s3cret');
+  const other = await testApp();
+  await other.signIn();
+  const send = (query: string) => other.request('POST', `/api/v1/export-import/import?${query}`, { body: exported });
+  expect((await send('mode=merge')).status).toBe(200);
+  expect((await other.request('GET', PATH)).body['total']).toBe(0);
+  const report = await send('include_server_config=true');
+  expect(report.body['needs_secrets']).toEqual([{ connection: null, fields: ['identity_providers.Keycloak.client_secret'] }]);
+  const items = (await other.request('GET', PATH)).body['items'];
+  expect(items).toMatchObject([
+    { name: 'Keycloak', role_by_group: { staff: 'editor' }, client_secret_set: false },
+    { name: 'Public client', client_secret_set: false },
+  ]);
+  expect((await send('include_server_config=true&mode=overwrite')).body['updated']).toMatchObject({ server_config: 0 });
+  await other.close();
+});
+
+interface Checked {
+  readonly success: boolean;
+  readonly checks: readonly { readonly check: string; readonly status: string; readonly message: string }[];
+}
+
+async function tested(provider: TestProvider, body: object = {}): Promise<Record<string, string>> {
+  const { id } = (await create({ ...provider.client, ...body })).body;
+  const answer = await t.request('POST', `${PATH}/${String(id)}/test`, { body: {} });
+  expect(answer.status).toBe(200);
+  const { checks } = answer.body as unknown as Checked;
+  await t.request('DELETE', `${PATH}/${String(id)}`);
+  return Object.fromEntries(checks.map(({ check, status }) => [check, status]));
+}
+
+test('the connection test says of every step whether it works', async () => {
+  const provider = await openTestProvider();
+  const fine = {
+    address: 'warning',
+    discovery: 'passed',
+    issuer: 'passed',
+    endpoints: 'passed',
+    pkce: 'passed',
+    algorithms: 'passed',
+    keys: 'passed',
+    scopes: 'passed',
+    client: 'passed',
+  };
+  const metadata = (change: object) => ({ metadata: (document: object) => ({ ...document, ...change }) });
+  expect(await tested(provider)).toEqual(fine);
+  expect(await tested(provider, { client_secret: 'wrong' })).toEqual({ ...fine, client: 'failed' });
+  expect(await tested(provider, { scopes: ['unheard'] })).toEqual({ ...fine, scopes: 'warning' });
+  provider.tricks = metadata({ issuer: `${provider.issuer}/` });
+  expect(await tested(provider)).toMatchObject({ discovery: 'passed', issuer: 'failed' });
+  provider.tricks = metadata({ code_challenge_methods_supported: ['plain'] });
+  expect(await tested(provider)).toEqual({ ...fine, pkce: 'failed' });
+  provider.tricks = metadata({ code_challenge_methods_supported: undefined });
+  expect(await tested(provider)).toEqual({ ...fine, pkce: 'warning' });
+  provider.tricks = metadata({ id_token_signing_alg_values_supported: ['HS256', 'none'] });
+  expect(await tested(provider)).toEqual({ ...fine, algorithms: 'failed' });
+  provider.tricks = metadata({ token_endpoint: 'javascript:alert(1)' });
+  expect(await tested(provider)).toMatchObject({ endpoints: 'failed', keys: 'skipped', client: 'skipped' });
+  provider.tricks = { jwks: () => ({ keys: [] }) };
+  expect(await tested(provider)).toEqual({ ...fine, keys: 'failed' });
+  provider.tricks = { metadata: () => new Response('<html>', { status: 200 }) };
+  expect(await tested(provider)).toMatchObject({ discovery: 'failed', issuer: 'skipped', client: 'skipped' });
+  await provider.close();
+  expect(await tested(provider)).toMatchObject({ address: 'failed', discovery: 'skipped' });
+});

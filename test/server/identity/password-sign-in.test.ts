@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { Readable } from 'node:stream';
+import { runCli } from '#server/cli/program.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
+import { visitor } from '#test/support/visitor.ts';
+
+const SECRET = 'a-secret-a-secret-a-secret-a-secret';
+const secrets = { SVC_ENCRYPTION_KEY: SECRET, SVC_JWT_SECRET: SECRET, SVC_AGENT_SERVICE_TOKEN: SECRET };
+const account = { username: 'ada', password: 'correct horse' };
+
+let t: TestApp;
+let provider: TestProvider;
+let id: string;
+beforeEach(async () => {
+  provider = await openTestProvider();
+  // The command line opens the same file.
+  t = await testApp(secrets, undefined, { metadata: 'sqlite' });
+  t.advance(Date.now() - t.app.clock().getTime());
+  await t.signIn();
+  const made = await t.request('POST', '/api/v1/identity-providers', { body: { name: 'Test', ...provider.client } });
+  id = String(made.body['id']);
+});
+afterEach(async () => {
+  await t.close();
+  await provider.close();
+});
+
+const set = (password_sign_in: boolean) => t.request('PATCH', '/api/v1/server/config', { body: { password_sign_in } });
+const status = async () => (await t.request('GET', '/api/v1/auth/status', { anonymous: true })).body;
+const login = () => t.request('POST', '/api/v1/auth/login', { body: account, anonymous: true });
+const linkOwner = async () => {
+  const ada = visitor(t);
+  await ada.api('POST', '/auth/login', account);
+  expect(await ada.signIn(id, '?link=true&return_to=/account')).toBe('/account');
+};
+
+test('the sign-in page learns of providers and of the password, and of nothing else', async () => {
+  await t.request('POST', '/api/v1/identity-providers', { body: { name: 'Off', ...provider.client, enabled: false } });
+  expect(await status()).toEqual({
+    setup_required: false,
+    authenticated: false,
+    version: expect.any(String),
+    providers: [{ id, name: 'Test' }],
+    password_sign_in: true,
+  });
+});
+
+test('the password is turned off only when an owner came in through a provider that works', async () => {
+  const nobody = await set(false);
+  expect([nobody.status, nobody.body['detail']]).toEqual([422, expect.stringContaining('password_sign_in')]);
+  await linkOwner();
+  const { identity_providers: table } = t.app.store.tables;
+  await t.app.store.db.update(table).set({ enabled: false }).where(eq(table.id, id));
+  expect((await set(false)).status).toBe(422);
+  await t.app.store.db.update(table).set({ enabled: true }).where(eq(table.id, id));
+  expect((await set(false)).status).toBe(200);
+  expect(await status()).toMatchObject({ password_sign_in: false });
+  const refused = await login();
+  expect([refused.status, refused.body['detail']]).toEqual([403, expect.stringContaining('identity provider')]);
+  const invited = { token: `svc_invite_${'a'.repeat(40)}`, password: 'correct horse' };
+  expect((await t.request('POST', '/api/v1/auth/accept-invite', { body: invited, anonymous: true })).status).toBe(403);
+  const ada = visitor(t);
+  expect(await ada.signIn(id)).toBe('/');
+  expect((await ada.api('GET', '/auth/me')).body).toMatchObject({ username: 'ada', role: 'owner' });
+});
+
+test('a provider that does not answer is no other way in', async () => {
+  await linkOwner();
+  await provider.close();
+  const refused = await set(false);
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('identity provider works')]);
+});
+
+test('with the password off, nothing takes the last way in of the last owner', async () => {
+  await linkOwner();
+  expect((await set(false)).status).toBe(200);
+  const path = `/api/v1/identity-providers/${id}`;
+  const elsewhere = { issuer: 'https://127.0.0.1:9443', client_secret: 'another' };
+  for (const body of [{ enabled: false }, elsewhere]) {
+    expect((await t.request('PATCH', path, { body })).status).toBe(409);
+  }
+  expect((await t.request('DELETE', path)).status).toBe(409);
+  const [entry] = (await t.request('GET', `/api/v1/history/identity_provider/${id}`)).body['items'] as { id: string }[];
+  expect((await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} })).status).toBe(409);
+  expect(await status()).toMatchObject({ providers: [{ id }] });
+  expect((await set(true)).status).toBe(200);
+  expect((await t.request('DELETE', path)).status).toBe(204);
+});
+
+test('the command line lets an owner back in', async () => {
+  await linkOwner();
+  await set(false);
+  let out = '';
+  const code = await runCli(['reset-password'], {
+    environment: { SVC_ENV: 'dev', SVC_KV: 'memory', ...secrets, SVC_DATA_DIR: t.directory },
+    stdin: Readable.from(['a new password\n']),
+    out: (text) => void (out += text),
+    err: (text) => void (out += text),
+  });
+  expect([code, out]).toEqual([0, expect.stringContaining('Signing in with a password is on again')]);
+  expect((await login()).status).toBe(401);
+  const body = { ...account, password: 'a new password' };
+  expect((await t.request('POST', '/api/v1/auth/login', { body, anonymous: true })).status).toBe(200);
+});

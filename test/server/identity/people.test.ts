@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { MOST_GROUPS, MOST_PEOPLE } from '#core/contract/identity/people.ts';
+import { listEnded } from '#core/identity/oauth/published.ts';
+import { newPerson } from '#core/identity/account.ts';
+import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
+import { type Member, peopleOf } from '#test/support/people.ts';
+
+let t: TestApp;
+let owner: Member;
+beforeEach(async () => {
+  t = await testApp();
+  owner = await peopleOf(t).owner();
+});
+afterEach(() => t.close());
+
+const invited = (role: string, username: string = role) => peopleOf(t).join(owner, { role, username });
+const codeOf = ({ status, body }: Answer) => [status, body['code']];
+const entries = async () =>
+  (await t.app.store.db.select().from(t.app.store.tables.history)).filter((e) => e.entity_type === 'admin');
+
+describe('people', () => {
+  test('are created, listed, read, changed and removed', async () => {
+    const draft = {
+      username: 'grace',
+      display_name: 'Grace',
+      email: 'grace@example.com',
+      role: 'editor',
+      groups: ['sales', 'emea'],
+    };
+    const created = await owner.ask('POST', 'people', draft);
+    expect([created.status, created.body]).toEqual([
+      201,
+      {
+        ...draft,
+        id: expect.any(String),
+        enabled: true,
+        sign_in: 'password',
+        can_sign_in: false,
+        totp_enabled: false,
+        invite_expires_at: null,
+        last_seen_at: null,
+        version: 1,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    const id = String(created.body['id']);
+    expect((await owner.ask('GET', `people/${id}`)).body).toEqual(created.body);
+    expect((await owner.ask('GET', 'people')).body).toMatchObject({
+      total: 2,
+      items: [{ username: 'ada', role: 'owner' }, { id }],
+    });
+    for (const [query, total] of [
+      ['role=editor', 1],
+      ['role=viewer', 0],
+      ['group=sales', 1],
+      ['group=sale', 0],
+      ['search=GRACE', 1],
+      ['search=example.com', 1],
+      ['enabled=false', 0],
+    ] as const) {
+      expect([query, (await owner.ask('GET', `people?${query}`)).body['total']]).toEqual([query, total]);
+    }
+    // What was read may be sent back whole.
+    const changed = await owner.ask('PATCH', `people/${id}`, { ...created.body, display_name: null, groups: ['sales'] });
+    expect([changed.status, changed.body]).toMatchObject([200, { display_name: null, groups: ['sales'], version: 2 }]);
+    expect((await owner.ask('PATCH', `people/${id}`, { version: 1, role: 'viewer' })).status).toBe(409);
+    expect((await owner.ask('DELETE', `people/${id}`)).status).toBe(204);
+    expect((await owner.ask('GET', `people/${id}`)).status).toBe(404);
+    expect((await owner.ask('DELETE', `people/${id}`)).status).toBe(404);
+    expect((await entries()).map(({ action, entity_name }) => [action, entity_name])).toEqual([
+      ['create', 'ada'],
+      ['create', 'grace'],
+      ['update', 'grace'],
+      ['delete', 'grace'],
+    ]);
+  });
+
+  test('say at its field what is wrong', async () => {
+    for (const [body, field] of [
+      [{ username: '' }, 'username'],
+      [{ username: 'eve', role: 'root' }, 'role'],
+      [{ username: 'eve', email: 'no address' }, 'email'],
+      [{ username: 'eve', groups: ['a', 'a'] }, 'groups'],
+      [{ username: 'eve', groups: [' a'] }, 'groups.0'],
+      [{ username: 'eve', groups: Array.from({ length: MOST_GROUPS + 1 }, (_, n) => `g${n}`) }, 'groups'],
+      [{ username: 'eve', password: 'hunter2 hunter2' }, 'password'],
+    ] as const) {
+      const answer = await owner.ask('POST', 'people', body);
+      expect([answer.status, answer.body['errors']]).toMatchObject([422, [{ field }]]);
+    }
+    // Two names that look the same in the history are one to its reader.
+    const taken = await owner.ask('POST', 'people', { username: 'ＡDA' });
+    expect([taken.status, taken.body['errors']]).toMatchObject([409, [{ field: 'username' }]]);
+    expect((await owner.ask('GET', 'people')).body['total']).toBe(1);
+  });
+
+  test('are at most a thousand', async () => {
+    const { people } = t.app.store.tables;
+    const rows = Array.from({ length: MOST_PEOPLE - 1 }, (_, n) => newPerson(t.app.ids(), `person ${n}`, 'caller', ''));
+    await t.app.store.write((tx) => tx.insert(people).values(rows));
+    expect((await owner.ask('POST', 'people', { username: 'one too many' })).status).toBe(409);
+  });
+
+  test('of two people with one name at the same moment one is made', async () => {
+    const answers = await Promise.all(['eve', 'Eve', 'EVE'].map((username) => owner.ask('POST', 'people', { username })));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409]);
+  });
+
+  test('an edit that met another one is refused, as with any record', async () => {
+    const { id } = await invited('viewer');
+    const answers = await Promise.all(
+      ['a', 'b', 'c'].map((group) => owner.ask('PATCH', `people/${id}`, { version: 2, groups: [group] })),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+  });
+});
+
+describe('owners', () => {
+  test('at least one who can sign in remains', async () => {
+    for (const change of [{ role: 'admin' }, { enabled: false }] as const) {
+      expect((await owner.ask('PATCH', `people/${owner.id}`, change)).status).toBe(409);
+    }
+    // Somebody who has not accepted the invitation cannot sign in, so does not count.
+    const waiting = await owner.ask('POST', 'people', { username: 'waiting', role: 'owner' });
+    expect((await owner.ask('PATCH', `people/${owner.id}`, { role: 'admin' })).status).toBe(409);
+    const second = await invited('owner', 'second');
+    expect((await owner.ask('PATCH', `people/${owner.id}`, { role: 'admin' })).status).toBe(200);
+    // The first one is an administrator now, and may do nothing to owners any more.
+    expect(codeOf(await owner.ask('PATCH', `people/${second.id}`, { enabled: false }))).toEqual([403, 'role_required']);
+    expect(codeOf(await owner.ask('DELETE', `people/${String(waiting.body['id'])}`))).toEqual([403, 'role_required']);
+  });
+
+  test('two who demote each other at the same moment do not leave none', async () => {
+    for (let round = 0; round < 5; round++) {
+      const second = await invited('owner', `second ${round}`);
+      const answers = await Promise.all([
+        owner.ask('PATCH', `people/${second.id}`, { enabled: false }),
+        second.ask('PATCH', `people/${owner.id}`, { enabled: false }),
+        owner.ask('PATCH', `people/${owner.id}`, { role: 'viewer' }),
+        second.ask('PATCH', `people/${second.id}`, { role: 'viewer' }),
+      ]);
+      expect(answers.every(({ status }) => [200, 401, 403, 409].includes(status))).toBe(true);
+      const { people } = t.app.store.tables;
+      const rows = await t.app.store.db.select().from(people);
+      const left = rows.filter((row) => row.role === 'owner' && row.enabled);
+      expect(left.length).toBeGreaterThan(0);
+      await t.app.store.write((tx) => tx.update(people).set({ enabled: true, role: 'owner' }));
+      await owner.signIn();
+    }
+  }, 30_000);
+
+  test('are made, changed, invited and put out by owners alone', async () => {
+    const admin = await invited('admin');
+    const second = await invited('owner', 'second');
+    const viewer = await invited('viewer');
+    for (const [method, path, body] of [
+      ['POST', 'people', { username: 'eve', role: 'owner' }],
+      ['PATCH', `people/${viewer.id}`, { role: 'owner' }],
+      ['PATCH', `people/${admin.id}`, { role: 'owner' }],
+      ['PATCH', `people/${second.id}`, { display_name: 'Mine' }],
+      ['PATCH', `people/${second.id}`, { role: 'viewer' }],
+      ['DELETE', `people/${second.id}`, undefined],
+      ['POST', `people/${second.id}/invite`, {}],
+      ['POST', `people/${second.id}/reset-2fa`, {}],
+      ['DELETE', `people/${second.id}/sessions`, undefined],
+    ] as const) {
+      expect([path, ...codeOf(await admin.ask(method, path, body))]).toEqual([path, 403, 'role_required']);
+    }
+    expect((await second.ask('GET', 'auth/me')).body).toMatchObject({ role: 'owner', display_name: null });
+    expect((await admin.ask('PATCH', `people/${viewer.id}`, { role: 'admin' })).status).toBe(200);
+  });
+
+  test('nobody takes over their own account for good with a session alone', async () => {
+    for (const [method, path, body] of [
+      ['POST', `people/${owner.id}/invite`, {}],
+      ['POST', `people/${owner.id}/reset-2fa`, {}],
+      ['PATCH', `people/${owner.id}`, { username: 'mallory' }],
+      ['DELETE', `people/${owner.id}`, undefined],
+    ] as const) {
+      expect([path, (await owner.ask(method, path, body)).status]).toEqual([path, 409]);
+    }
+  });
+});
+
+describe('a change of a person holds at the next request', () => {
+  test('of role, groups, enabled, and the end of all sessions', async () => {
+    const person = await invited('editor', 'grace');
+    expect((await person.ask('GET', 'tools')).status).toBe(200);
+    await owner.ask('PATCH', `people/${person.id}`, { role: 'caller', groups: ['sales'] });
+    expect((await person.ask('GET', 'tools')).status).toBe(403);
+    expect((await person.ask('GET', 'auth/me')).body).toMatchObject({ role: 'caller', groups: ['sales'] });
+    expect((await owner.ask('DELETE', `people/${person.id}/sessions`)).status).toBe(204);
+    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    await person.signIn();
+    expect((await person.ask('GET', 'auth/me')).status).toBe(200);
+    await owner.ask('PATCH', `people/${person.id}`, { enabled: false });
+    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    expect((await person.signIn()).status).toBe(403);
+    // Enabled again, the old session stays ended.
+    await owner.ask('PATCH', `people/${person.id}`, { enabled: true });
+    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    await person.signIn();
+    await owner.ask('DELETE', `people/${person.id}`);
+    expect((await person.ask('GET', 'auth/me')).status).toBe(401);
+    expect((await person.signIn()).status).toBe(401);
+  });
+
+  test('and the access tokens that MCP clients hold of the person end', async () => {
+    const person = await invited('editor', 'grace');
+    const ended = async () => (await listEnded(t.app)).map((entry) => entry.sub);
+    await owner.ask('PATCH', `people/${person.id}`, { username: 'hopper' });
+    expect(await ended()).toEqual([]);
+    await owner.ask('PATCH', `people/${person.id}`, { groups: ['sales'] });
+    expect(await ended()).toEqual([person.id]);
+    const other = await invited('caller');
+    await owner.ask('DELETE', `people/${other.id}`);
+    expect(new Set(await ended())).toEqual(new Set([person.id, other.id]));
+  });
+
+  test('what happened to people and credentials is read by administrators alone', async () => {
+    const [admin, viewer] = [await invited('admin'), await invited('viewer')];
+    await owner.ask('POST', 'mcp-tokens', { name: 'laptop' });
+    await owner.ask('PATCH', 'server/config', { server_name: 'Shop' });
+    const typesFor = async (person: Member) => {
+      const { items, total } = (await person.ask('GET', 'history')).body as { items: { entity_type: string }[]; total: number };
+      return { types: [...new Set(items.map(({ entity_type }) => entity_type))].toSorted(), total };
+    };
+    expect(await typesFor(admin)).toEqual({ types: ['admin', 'mcp_token', 'server_config'], total: 9 });
+    expect(await typesFor(viewer)).toEqual({ types: ['server_config'], total: 1 });
+    expect((await viewer.ask('GET', `history/admin/${admin.id}`)).status).toBe(404);
+    expect((await viewer.ask('GET', 'history?search=admin')).body['total']).toBe(0);
+  });
+
+  test('history names who did it, and a person cannot be rolled back', async () => {
+    const admin = await invited('admin');
+    const viewer = await invited('viewer');
+    await admin.ask('PATCH', `people/${viewer.id}`, { role: 'editor' });
+    const { items } = (await admin.ask('GET', `history/admin/${viewer.id}`)).body as { items: Record<string, unknown>[] };
+    expect(items[0]).toMatchObject({
+      actor: { type: 'admin', id: admin.id, name: 'admin' },
+      changes: { role: { old: 'viewer', new: 'editor' } },
+    });
+    const refused = await admin.ask('POST', `history/${String(items[0]?.['id'])}/rollback`, {});
+    expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('person cannot be rolled back')]);
+    expect(JSON.stringify(items)).not.toMatch(/argon2|svc_invite|digest/);
+    const exported = await owner.ask('GET', 'export-import/export');
+    expect(JSON.stringify(exported.body)).not.toContain('viewer');
+  });
+});

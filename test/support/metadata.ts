@@ -1,0 +1,109 @@
+import { afterAll } from 'bun:test';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '#core/store/open.ts';
+import { reachable, testDatabase, type TestDatabase } from './databases.ts';
+
+/** An empty metadata database for one app of a test. */
+export interface Metadata {
+  readonly url: string;
+  /** The app that used it is closed. */
+  release(): Promise<void>;
+}
+
+/** Databases in PostgreSQL that an earlier test of this file used and that are empty again, with their tables. */
+const idle: Postgres[] = [];
+let ended = false;
+let opened = 0;
+let template: Promise<string> | undefined;
+
+interface Postgres {
+  readonly database: TestDatabase;
+  /** What the migrations made. */
+  readonly shape: string;
+}
+
+export type Dialect = 'sqlite' | 'postgresql';
+
+const second_run = process.env['TEST_METADATA'] === 'postgresql';
+/** For tests that name their store: each one that is reachable; none when the file runs a second time, with all else in PostgreSQL. */
+export const namedStores: readonly Dialect[] = second_run ? [] : reachable.postgres ? ['sqlite', 'postgresql'] : ['sqlite'];
+
+/** @param directory where an embedded one is. A fresh one each time as far as the app can tell; making one costs most of a test. */
+export function emptyMetadata(directory: string, dialect: Dialect = second_run ? 'postgresql' : 'sqlite'): Promise<Metadata> {
+  return dialect === 'postgresql' ? inPostgres() : embedded(directory);
+}
+
+async function embedded(directory: string): Promise<Metadata> {
+  const file = join(directory, 'sluice.sqlite');
+  // The first one is made by its app, as in an installation; the next ones are copies of one that no app has used.
+  if (opened++ > 0) copyFileSync(await (template ??= makeTemplate()), file);
+  return { url: `file:${file}`, release: async () => {} };
+}
+
+async function makeTemplate(): Promise<string> {
+  const file = join(mkdtempSync(join(tmpdir(), 'sluice-template-')), 'sluice.sqlite');
+  const store = await openStore(`file:${file}`);
+  await store.close();
+  return file;
+}
+
+async function inPostgres(): Promise<Metadata> {
+  const entry = idle.pop() ?? (await makePostgres());
+  return {
+    url: entry.database.url,
+    async release() {
+      if (!ended && (await emptied(entry))) idle.push(entry);
+      else await entry.database.drop();
+    },
+  };
+}
+
+async function makePostgres(): Promise<Postgres> {
+  const database = await testDatabase('postgresql');
+  const store = await openStore(database.url);
+  await store.close();
+  return { database, shape: await shapeOf(database) };
+}
+
+/** False: a test changed more than rows, so nobody else gets this database. */
+async function emptied({ database, shape }: Postgres): Promise<boolean> {
+  if ((await shapeOf(database)) !== shape) return false;
+  await database.run(EMPTY);
+  return true;
+}
+
+async function shapeOf(database: TestDatabase): Promise<string> {
+  return JSON.stringify(await database.run(SHAPE));
+}
+
+const SHAPE = `select
+  (select json_agg(c.relname || c.relkind::text order by c.oid) from pg_class c where c.oid >= 16384 and c.relkind <> 't') as relations,
+  (select count(*) from pg_attribute where attrelid >= 16384 and not attisdropped) as columns,
+  (select count(*) from pg_trigger) as triggers,
+  (select count(*) from pg_proc where oid >= 16384) as functions`;
+
+const EMPTY = `do $$
+declare name text;
+begin
+  set local lock_timeout = '10s';
+  for name in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'migrations' loop
+    execute format('delete from %I', name);
+  end loop;
+  for name in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S' loop
+    execute format('alter sequence %I restart', name);
+  end loop;
+end $$`;
+
+try {
+  afterAll(async () => {
+    // Another file of this process, whose hook this is not, drops its databases at once.
+    ended = true;
+    if (template !== undefined) rmSync(join(await template, '..'), { recursive: true, force: true });
+    template = undefined;
+    await Promise.all(idle.splice(0).map(({ database }) => database.drop()));
+  });
+} catch {
+  // A program that a test started: it is told its database.
+}

@@ -1,0 +1,136 @@
+import { createRenderEffect, createUniqueId, For, type JSX, Show } from 'solid-js';
+import { describedBy, FieldNotes } from './field.tsx';
+import { Icon, type IconName } from '#ui/src/components/icon.tsx';
+
+interface OnOff {
+  label: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  hint?: JSX.Element;
+  error?: string | undefined;
+  name?: string | undefined;
+  blocked?: boolean | undefined;
+  hide_label?: boolean | undefined;
+}
+
+/** On or off, at once. */
+export function Switch(props: OnOff) {
+  return <OnOffField {...props} kind="switch" />;
+}
+
+/** Chosen or not; `indeterminate`: some of what it stands for. */
+export function Checkbox(props: OnOff & { indeterminate?: boolean }) {
+  return <OnOffField {...props} kind="checkbox" />;
+}
+
+function OnOffField(props: OnOff & { kind: 'switch' | 'checkbox'; indeterminate?: boolean }) {
+  const id = createUniqueId();
+  return (
+    <div class="on-off">
+      <label class={props.kind === 'switch' ? 'switch' : 'check'} data-blocked={props.blocked ? 'true' : undefined}>
+        <input
+          id={id}
+          type="checkbox"
+          role={props.kind === 'switch' ? 'switch' : undefined}
+          name={props.name}
+          checked={props.checked}
+          ref={(input) => createRenderEffect(() => (input.indeterminate = props.indeterminate === true))}
+          disabled={props.blocked === true}
+          aria-describedby={describedBy(id, props)}
+          onChange={(event) => {
+            const { checked } = event.currentTarget;
+            // What is shown is what the owner says, also when it refuses the change.
+            event.currentTarget.checked = props.checked;
+            props.onChange(checked);
+          }}
+        />
+        <span classList={{ 'visually-hidden': props.hide_label === true }}>{props.label}</span>
+      </label>
+      <FieldNotes id={id} hint={props.hint} error={props.error} />
+    </div>
+  );
+}
+
+interface Choice<V extends string> {
+  readonly value: V;
+  readonly label: string;
+  readonly hint?: JSX.Element;
+  readonly icon?: IconName;
+  readonly disabled?: boolean;
+}
+
+/** A few ways, each with its words. */
+export function RadioCards<V extends string>(props: {
+  label: string;
+  value: V | undefined;
+  onChange: (value: V) => void;
+  options: readonly Choice<V>[];
+  columns?: 1 | 2 | 3;
+  hint?: JSX.Element;
+  error?: string | undefined;
+  hide_label?: boolean;
+}) {
+  const id = createUniqueId();
+  return (
+    <fieldset class="field" aria-describedby={describedBy(id, props)}>
+      <legend class="field-label" classList={{ 'visually-hidden': props.hide_label === true }}>
+        {props.label}
+      </legend>
+      <div class="radio-cards" data-columns={props.columns ?? 1}>
+        <For each={props.options}>
+          {(option) => (
+            <label class="radio-card" data-blocked={option.disabled ? 'true' : undefined}>
+              <input
+                type="radio"
+                name={id}
+                value={option.value}
+                checked={props.value === option.value}
+                disabled={option.disabled === true}
+                onChange={() => props.onChange(option.value)}
+              />
+              <Show when={option.icon}>{(icon) => <Icon name={icon()} />}</Show>
+              <span class="radio-words">
+                <span class="radio-label">{option.label}</span>
+                <Show when={option.hint}>
+                  <span class="option-hint">{option.hint}</span>
+                </Show>
+              </span>
+            </label>
+          )}
+        </For>
+      </div>
+      <FieldNotes id={id} hint={props.hint} error={props.error} />
+    </fieldset>
+  );
+}
+
+/** A few short words of which one is chosen. */
+export function SegmentedControl<V extends string>(props: {
+  label: string;
+  value: V;
+  onChange: (value: V) => void;
+  options: readonly { readonly value: V; readonly label: string; readonly icon?: IconName }[];
+}) {
+  const id = createUniqueId();
+  return (
+    <fieldset class="segments">
+      <legend class="visually-hidden">{props.label}</legend>
+      <For each={props.options}>
+        {(option) => (
+          <label class="segment">
+            <input
+              type="radio"
+              class="visually-hidden"
+              name={id}
+              value={option.value}
+              checked={props.value === option.value}
+              onChange={() => props.onChange(option.value)}
+            />
+            <Show when={option.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
+            {option.label}
+          </label>
+        )}
+      </For>
+    </fieldset>
+  );
+}

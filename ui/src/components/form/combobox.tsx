@@ -1,0 +1,90 @@
+import * as Kobalte from '@kobalte/core/combobox';
+import { createMemo, createSignal, createUniqueId, Show } from 'solid-js';
+import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+import type { Option } from './select.tsx';
+
+interface ComboboxProps extends FieldWords {
+  options: readonly Option[];
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+  placeholder?: string;
+  /** Told what is typed, to load other options. */
+  onSearch?: (text: string) => void;
+  /** A typed text that is no option is a value too. */
+  free?: boolean;
+  size?: 'small';
+}
+
+/** A list too long to look through: type to find. */
+export function Combobox(props: ComboboxProps) {
+  const id = createUniqueId();
+  const label_id = `${id}-label`;
+  const [typed, setTyped] = createSignal('');
+  const options = createMemo<Option[]>(() => {
+    const text = typed().trim();
+    const known = props.options.some(({ value, label }) => value === text || label === text);
+    const extra = props.value !== undefined && !props.options.some(({ value }) => value === props.value) ? [props.value] : [];
+    const own = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
+    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...props.options];
+  });
+  const chosen = createMemo(() => options().find(({ value }) => value === props.value) ?? null);
+  return (
+    <FieldFrame {...props} id={id} label_id={label_id}>
+      <Kobalte.Root<Option>
+        options={options()}
+        optionValue="value"
+        optionTextValue="label"
+        optionLabel="label"
+        optionDisabled="disabled"
+        defaultFilter="contains"
+        triggerMode="focus"
+        allowsEmptyCollection
+        value={chosen()}
+        onChange={(option) => props.onChange(option?.value)}
+        onInputChange={(text) => {
+          setTyped(text);
+          props.onSearch?.(text);
+        }}
+        gutter={4}
+        sameWidth
+        fitViewport
+        placeholder={props.placeholder ?? 'Type to search'}
+        disabled={props.blocked === true}
+        validationState={props.error ? 'invalid' : 'valid'}
+        itemComponent={(item) => (
+          <Kobalte.Item item={item.item} class="option">
+            <Kobalte.ItemLabel class="option-words">
+              {item.item.rawValue.label}
+              <Show when={item.item.rawValue.hint}>
+                <span class="option-hint">{item.item.rawValue.hint}</span>
+              </Show>
+            </Kobalte.ItemLabel>
+            <Kobalte.ItemIndicator class="option-mark">
+              <Icon name="check" size={14} />
+            </Kobalte.ItemIndicator>
+          </Kobalte.Item>
+        )}
+      >
+        <Kobalte.Control class="combobox" data-size={props.size}>
+          <Kobalte.Input
+            id={id}
+            class="input"
+            name={props.name}
+            aria-labelledby={label_id}
+            aria-describedby={describedBy(id, props)}
+            autocapitalize="none"
+          />
+          <Kobalte.Trigger class="combobox-trigger" aria-label={`Show ${props.label}`} tabIndex={-1}>
+            <Icon name="down" size={14} />
+          </Kobalte.Trigger>
+        </Kobalte.Control>
+        <Kobalte.Portal>
+          <Kobalte.Content class="floating">
+            <Kobalte.Listbox class="options" />
+          </Kobalte.Content>
+        </Kobalte.Portal>
+      </Kobalte.Root>
+    </FieldFrame>
+  );
+}

@@ -1,0 +1,50 @@
+import { createSignal, createUniqueId, type JSX } from 'solid-js';
+import { FieldNotes } from './field.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+
+/** A place to drop a file on, which is also the button that opens the system's dialog. */
+export function FileDrop(props: {
+  label: string;
+  accept?: string;
+  hint?: JSX.Element;
+  error?: string | undefined;
+  onFile: (file: File) => void;
+}) {
+  const id = createUniqueId();
+  const [over, setOver] = createSignal(false);
+  const take = (files: FileList | null | undefined) => {
+    const file = files?.[0];
+    if (file !== undefined) props.onFile(file);
+  };
+  return (
+    <div class="field">
+      <label
+        class="file-drop"
+        data-over={over() ? 'true' : undefined}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          take(event.dataTransfer?.files);
+        }}
+      >
+        <Icon name="upload" size={20} />
+        <span>{props.label}</span>
+        <input
+          type="file"
+          class="visually-hidden"
+          accept={props.accept}
+          onChange={(event) => {
+            take(event.currentTarget.files);
+            event.currentTarget.value = '';
+          }}
+        />
+      </label>
+      <FieldNotes id={id} hint={props.hint} error={props.error} />
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { type JSX, Show } from 'solid-js';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+
+interface Footed {
+  readonly problem: () => Problem | undefined;
+  readonly errors: () => ReadonlyMap<string, string>;
+  readonly busy: () => boolean;
+  readonly dirty: () => boolean;
+  reset(): void;
+}
+
+/** The end of a form: what failed as a whole, the way out, what can be tried first, the button that saves. */
+export function FormFoot(props: {
+  form: Footed;
+  submit: string;
+  /** Save also when nothing was changed (a new record). */
+  always?: boolean;
+  cancel_href?: string;
+  onCancel?: () => void;
+  children?: JSX.Element;
+}) {
+  const changed = () => props.always !== true && props.form.dirty();
+  return (
+    <div class="form-foot">
+      <Show when={props.form.problem()}>
+        {(problem) => (
+          <Notice tone="bad" live>
+            <p>{problem().detail}</p>
+          </Notice>
+        )}
+      </Show>
+      <div class="row">
+        <Show when={props.cancel_href}>{(href) => <LinkButton href={href()}>Cancel</LinkButton>}</Show>
+        <Show when={props.onCancel}>{(cancel) => <Button onPress={() => cancel()()}>Cancel</Button>}</Show>
+        <Show when={changed()}>
+          <Button onPress={() => props.form.reset()}>Discard</Button>
+        </Show>
+        {props.children}
+        <Button type="submit" kind="primary" busy={props.form.busy()} blocked={props.always !== true && !props.form.dirty()}>
+          {props.submit}
+        </Button>
+        <Show when={changed() && !props.form.busy()}>
+          <span class="small faint">Not saved yet</span>
+        </Show>
+      </div>
+    </div>
+  );
+}

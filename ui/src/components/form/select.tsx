@@ -1,0 +1,81 @@
+import * as Kobalte from '@kobalte/core/select';
+import { createMemo, createUniqueId, Show } from 'solid-js';
+import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+
+export interface Option<V extends string = string> {
+  readonly value: V;
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
+interface SelectProps<V extends string> extends FieldWords {
+  options: readonly Option<V>[];
+  value: V;
+  onChange: (value: V) => void;
+  placeholder?: string | undefined;
+  size?: 'small';
+}
+
+/** One of a closed list. */
+export function Select<V extends string>(props: SelectProps<V>) {
+  const id = createUniqueId();
+  const label_id = `${id}-label`;
+  const options = createMemo(() => [...props.options]);
+  const chosen = createMemo(() => props.options.find(({ value }) => value === props.value) ?? null);
+  return (
+    <FieldFrame {...props} id={id} label_id={label_id}>
+      <Kobalte.Root<Option<V>>
+        options={options()}
+        // The empty value is a value too, and Kobalte takes an empty key for none.
+        optionValue={(option) => `=${option.value}`}
+        optionTextValue="label"
+        optionDisabled="disabled"
+        value={chosen()}
+        onChange={(option) => {
+          if (option !== null) props.onChange(option.value);
+        }}
+        disallowEmptySelection
+        gutter={4}
+        sameWidth={false}
+        fitViewport
+        placeholder={props.placeholder ?? 'Choose'}
+        disabled={props.blocked === true}
+        validationState={props.error ? 'invalid' : 'valid'}
+        itemComponent={(item) => (
+          <Kobalte.Item item={item.item} class="option">
+            <Kobalte.ItemLabel class="option-words">
+              {item.item.rawValue.label}
+              <Show when={item.item.rawValue.hint}>
+                <span class="option-hint">{item.item.rawValue.hint}</span>
+              </Show>
+            </Kobalte.ItemLabel>
+            <Kobalte.ItemIndicator class="option-mark">
+              <Icon name="check" size={14} />
+            </Kobalte.ItemIndicator>
+          </Kobalte.Item>
+        )}
+      >
+        <Kobalte.Trigger
+          id={id}
+          class="input select"
+          data-size={props.size}
+          name={props.name}
+          aria-labelledby={`${label_id} ${id}`}
+          aria-describedby={describedBy(id, props)}
+        >
+          <Kobalte.Value<Option<V>> class="select-value">{(state) => state.selectedOption()?.label}</Kobalte.Value>
+          <Kobalte.Icon class="select-icon">
+            <Icon name="down" size={14} />
+          </Kobalte.Icon>
+        </Kobalte.Trigger>
+        <Kobalte.Portal>
+          <Kobalte.Content class="floating">
+            <Kobalte.Listbox class="options" />
+          </Kobalte.Content>
+        </Kobalte.Portal>
+      </Kobalte.Root>
+    </FieldFrame>
+  );
+}

@@ -1,0 +1,164 @@
+import { onCleanup } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { type NavEntry, THEME_WORD } from './shell.tsx';
+
+/** After `g`. */
+const LETTERS: Readonly<Record<string, string>> = {
+  '/': 'o',
+  '/connections': 'c',
+  '/tools': 't',
+  '/resources': 'r',
+  '/prompts': 'p',
+  '/flow': 'f',
+  '/deploy': 'd',
+  '/playground': 'y',
+  '/metrics': 'm',
+  '/logs': 'l',
+  '/queue': 'q',
+  '/history': 'h',
+  '/access': 'a',
+  '/agents': 'g',
+  '/people': 'e',
+  '/transfer': 'i',
+  '/settings': 's',
+  '/account': 'u',
+};
+const CREATIONS = [
+  ['Create tool', '/tools/new'],
+  ['Create resource', '/resources/new'],
+  ['Create prompt', '/prompts/new'],
+  ['New connection', '/connections/new'],
+] as const;
+/** These have the same commands without leaving the page. */
+const ASKING_PAGES: ReadonlySet<string> = new Set(['/', '/deploy']);
+const ACTIONS = [
+  {
+    id: 'ask-deploy',
+    title: 'Deploy…',
+    group: 'Server',
+    key: 'd',
+    keywords: 'publish release go live',
+    needs: 'deploy.run',
+    to: '/deploy?ask=deploy',
+  },
+  { id: 'ask-stop', title: 'Stop serving MCP clients…', group: 'Server', needs: 'deploy.stop', to: '/deploy?ask=stop' },
+  {
+    id: 'versions',
+    title: 'Restore an earlier version',
+    group: 'Server',
+    needs: 'snapshots.activate',
+    keywords: 'roll back rollback',
+    to: '/deploy?view=versions',
+  },
+  {
+    id: 'changes',
+    title: 'Roll back a change',
+    group: 'Server',
+    needs: 'history.rollback',
+    keywords: 'undo history restore rollback',
+    to: '/history',
+  },
+] as const;
+
+/** Of each kind; who wants more types more. */
+const MOST_FOUND = 6;
+
+/** The commands that are there on every page, and the records that the palette finds. */
+export function registerCommands(
+  pages: readonly Pick<NavEntry, 'path' | 'label'>[],
+  open: { find: () => void; shortcuts: () => void; mayOpen: (href: string) => boolean },
+): void {
+  const { call, session, router, theme, toasts, commands } = useKernel();
+  const signedIn = () => session.state() === 'signed_in';
+  const logout = async () => {
+    const problem = await session.logout();
+    if (problem) toasts.show(problem.detail, 'bad');
+  };
+  onCleanup(
+    commands.register([
+      {
+        id: 'theme',
+        title: 'Switch theme',
+        group: 'Interface',
+        key: 't',
+        keywords: 'system light dark colour scheme mode',
+        run: () => toasts.show(`Theme: ${THEME_WORD[theme.next()]}`),
+      },
+      { id: 'commands', title: 'Search pages, records and commands', group: 'Interface', run: open.find },
+      {
+        id: 'shortcuts',
+        title: 'Keyboard shortcuts',
+        group: 'Interface',
+        key: '?',
+        keywords: 'help keys',
+        run: open.shortcuts,
+      },
+      ...ACTIONS.map(({ id, title, group, to, ...more }) => ({
+        ...more,
+        id,
+        title,
+        group,
+        enabled: () => signedIn() && !ASKING_PAGES.has(router.path()),
+        run: () => router.navigate(to),
+      })),
+      ...CREATIONS.map(([title, to]) => ({
+        id: `new:${to}`,
+        title,
+        group: 'Create' as const,
+        keywords: 'new add create',
+        enabled: () => signedIn() && open.mayOpen(to),
+        run: () => router.navigate(to),
+      })),
+      ...pages.map((entry) => ({
+        id: `go:${entry.path}`,
+        title: entry.label,
+        group: 'Go to' as const,
+        ...(LETTERS[entry.path] === undefined ? {} : { key: `g ${LETTERS[entry.path]}` }),
+        enabled: () => signedIn() && open.mayOpen(entry.path),
+        run: () => router.navigate(entry.path),
+      })),
+      {
+        id: 'docs',
+        title: 'REST API explorer',
+        group: 'Go to',
+        needs: 'tools.list',
+        run: () => window.location.assign('/api/docs'),
+      },
+      {
+        id: 'redoc',
+        title: 'API reference',
+        group: 'Go to',
+        needs: 'tools.list',
+        run: () => window.location.assign('/api/redoc'),
+      },
+      {
+        id: 'logout',
+        title: 'Sign out',
+        group: 'Account',
+        keywords: 'log out leave',
+        enabled: signedIn,
+        run: () => void logout(),
+      },
+    ]),
+  );
+
+  const nouns = [
+    { group: 'Tools', path: '/tools', list: 'tools.list' },
+    { group: 'Resources', path: '/resources', list: 'resources.list' },
+    { group: 'Prompts', path: '/prompts', list: 'prompts.list' },
+    { group: 'Connections', path: '/connections', list: 'connections.list' },
+  ] as const;
+  for (const { group, path, list } of nouns) {
+    onCleanup(
+      commands.provide(group, async (query, signal) => {
+        if (!signedIn() || !session.may(list)) return [];
+        const { items } = await call(list, { search: query, limit: MOST_FOUND }, signal);
+        return items.map((item) => ({
+          title: item.name,
+          hint: 'description' in item ? item.description : item.db_type,
+          run: () => router.navigate(`${path}/${item.id}`),
+        }));
+      }),
+    );
+  }
+}

@@ -1,0 +1,167 @@
+import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
+import type { Asked, ConfirmRequest } from '#ui/src/kernel/dialogs.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { compareThree, type MergeField, type MergeInput, mergeThree, type Merged } from '#ui/src/kernel/form/merge.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+
+/** Shows what `dialogs` asks. */
+export function AskedDialog() {
+  const { dialogs } = useKernel();
+  const of = <K extends Asked['kind']>(kind: K) => {
+    const asked = dialogs.asked();
+    return asked?.kind === kind ? (asked as Extract<Asked, { kind: K }>) : undefined;
+  };
+  return (
+    <Switch>
+      <Match when={of('confirm')} keyed>
+        {({ request, answer }) => <Confirm request={request} onAnswer={answer} />}
+      </Match>
+      <Match when={of('conflict')} keyed>
+        {({ request, answer }) => <Conflict request={request} onAnswer={answer} />}
+      </Match>
+    </Switch>
+  );
+}
+
+function Confirm(props: { request: ConfirmRequest; onAnswer: (agreed: boolean) => void }) {
+  const [typed, setTyped] = createSignal('');
+  const ready = () => props.request.type_to_confirm === undefined || typed().trim() === props.request.type_to_confirm;
+  const agree = () => {
+    if (ready()) props.onAnswer(true);
+  };
+  return (
+    <Dialog
+      open
+      alert
+      size="small"
+      title={props.request.title}
+      onClose={() => props.onAnswer(false)}
+      {...(props.request.text === undefined ? {} : { lead: props.request.text })}
+      foot={
+        <>
+          <Button
+            data-autofocus={props.request.type_to_confirm === undefined ? '' : undefined}
+            onPress={() => props.onAnswer(false)}
+          >
+            {props.request.cancel ?? 'Cancel'}
+          </Button>
+          <Button kind={props.request.danger ? 'danger' : 'primary'} blocked={!ready()} onPress={agree}>
+            {props.request.action}
+          </Button>
+        </>
+      }
+    >
+      <Show when={props.request.goes}>
+        {(goes) => (
+          <div>
+            <p class="small soft">This will be deleted:</p>
+            <ul class="bullets small">
+              <For each={goes()}>{(line) => <li>{line}</li>}</For>
+            </ul>
+          </div>
+        )}
+      </Show>
+      <Show when={props.request.type_to_confirm}>
+        {(name) => (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              agree();
+            }}
+          >
+            <TextField label={`Type ${name()} to confirm`} value={typed()} onInput={setTyped} mono />
+          </form>
+        )}
+      </Show>
+    </Dialog>
+  );
+}
+
+function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | undefined) => void }) {
+  const fields = createMemo(() => compareThree(props.request));
+  const contested = () => fields().filter((field) => field.contested);
+  const others = () => fields().filter((field) => !field.contested && field.take === 'theirs');
+  const [taken, setTaken] = createSignal<Readonly<Record<string, 'mine' | 'theirs'>>>({});
+  const label = (name: string) => props.request.labels?.[name] ?? name;
+  return (
+    <Dialog
+      open
+      alert
+      size="wide"
+      title="Someone else saved this in the meantime"
+      lead="Choose which value to keep for each field that you both changed. All other changes are merged."
+      onClose={() => props.onAnswer(undefined)}
+      foot={
+        <>
+          <Button kind="quiet" onPress={() => props.onAnswer(undefined)}>
+            Keep editing
+          </Button>
+          <Button onPress={() => props.onAnswer({ kind: 'theirs' })}>Use theirs, discard mine</Button>
+          <Button
+            kind="primary"
+            data-autofocus=""
+            onPress={() => props.onAnswer({ kind: 'merged', values: mergeThree(props.request, taken()) })}
+          >
+            Save merged version
+          </Button>
+        </>
+      }
+    >
+      <For each={contested()} fallback={<p class="soft">You changed different fields, so both changes can be kept.</p>}>
+        {(field) => (
+          <ContestedField
+            field={field}
+            label={label(field.name)}
+            value={taken()[field.name] ?? field.take}
+            onChange={(side) => setTaken({ ...taken(), [field.name]: side })}
+          />
+        )}
+      </For>
+      <Show when={others().length > 0}>
+        <p class="small soft">
+          {plural(others().length, 'field')} only they changed:{' '}
+          {others()
+            .map(({ name }) => label(name))
+            .join(', ')}
+          .
+        </p>
+      </Show>
+    </Dialog>
+  );
+}
+
+function ContestedField(props: {
+  field: MergeField;
+  label: string;
+  value: 'mine' | 'theirs';
+  onChange: (side: 'mine' | 'theirs') => void;
+}) {
+  return (
+    <section class="contested">
+      <div class="spread">
+        <h3>{props.label}</h3>
+        <SegmentedControl
+          label={`Value to keep for ${props.label}`}
+          value={props.value}
+          onChange={props.onChange}
+          options={[
+            { value: 'mine', label: 'Mine' },
+            { value: 'theirs', label: 'Theirs' },
+          ]}
+        />
+      </div>
+      <FieldDiff
+        changes={{
+          mine: { old: props.field.base, new: props.field.mine },
+          theirs: { old: props.field.base, new: props.field.theirs },
+        }}
+        labels={{ mine: 'Before → mine', theirs: 'Before → theirs' }}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,172 @@
+import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import type { Theme } from '#ui/src/kernel/theme.ts';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { FirstRunStrip } from './first-run.tsx';
+import { Icon, type IconName } from '#ui/src/components/icon.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { Mark } from './brand.tsx';
+import { StandingWarnings } from './standing-warnings.tsx';
+
+export interface NavEntry {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+export interface NavGroup {
+  readonly name: string;
+  readonly entries: readonly NavEntry[];
+}
+
+const REFERENCE = [
+  { href: '/api/docs', label: 'REST API explorer', icon: 'braces' },
+  { href: '/api/redoc', label: 'API reference', icon: 'book' },
+] as const;
+
+export const THEME_WORD = { system: 'System', light: 'Light', dark: 'Dark' } as const satisfies Record<Theme, string>;
+export const THEME_ICON = { system: 'monitor', light: 'sun', dark: 'moon' } as const satisfies Record<Theme, IconName>;
+
+const NavDrawer = lazy(async () => ({ default: (await import('./nav-drawer.tsx')).NavDrawer }));
+
+/** Navigation, account and the frame that every page of a signed-in person stands in. */
+export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
+  const { commands } = useKernel();
+  const [open, setOpen] = createSignal(false);
+  return (
+    <div class="shell">
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector<HTMLElement>('#main')?.focus();
+        }}
+      >
+        Skip to content
+      </a>
+      <header class="topbar">
+        <IconButton icon="menu" label="Menu" aria-haspopup="dialog" aria-expanded={open()} onPress={() => setOpen(true)} />
+        <Brand />
+        <IconButton icon="search" label="Commands" onPress={() => commands.run('commands')} />
+      </header>
+      <div class="side">
+        <SideContent nav={props.nav} />
+      </div>
+      <main id="main" class="main" tabindex="-1">
+        <StandingWarnings />
+        {props.children}
+      </main>
+      <Show when={open()}>
+        <Suspense>
+          <NavDrawer onClose={() => setOpen(false)}>
+            <SideContent nav={props.nav} onFollow={() => setOpen(false)} />
+          </NavDrawer>
+        </Suspense>
+      </Show>
+    </div>
+  );
+}
+
+function Brand(props: { onFollow?: () => void }) {
+  return (
+    <Link href="/" class="brand" onFollow={() => props.onFollow?.()}>
+      <Mark />
+      Sluice
+    </Link>
+  );
+}
+
+function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void }) {
+  const { router, serving, session, theme, commands } = useKernel();
+  const pending = () => serving.data()?.pending_changes ?? 0;
+  const then = (id: string) => () => {
+    props.onFollow?.();
+    commands.run(id);
+  };
+  const current = (path: string) => router.path() === path || (path !== '/' && router.path().startsWith(`${path}/`));
+  return (
+    <div class="side-inner">
+      <div class="side-top">
+        <div class="side-brand">
+          <Brand onFollow={() => props.onFollow?.()} />
+          <Show when={session.version()}>{(version) => <span class="faint small num">{version()}</span>}</Show>
+        </div>
+        <button type="button" class="palette-button" onClick={then('commands')}>
+          <Icon name="search" size={14} />
+          <span class="grow">Search…</span>
+          <kbd>{/Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+      </div>
+      <nav class="nav" aria-label="Main">
+        <For each={props.nav}>
+          {(group) => (
+            <NavSection name={group.name}>
+              <For each={group.entries}>
+                {(entry) => (
+                  <li>
+                    <Link href={entry.path} current={current(entry.path)} onFollow={() => props.onFollow?.()}>
+                      <Icon name={entry.icon} />
+                      {entry.label}
+                      <Show when={entry.path === '/deploy' && pending() > 0}>
+                        <span class="nav-count num" title={`${plural(pending(), 'change')} to deploy`}>
+                          {pending().toLocaleString('en')}
+                          <span class="visually-hidden"> {pending() === 1 ? 'change' : 'changes'} to deploy</span>
+                        </span>
+                      </Show>
+                    </Link>
+                  </li>
+                )}
+              </For>
+            </NavSection>
+          )}
+        </For>
+        <Show when={session.may('tools.list')}>
+          <NavSection>
+            <For each={REFERENCE}>
+              {(entry) => (
+                <li>
+                  <a href={entry.href}>
+                    <Icon name={entry.icon} />
+                    {entry.label}
+                  </a>
+                </li>
+              )}
+            </For>
+          </NavSection>
+        </Show>
+      </nav>
+      <div class="side-foot">
+        <FirstRunStrip onFollow={() => props.onFollow?.()} />
+        <div class="side-account">
+          <Link href="/account" class="side-name" current={current('/account')} onFollow={() => props.onFollow?.()}>
+            <Icon name="user" />
+            <span class="truncate" title={session.username()}>
+              {session.username()}
+            </span>
+            <span class="visually-hidden">, account</span>
+          </Link>
+          <IconButton
+            icon={THEME_ICON[theme.theme()]}
+            label={`Theme: ${THEME_WORD[theme.theme()]}`}
+            onPress={() => commands.run('theme')}
+          />
+          <IconButton icon="keyboard" label="Commands and shortcuts" onPress={then('shortcuts')} />
+          <IconButton icon="leave" label="Sign out" onPress={then('logout')} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function NavSection(props: { name?: string; children: JSX.Element }) {
+  return (
+    <section class="nav-section">
+      <Show when={props.name}>
+        <h2 class="nav-group">{props.name}</h2>
+      </Show>
+      <ul>{props.children}</ul>
+    </section>
+  );
+}

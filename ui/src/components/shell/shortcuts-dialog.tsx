@@ -1,0 +1,70 @@
+import { createMemo, For } from 'solid-js';
+import { COMMAND_GROUPS } from '#ui/src/kernel/commands.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { Switch } from '#ui/src/components/form/choice.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+
+const ALWAYS = [
+  { keys: 'Ctrl K', title: 'Search pages, records and commands (⌘ K on a Mac)' },
+  { keys: '↑ ↓', title: 'Move between table rows; Enter opens, Space selects' },
+  { keys: 'Esc', title: 'Close a dialog or menu' },
+] as const;
+
+/** The keys that work here, by what they do. */
+export function ShortcutsDialog(props: { open: boolean; onClose: () => void }) {
+  const { commands } = useKernel();
+  const groups = createMemo(() =>
+    COMMAND_GROUPS.map((group) => ({
+      group,
+      list: commands
+        .all()
+        .filter((command) => command.group === group && command.key !== undefined && command.enabled?.() !== false),
+    })).filter(({ list }) => list.length > 0),
+  );
+  return (
+    <Dialog open={props.open} title="Keyboard shortcuts" onClose={props.onClose}>
+      <Switch
+        label="Single keys run commands"
+        hint="When off, only Ctrl K and the keys of lists and fields work."
+        checked={commands.keys()}
+        onChange={commands.setKeys}
+      />
+      <div class="shortcuts">
+        <section>
+          <h3>Everywhere</h3>
+          <dl>
+            <For each={ALWAYS}>
+              {({ keys, title }) => (
+                <div>
+                  <dt>{title}</dt>
+                  <dd>
+                    <kbd>{keys}</kbd>
+                  </dd>
+                </div>
+              )}
+            </For>
+          </dl>
+        </section>
+        <For each={groups()}>
+          {({ group, list }) => (
+            <section>
+              <h3>{group}</h3>
+              <dl>
+                <For each={list}>
+                  {(command) => (
+                    <div>
+                      <dt>{command.title}</dt>
+                      <dd>
+                        <kbd>{command.key}</kbd>
+                      </dd>
+                    </div>
+                  )}
+                </For>
+              </dl>
+            </section>
+          )}
+        </For>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,55 @@
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { browserStorage } from '#ui/src/kernel/storage.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+
+const KEY = 'folded_warnings';
+
+/** What is risky about what is served now, on every page for as long as it is so; one notice, which a person may fold. */
+export function StandingWarnings() {
+  const { router, serving, session } = useKernel();
+  const page = createMemo(router.path);
+  const look = () => {
+    if (session.may('deploy.status')) void serving.show();
+  };
+  createEffect(on(page, look));
+  // Others deploy too. A person comes back to the window; asking without one would keep a session from ending.
+  onMount(() => window.addEventListener('focus', look));
+  onCleanup(() => window.removeEventListener('focus', look));
+  const warnings = () => serving.data()?.warnings ?? [];
+  const [folded, setFolded] = createSignal(browserStorage.read(KEY));
+  // Another warning than the folded one shows itself.
+  const isFolded = () => folded() === warnings().join('\n');
+  const fold = (on: boolean) => {
+    const value = on ? warnings().join('\n') : undefined;
+    setFolded(value);
+    browserStorage.write(KEY, value);
+  };
+  return (
+    <Show when={warnings().length > 0}>
+      <div class="standing" data-folded={isFolded() ? 'true' : undefined}>
+        <Notice
+          tone="brass"
+          live
+          title="Anyone can call every tool"
+          action={
+            <>
+              <LinkButton href="/settings/auth" size="small" icon="shield">
+                Choose authentication
+              </LinkButton>
+              <Button kind="quiet" size="small" aria-expanded={!isFolded()} onPress={() => fold(!isFolded())}>
+                {isFolded() ? 'Details' : 'Hide details'}
+              </Button>
+            </>
+          }
+        >
+          <Show when={!isFolded()}>
+            <For each={warnings()}>{(warning) => <p>{warning}</p>}</For>
+          </Show>
+        </Notice>
+      </div>
+    </Show>
+  );
+}

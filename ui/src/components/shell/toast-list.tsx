@@ -1,0 +1,49 @@
+import { For, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+
+export function ToastList() {
+  const { toasts } = useKernel();
+  return (
+    // The attribute keeps an open dialog from taking a press here for one beside it.
+    <div
+      class="toasts"
+      role="status"
+      aria-live="polite"
+      data-kb-top-layer=""
+      onPointerEnter={() => toasts.hold(true)}
+      onPointerLeave={() => toasts.hold(false)}
+      onFocusIn={() => toasts.hold(true)}
+      onFocusOut={() => toasts.hold(false)}
+    >
+      <For each={toasts.list()}>
+        {(toast) => (
+          <div class="toast" data-tone={toast.tone}>
+            <Icon name={toast.tone === 'bad' ? 'alert' : toast.tone === 'good' ? 'check' : 'info'} />
+            <span>{toast.text}</span>
+            <span class="toast-ways">
+              <Show when={toast.action}>
+                {(action) => (
+                  <Button
+                    kind="quiet"
+                    size="small"
+                    onPress={() => {
+                      toasts.dismiss(toast.id);
+                      action().run();
+                    }}
+                  >
+                    {action().label}
+                  </Button>
+                )}
+              </Show>
+              <Button kind="quiet" shape="icon" size="small" label="Dismiss" onPress={() => toasts.dismiss(toast.id)}>
+                <Icon name="close" size={12} />
+              </Button>
+            </span>
+          </div>
+        )}
+      </For>
+    </div>
+  );
+}

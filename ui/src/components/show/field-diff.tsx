@@ -1,0 +1,133 @@
+import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
+import { diffLines, foldSame, markWords } from '#ui/src/kernel/form/line-diff.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+
+type Change = { readonly old: unknown; readonly new: unknown };
+type Changes = Readonly<Record<string, Change>>;
+
+/** Fields before and after; texts of several lines and structures as a diff of lines. Those of `folded` open on request. */
+export function FieldDiff(props: {
+  changes: Changes;
+  labels?: Readonly<Record<string, string>>;
+  folded?: { readonly names: readonly string[]; readonly title: string };
+}) {
+  const isFolded = (name: string) => props.folded?.names.includes(name) ?? false;
+  const shown = createMemo(() => Object.entries(props.changes).filter(([name]) => !isFolded(name)));
+  const folded = createMemo(() => Object.entries(props.changes).filter(([name]) => isFolded(name)));
+  return (
+    <>
+      <Fields fields={shown()} labels={props.labels} />
+      <Show when={folded().length > 0}>
+        <Folded title={`${props.folded?.title ?? ''} (${folded().length})`}>
+          <Fields fields={folded()} labels={props.labels} />
+        </Folded>
+      </Show>
+    </>
+  );
+}
+
+/** What is made when it is opened for the first time. */
+function Folded(props: { title: string; children: JSX.Element }) {
+  const [open, setOpen] = createSignal(false);
+  return (
+    <details class="diff-more" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="small soft">{props.title}</summary>
+      <Show when={open()}>{props.children}</Show>
+    </details>
+  );
+}
+
+function Fields(props: {
+  fields: readonly (readonly [string, Change])[];
+  labels?: Readonly<Record<string, string>> | undefined;
+}) {
+  const label = (name: string) => props.labels?.[name] ?? name;
+  return (
+    <dl class="field-diff">
+      <For each={props.fields}>
+        {([name, change]) => (
+          <div>
+            <dt>{label(name)}</dt>
+            <Show
+              when={isLong(change.old) || isLong(change.new)}
+              fallback={
+                <dd class="diff-pair">
+                  <Value value={change.old} kind="removed" word="before" />
+                  <span aria-hidden="true">→</span>
+                  <Value value={change.new} kind="added" word="after" />
+                </dd>
+              }
+            >
+              <dd>
+                <TextDiff before={toText(change.old)} after={toText(change.new)} label={label(name)} />
+              </dd>
+            </Show>
+          </div>
+        )}
+      </For>
+    </dl>
+  );
+}
+
+const MARKS = { same: ' ', removed: '−', added: '+' } as const;
+const SAID = { same: '', removed: 'removed: ', added: 'added: ' } as const;
+
+/** Two texts as one, line by line, with the words that differ marked. */
+function TextDiff(props: { before: string; after: string; label: string }) {
+  const lines = createMemo(() => {
+    const all = diffLines(props.before, props.after).filter(
+      // A text that was not there has no line.
+      ({ kind, text }) => text !== '' || (kind === 'removed' ? props.before : props.after) !== '',
+    );
+    const pieces = markWords(all);
+    return foldSame(all.map((line, index) => ({ ...line, pieces: pieces[index] ?? [] })));
+  });
+  return (
+    <div class="text-diff" role="group" aria-label={`Changes of ${props.label}`} tabindex="0">
+      <For each={lines()}>
+        {(line) =>
+          line.kind === 'fold' ? (
+            <div class="diff-fold">{plural(line.count, 'unchanged line')}</div>
+          ) : (
+            <div class="diff-line" data-kind={line.kind}>
+              <span class="diff-mark" aria-hidden="true">
+                {MARKS[line.kind]}
+              </span>
+              <span class="visually-hidden">{SAID[line.kind]}</span>
+              <code>
+                <For each={line.pieces}>{(piece) => (piece.marked ? <mark>{piece.text}</mark> : piece.text)}</For>
+              </code>
+            </div>
+          )
+        }
+      </For>
+    </div>
+  );
+}
+
+function Value(props: { value: unknown; kind: 'removed' | 'added'; word: string }) {
+  return (
+    <span class="diff-value" data-kind={props.kind}>
+      <span class="visually-hidden">{props.word}: </span>
+      <Show when={!isNothing(props.value)} fallback={<em>not set</em>}>
+        {toText(props.value)}
+      </Show>
+    </span>
+  );
+}
+
+const isNothing = (value: unknown): boolean => value === null || value === undefined || value === '';
+const toText = (value: unknown): string =>
+  isNothing(value) ? '' : typeof value === 'string' ? value : (JSON.stringify(inOrder(value), null, 2) ?? '');
+const isLong = (value: unknown): boolean => toText(value).includes('\n') || toText(value).length > 80;
+
+/** Members by their names: one that only stands elsewhere is no difference. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, inOrder(member)]),
+  );
+}

@@ -1,0 +1,344 @@
+import { createVirtualizer } from '@tanstack/solid-virtual';
+import {
+  createEffect,
+  createMemo,
+  createRenderEffect,
+  createSignal,
+  For,
+  type JSX,
+  Match,
+  on,
+  onMount,
+  Show,
+  Switch,
+} from 'solid-js';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+import type { Selection } from '#ui/src/kernel/selection.ts';
+import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { LoadMore } from './load-more.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Skeleton } from '#ui/src/components/skeleton.tsx';
+
+export interface Column<T> {
+  readonly id: string;
+  readonly head: string;
+  readonly cell: (row: T) => JSX.Element;
+  /** What the column is sorted by; absent: it is not. */
+  readonly sort?: (row: T) => SortValue;
+  /** A CSS width; without one the rest is shared. */
+  readonly width?: string;
+  readonly align?: 'end';
+  /** `hide`: not below 640 px. */
+  readonly narrow?: 'hide';
+}
+
+export interface DataTableProps<T> {
+  label: string;
+  /** Undefined while the first answer is awaited. */
+  rows: readonly T[] | undefined;
+  columns: readonly Column<T>[];
+  key: (row: T) => string;
+  problem?: Problem | undefined;
+  onRetry?: () => void;
+  /** Where a row leads: its first cell becomes the link. */
+  href?: (row: T) => string;
+  onOpen?: (row: T) => void;
+  /** Given with `onSort`: somebody else sorts. */
+  sort?: Sort | undefined;
+  onSort?: (sort: Sort | undefined) => void;
+  selection?: Selection;
+  /** What can be done with the chosen rows. */
+  bulk?: (ids: readonly string[], clear: () => void) => JSX.Element;
+  actions?: (row: T) => JSX.Element;
+  /** Words for a row that stands out, such as one that is switched off. */
+  muted?: (row: T) => boolean;
+  current?: (row: T) => boolean;
+  empty: JSX.Element;
+  more?: { readonly total: number; readonly busy: boolean; readonly onMore: () => void } | undefined;
+  /** Height of the inner scroller when the rows are many. */
+  height?: string;
+}
+
+const VIRTUAL_FROM = 100;
+const ROW_PX = 44;
+
+/** Rows of one kind. Keyboard: ↑ ↓ Home End move, Enter opens, Space chooses. */
+export function DataTable<T>(props: DataTableProps<T>) {
+  const { router } = useKernel();
+  const [own_sort, setOwnSort] = createSignal<Sort>();
+  const [scroller, setScroller] = createSignal<HTMLDivElement>();
+  const [active, setActive] = createSignal(0);
+  const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
+  const rows = createMemo<readonly T[]>(() => {
+    const order = own_sort();
+    const value = order === undefined ? undefined : props.columns.find(({ id }) => id === order.column)?.sort;
+    const given = props.rows ?? [];
+    return order === undefined || value === undefined ? given : sortRows(given, value, order.down);
+  });
+  const virtual = () => rows().length > VIRTUAL_FROM;
+  const virtualizer = createVirtualizer({
+    get count() {
+      return rows().length;
+    },
+    getScrollElement: () => scroller() ?? null,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const shown = createMemo(() =>
+    virtual()
+      ? virtualizer.getVirtualItems().flatMap(({ index }) => (rows()[index] === undefined ? [] : [index]))
+      : rows().map((_, index) => index),
+  );
+  const before = () => (virtual() ? (virtualizer.getVirtualItems()[0]?.start ?? 0) : 0);
+  const after = () => (virtual() ? virtualizer.getTotalSize() - (virtualizer.getVirtualItems().at(-1)?.end ?? 0) : 0);
+  const columns = () => props.columns.length + (props.selection ? 1 : 0) + (props.actions ? 1 : 0);
+
+  const press = (column: Column<T>) => {
+    const next = nextSort(sort(), column.id);
+    if (props.onSort) props.onSort(next);
+    else setOwnSort(next);
+  };
+  const open = (row: T) => {
+    if (props.onOpen) props.onOpen(row);
+    else if (props.href) router.navigate(props.href(row));
+  };
+  const move = (event: KeyboardEvent) => {
+    if (!(event.target instanceof HTMLElement)) return;
+    const at = event.target.closest<HTMLElement>('tr[data-row]');
+    if (at === null) return;
+    const on_row = event.target === at;
+    const index = Number(at.dataset['row']);
+    const row = rows()[index];
+    const to = on_row || !isWidget(event.target) ? nextRow(event.key, index, rows().length) : undefined;
+    if (to !== undefined) {
+      event.preventDefault();
+      focusRow(to);
+    } else if (row !== undefined && on_row && event.key === 'Enter') {
+      event.preventDefault();
+      open(row);
+    } else if (row !== undefined && on_row && event.key === ' ' && props.selection) {
+      event.preventDefault();
+      props.selection.toggle(props.key(row));
+    }
+  };
+  const focusRow = (index: number) => {
+    setActive(index);
+    if (virtual()) virtualizer.scrollToIndex(index);
+    requestAnimationFrame(() => scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus());
+  };
+  const openable = () => props.href !== undefined || props.onOpen !== undefined;
+  const reachable = () => openable() || props.selection !== undefined;
+  /** Where the focus was, in case its row goes while it has it. */
+  let focused: number | undefined;
+  createEffect(
+    on(rows, (now, before) => {
+      if (focused === undefined || before === undefined || now.length >= before.length) return;
+      queueMicrotask(() => {
+        if (document.activeElement !== document.body || focused === undefined || now.length === 0) return;
+        const row = scroller()?.querySelector<HTMLElement>(`tr[data-row="${Math.min(focused, now.length - 1)}"]`);
+        (row?.hasAttribute('tabindex') ? row : row?.querySelector<HTMLElement>('a, button'))?.focus();
+      });
+    }),
+  );
+
+  return (
+    <div class="table-box">
+      <Show when={props.selection && props.bulk && props.selection.count() > 0 ? props.bulk : undefined}>
+        {(bulk) => (
+          <div class="bulk" role="group" aria-label="Selected rows">
+            <span class="num">{props.selection?.count()} selected</span>
+            {bulk()([...(props.selection?.ids() ?? [])], () => props.selection?.clear())}
+            <Button kind="quiet" size="small" onPress={() => props.selection?.clear()}>
+              Clear
+            </Button>
+          </div>
+        )}
+      </Show>
+      <Switch>
+        <Match when={props.rows === undefined && props.problem}>
+          {(problem) => (
+            <div class="panel-body">
+              <ProblemNotice problem={problem()} onRetry={props.onRetry} />
+            </div>
+          )}
+        </Match>
+        <Match when={props.rows?.length === 0}>{props.empty}</Match>
+        <Match when={true}>
+          <div
+            // Before it is in the page it has no window, and nothing would be observed.
+            ref={(element) => onMount(() => setScroller(element))}
+            class="table-scroll"
+            // A plain table is scrolled by the keyboard as a whole.
+            tabindex={reachable() ? undefined : 0}
+            role={reachable() ? undefined : 'group'}
+            aria-label={reachable() ? undefined : props.label}
+            data-virtual={virtual() ? 'true' : undefined}
+            style={{ 'max-height': virtual() ? (props.height ?? '72vh') : undefined }}
+          >
+            <table class="table" aria-label={props.label} aria-rowcount={props.rows?.length} aria-busy={props.rows === undefined}>
+              <thead>
+                <tr>
+                  <Show when={props.selection}>
+                    {(selection) => <ChooseAll ids={rows().map(props.key)} selection={selection()} />}
+                  </Show>
+                  <For each={props.columns}>
+                    {(column) => <Head column={column} sort={sort()} onPress={() => press(column)} />}
+                  </For>
+                  <Show when={props.actions}>
+                    <th scope="col" class="cell-actions">
+                      <span class="visually-hidden">Actions</span>
+                    </th>
+                  </Show>
+                </tr>
+              </thead>
+              <tbody onKeyDown={move}>
+                <Show when={props.rows !== undefined} fallback={<SkeletonRows columns={columns()} />}>
+                  <Spacer height={before()} columns={columns()} />
+                  <For each={shown()}>
+                    {(index) => (
+                      <Show when={rows()[index]} keyed>
+                        {(row) => (
+                          <tr
+                            data-row={index}
+                            data-open={openable() ? 'true' : undefined}
+                            data-muted={props.muted?.(row) ? 'true' : undefined}
+                            data-chosen={props.selection?.has(props.key(row)) ? 'true' : undefined}
+                            aria-current={props.current?.(row) ? 'true' : undefined}
+                            aria-rowindex={virtual() ? index + 2 : undefined}
+                            tabindex={reachable() ? (index === Math.min(active(), rows().length - 1) ? 0 : -1) : undefined}
+                            onFocusIn={() => {
+                              setActive(index);
+                              focused = index;
+                            }}
+                            onClick={(event) => {
+                              if (openable() && !isWidget(event.target) && !hasSelectedText()) open(row);
+                            }}
+                          >
+                            <Show when={props.selection}>
+                              {(selection) => <Choose id={props.key(row)} selection={selection()} />}
+                            </Show>
+                            <For each={props.columns}>
+                              {(column, place) => (
+                                <td
+                                  data-align={column.align}
+                                  data-narrow={column.narrow}
+                                  data-primary={place() === 0 ? 'true' : undefined}
+                                >
+                                  <Show when={place() === 0 ? props.href : undefined} fallback={column.cell(row)}>
+                                    {(href) => (
+                                      <Link href={href()(row)} class="cell-link">
+                                        {column.cell(row)}
+                                      </Link>
+                                    )}
+                                  </Show>
+                                </td>
+                              )}
+                            </For>
+                            <Show when={props.actions}>{(actions) => <td class="cell-actions">{actions()(row)}</td>}</Show>
+                          </tr>
+                        )}
+                      </Show>
+                    )}
+                  </For>
+                  <Spacer height={after()} columns={columns()} />
+                </Show>
+              </tbody>
+            </table>
+          </div>
+          <Show when={props.more}>
+            {(more) => (
+              <LoadMore shown={props.rows?.length ?? 0} total={more().total} busy={more().busy} onMore={more().onMore} />
+            )}
+          </Show>
+        </Match>
+      </Switch>
+    </div>
+  );
+}
+
+function Head<T>(props: { column: Column<T>; sort: Sort | undefined; onPress: () => void }) {
+  const order = () => (props.sort?.column === props.column.id ? (props.sort.down ? 'descending' : 'ascending') : undefined);
+  return (
+    <th
+      scope="col"
+      data-align={props.column.align}
+      data-narrow={props.column.narrow}
+      aria-sort={order()}
+      style={{ width: props.column.width }}
+    >
+      <Show when={props.column.sort} fallback={props.column.head}>
+        <button type="button" class="sort" onClick={() => props.onPress()}>
+          {props.column.head}
+          <span class="sort-mark" data-order={order()}>
+            <Icon name="down" size={12} />
+          </span>
+        </button>
+      </Show>
+    </th>
+  );
+}
+
+function Choose(props: { id: string; selection: Selection }) {
+  return (
+    <td class="cell-choose">
+      <input
+        type="checkbox"
+        aria-label="Select this row"
+        checked={props.selection.has(props.id)}
+        onChange={() => props.selection.toggle(props.id)}
+      />
+    </td>
+  );
+}
+
+function ChooseAll(props: { ids: readonly string[]; selection: Selection }) {
+  const all = () => props.ids.length > 0 && props.ids.every((id) => props.selection.has(id));
+  return (
+    <th scope="col" class="cell-choose">
+      <input
+        type="checkbox"
+        aria-label={`Select all ${plural(props.ids.length, 'row')}`}
+        checked={all()}
+        ref={(input) => createRenderEffect(() => (input.indeterminate = !all() && props.selection.count() > 0))}
+        onChange={() => (all() ? props.selection.clear() : props.selection.set(props.ids))}
+      />
+    </th>
+  );
+}
+
+function Spacer(props: { height: number; columns: number }) {
+  return (
+    <Show when={props.height > 0}>
+      <tr aria-hidden="true">
+        <td colspan={props.columns} class="spacer" style={{ height: `${props.height}px` }} />
+      </tr>
+    </Show>
+  );
+}
+
+function SkeletonRows(props: { columns: number }) {
+  return (
+    <For each={[0, 1, 2, 3, 4]}>
+      {(row) => (
+        <tr>
+          <For each={Array.from({ length: props.columns }, (_, index) => index)}>
+            {(index) => (
+              <td>
+                <Skeleton width={(row + index) % 2 === 0 ? 'long' : 'half'} />
+              </td>
+            )}
+          </For>
+        </tr>
+      )}
+    </For>
+  );
+}
+
+const WIDGETS = 'a, button, input, select, textarea, label, [role=menuitem], [role=switch], summary';
+const isWidget = (target: EventTarget | null): boolean => target instanceof Element && target.closest(WIDGETS) !== null;
+const hasSelectedText = (): boolean => (window.getSelection()?.toString() ?? '') !== '';

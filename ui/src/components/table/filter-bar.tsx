@@ -1,0 +1,95 @@
+import { createSignal, type JSX, onCleanup, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+
+interface SearchField {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  placeholder?: string;
+  ref?: (input: HTMLInputElement) => void;
+}
+
+/** Search and filters above a list; `active` says how many are set. */
+export function FilterBar(props: {
+  search?: SearchField;
+  active?: number;
+  onClear?: () => void;
+  children?: JSX.Element;
+  end?: JSX.Element;
+}) {
+  return (
+    <div class="filter-bar" role="search">
+      <Show when={props.search}>
+        {(search) => (
+          <SearchInput
+            label={search().label}
+            value={search().value}
+            onInput={search().onInput}
+            placeholder={search().placeholder ?? search().label}
+            {...(search().ref === undefined ? {} : { ref: search().ref })}
+          />
+        )}
+      </Show>
+      {props.children}
+      <Show when={(props.active ?? 0) > 0 && props.onClear}>
+        {(clear) => (
+          <Button kind="quiet" size="small" onPress={() => clear()()}>
+            Clear filters
+          </Button>
+        )}
+      </Show>
+      <Show when={props.end}>
+        <div class="filter-end">{props.end}</div>
+      </Show>
+    </div>
+  );
+}
+
+/** A list is searched once a person pauses, not at every letter. */
+const PAUSE_MS = 200;
+
+export function SearchInput(props: SearchField & { autofocus?: boolean }) {
+  /** What is typed and not searched for yet. */
+  const [typed, setTyped] = createSignal<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const search = () => {
+    clearTimeout(timer);
+    const value = typed();
+    setTyped(undefined);
+    if (value !== undefined && value !== props.value) props.onInput(value);
+  };
+  const type = (value: string) => {
+    setTyped(value);
+    clearTimeout(timer);
+    timer = setTimeout(search, PAUSE_MS);
+  };
+  onCleanup(() => clearTimeout(timer));
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input
+        ref={(input) => {
+          props.ref?.(input);
+          if (props.autofocus) queueMicrotask(() => input.focus());
+        }}
+        class="input"
+        type="search"
+        aria-label={props.label}
+        placeholder={props.placeholder}
+        value={typed() ?? props.value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => type(event.currentTarget.value)}
+        onBlur={search}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') search();
+          if (event.key !== 'Escape' || event.currentTarget.value === '') return;
+          event.stopPropagation();
+          setTyped('');
+          search();
+        }}
+      />
+    </div>
+  );
+}

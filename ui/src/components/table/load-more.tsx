@@ -1,0 +1,18 @@
+import { Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+
+/** How much of a list is shown, and the way to more. */
+export function LoadMore(props: { shown: number; total: number; busy: boolean; onMore: () => void }) {
+  return (
+    <div class="load-more">
+      <span class="small faint num" role="status">
+        {props.shown.toLocaleString('en')} of {props.total.toLocaleString('en')}
+      </span>
+      <Show when={props.shown < props.total}>
+        <Button size="small" busy={props.busy} onPress={() => props.onMore()}>
+          Show more
+        </Button>
+      </Show>
+    </div>
+  );
+}

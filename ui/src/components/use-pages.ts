@@ -1,0 +1,12 @@
+import { createEffect, createMemo, on } from 'solid-js';
+import { isSame } from './use-query.ts';
+import { createPages, type Pages } from '#ui/src/kernel/data/pages.ts';
+
+type Load<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;
+
+/** A long list for as long as the component is there, from its beginning when `watch` changes. */
+export function usePages<T>(load: Load<T>, watch: () => unknown): Pages<T> {
+  const pages = createPages(load, { size: 50, most: 100 });
+  createEffect(on(createMemo(watch, undefined, { equals: isSame }), () => void pages.restart()));
+  return pages;
+}

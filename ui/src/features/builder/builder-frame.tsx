@@ -1,0 +1,133 @@
+import { createEffect, createSignal, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
+import { Fixed } from '#ui/src/components/form/fixed.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Tabs } from '#ui/src/components/tabs.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+import './builder.css';
+
+export type Side = 'preview' | 'model' | 'script';
+
+const IS_MAC = /Mac|iP(?:hone|ad)/.test(navigator.userAgent);
+
+interface Saved {
+  readonly problem: () => Problem | undefined;
+  readonly busy: () => boolean;
+  readonly dirty: () => boolean;
+  readonly submit: (event?: Event) => Promise<boolean>;
+  readonly reset: () => void;
+}
+
+interface BuilderFrameProps {
+  form: Saved;
+  /** A new record can be saved as it is. */
+  fresh: boolean;
+  save: string;
+  side: Side;
+  onSide: (side: Side) => void;
+  preview: () => JSX.Element;
+  model: () => JSX.Element;
+  script: () => JSX.Element;
+  onRun: () => void;
+  /** Raised when somebody wants to see what it does: below the form of a small screen it is out of sight. */
+  reveal: number;
+  children: JSX.Element;
+}
+
+/** What is written at the left, what it does at the right; on a small screen one below the other. Ctrl S saves, Ctrl Enter runs. */
+export function BuilderFrame(props: BuilderFrameProps) {
+  const { commands, session } = useKernel();
+  /** Tools, resources and prompts are written by the same roles. */
+  const fixed = () => !session.may('tools.update');
+  const [element, setElement] = createSignal<HTMLFormElement>();
+  const save = () => element()?.requestSubmit();
+  let aside: HTMLElement | undefined;
+  createEffect(
+    on(
+      () => props.reveal,
+      () => {
+        if (aside !== undefined && aside.getBoundingClientRect().top > window.innerHeight * 0.75)
+          aside.scrollIntoView({ block: 'start' });
+      },
+      { defer: true },
+    ),
+  );
+
+  const press = (event: KeyboardEvent) => {
+    if (fixed() || event.defaultPrevented || !(event.ctrlKey || event.metaKey)) return;
+    if (event.key.toLowerCase() === 's' && !event.shiftKey && !event.altKey) save();
+    else if (event.key === 'Enter') props.onRun();
+    else return;
+    event.preventDefault();
+  };
+  onMount(() => {
+    window.addEventListener('keydown', press);
+    onCleanup(() => window.removeEventListener('keydown', press));
+  });
+  // What the page can do does not change while it is there.
+  // oxlint-disable-next-line solid/reactivity
+  const title = props.save;
+  onCleanup(
+    commands.register([
+      { id: 'builder:save', title, group: 'This page', keywords: 'ctrl s', needs: 'tools.update', run: save },
+      {
+        id: 'builder:run',
+        title: 'Run the preview',
+        group: 'This page',
+        keywords: 'ctrl enter',
+        needs: 'preview.execute',
+        run: () => props.onRun(),
+      },
+    ]),
+  );
+
+  return (
+    <div class="builder" data-fixed={fixed() ? 'true' : undefined}>
+      <form ref={setElement} class="builder-main" novalidate onSubmit={(event) => void props.form.submit(event)}>
+        <Fixed when={fixed()}>{props.children}</Fixed>
+        <Show when={!fixed()}>
+          <div class="builder-foot">
+            <Show when={props.form.problem()}>
+              {(problem) => (
+                <Notice tone="bad" live>
+                  <p>{problem().detail}</p>
+                </Notice>
+              )}
+            </Show>
+            <div class="row">
+              <Button type="submit" kind="primary" busy={props.form.busy()} blocked={!props.fresh && !props.form.dirty()}>
+                {props.save}
+                <kbd>{IS_MAC ? '⌘S' : 'Ctrl S'}</kbd>
+              </Button>
+              <Show when={props.form.dirty() && !props.form.busy()}>
+                <Button onPress={() => props.form.reset()}>Discard</Button>
+                <span class="small faint">Not saved yet</span>
+              </Show>
+            </div>
+          </div>
+        </Show>
+      </form>
+      <Show when={!fixed()}>
+        <aside
+          ref={(element) => {
+            aside = element;
+          }}
+          class="builder-side panel"
+          aria-label="What it does"
+        >
+          <Tabs
+            label="What it does"
+            value={props.side}
+            onChange={(side) => props.onSide(side)}
+            tabs={[
+              { value: 'preview', label: 'Preview', panel: () => props.preview() },
+              { value: 'model', label: 'What the model sees', panel: () => props.model() },
+              { value: 'script', label: 'From a script', panel: () => props.script() },
+            ]}
+          />
+        </aside>
+      </Show>
+    </div>
+  );
+}

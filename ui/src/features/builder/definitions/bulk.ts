@@ -1,0 +1,114 @@
+import type { OwnedKind, Plural } from '#core/contract/entities.ts';
+import type { Call } from '#ui/src/api.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+
+export type EntityNoun = Plural<OwnedKind>;
+export const ENTITY_TYPE = { tools: 'tool', resources: 'resource', prompts: 'prompt' } as const;
+
+/** What a list knows of each of its entities. */
+export interface Entity {
+  readonly id: string;
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly tags: readonly string[];
+  readonly version: number;
+  readonly updated_at: string;
+  readonly connection_id: string | null;
+  readonly connection_name: string | null;
+}
+
+/** What came of a change of several. */
+export interface BulkResult {
+  readonly done: readonly string[];
+  /** The first sentence of those that failed, and how many did. */
+  readonly failed: number;
+  readonly detail: string | undefined;
+  /** Takes back what was done; absent when nothing was. */
+  readonly undo?: () => Promise<BulkResult>;
+}
+
+export interface Bulk {
+  setEnabled(entities: readonly Entity[], enabled: boolean): Promise<BulkResult>;
+  addTags(entities: readonly Entity[], tags: readonly string[]): Promise<BulkResult>;
+  removeTags(entities: readonly Entity[], tags: readonly string[]): Promise<BulkResult>;
+  remove(entities: readonly Entity[]): Promise<BulkResult>;
+}
+
+/** Requests at the same time: a browser has six to a server, and the page needs one for itself. */
+const AT_ONCE = 4;
+
+/** Changes of several entities, one request each; what nobody else changed meanwhile is changed. */
+export function createBulk(call: Call, noun: EntityNoun): Bulk {
+  const patch = async (id: string, change: { version?: number; enabled?: boolean; tags?: string[] }): Promise<number> =>
+    (await call(`${noun}.update`, { id, ...change })).version;
+
+  /** Writes `after` to each entity that it differs from, and on undo what was there before. */
+  const rewrite = async (entities: readonly Entity[], after: (entity: Entity) => { enabled?: boolean; tags?: string[] }) => {
+    const versions = new Map<string, number>();
+    const result = await each(entities, async (entity) => {
+      versions.set(entity.id, await patch(entity.id, { version: entity.version, ...after(entity) }));
+    });
+    const changed = entities.filter(({ id }) => result.done.includes(id));
+    const undo = () =>
+      each(changed, async (entity) => {
+        const version = versions.get(entity.id);
+        const before = Object.keys(after(entity)).includes('tags') ? { tags: [...entity.tags] } : { enabled: entity.enabled };
+        await patch(entity.id, { ...before, ...(version === undefined ? {} : { version }) });
+      });
+    return changed.length === 0 ? result : { ...result, undo };
+  };
+
+  return {
+    setEnabled: (entities, enabled) =>
+      rewrite(
+        entities.filter((entity) => entity.enabled !== enabled),
+        () => ({ enabled }),
+      ),
+    addTags: (entities, tags) =>
+      rewrite(
+        entities.filter((entity) => tags.some((tag) => !entity.tags.includes(tag))),
+        (entity) => ({ tags: [...new Set([...entity.tags, ...tags])] }),
+      ),
+    removeTags: (entities, tags) =>
+      rewrite(
+        entities.filter((entity) => tags.some((tag) => entity.tags.includes(tag))),
+        (entity) => ({ tags: entity.tags.filter((tag) => !tags.includes(tag)) }),
+      ),
+    async remove(entities) {
+      const result = await each(entities, async ({ id }) => void (await call(`${noun}.delete`, { id })));
+      const removed = entities.filter(({ id }) => result.done.includes(id));
+      if (removed.length === 0) return result;
+      return { ...result, undo: () => each(removed, ({ id }) => restore(call, noun, id)) };
+    },
+  };
+}
+
+/** Takes a deletion back through the history. */
+export async function restore(call: Call, noun: EntityNoun, id: string): Promise<void> {
+  const { items } = await call('history.entity', { entity_type: ENTITY_TYPE[noun], entity_id: id, limit: 1 });
+  const [newest] = items;
+  if (newest?.action === 'delete') await call('history.rollback', { history_id: newest.id });
+}
+
+async function each<E extends { readonly id: string }>(
+  entities: readonly E[],
+  work: (entity: E) => Promise<void>,
+): Promise<BulkResult> {
+  const done: string[] = [];
+  const faults: string[] = [];
+  const waiting = [...entities];
+  const worker = async () => {
+    for (let entity = waiting.shift(); entity !== undefined; entity = waiting.shift()) {
+      try {
+        await work(entity);
+        done.push(entity.id);
+      } catch (fault) {
+        faults.push(toProblem(fault).detail);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return { done, failed: faults.length, detail: faults[0] };
+}

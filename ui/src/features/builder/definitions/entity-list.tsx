@@ -1,0 +1,294 @@
+import { createMemo, For, type JSX, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import type { IconName } from '#ui/src/components/icon.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { choice, createSearchParams, many, text } from '#ui/src/kernel/route/search-params.ts';
+import { createSelection } from '#ui/src/kernel/selection.ts';
+import { BulkBar } from './bulk-bar.tsx';
+import { useBuilderWorld } from './use-builder-world.ts';
+import { useEntityActions } from './use-entity-actions.ts';
+import '#ui/src/features/builder/builder.css';
+
+export interface ListWords {
+  readonly title: string;
+  readonly lead: string;
+  readonly new: string;
+  readonly search: string;
+  readonly empty: string;
+  readonly empty_lead: string;
+  readonly remove_title: (name: string) => string;
+  readonly remove_text: string;
+  readonly remove_action: string;
+}
+
+export interface Kind<E> {
+  readonly value: string;
+  readonly label: string;
+  readonly is: (entity: E) => boolean;
+}
+
+interface ListFilter {
+  readonly search?: string;
+  readonly enabled?: boolean;
+  readonly connection_id?: string;
+  readonly tags?: string;
+  readonly limit: number;
+  readonly skip: number;
+}
+
+interface EntityListProps<E extends Entity> {
+  noun: EntityNoun;
+  icon: IconName;
+  words: ListWords;
+  load: (read: Read, filter: ListFilter) => Promise<{ items: readonly E[]; total: number }>;
+  kinds: readonly Kind<E>[];
+  /** Columns between the name and the tags. */
+  columns: readonly Column<E>[];
+  badges?: (entity: E) => JSX.Element;
+  menu?: (entity: E, reload: () => void) => readonly (MenuItem | 'line')[];
+  /** What else an empty list offers. */
+  empty_action?: JSX.Element;
+}
+
+/** As many as the server gives at once. */
+const PAGE = 500;
+/** No tag has this name: tags are not empty. */
+const ANY_TAG = '\0';
+const STATES = [
+  { value: 'all', label: 'Any state' },
+  { value: 'on', label: 'Enabled' },
+  { value: 'off', label: 'Disabled' },
+];
+
+/** Every page of a list: its table draws only what is in sight. */
+async function allOf<T>(load: (skip: number) => Promise<{ items: readonly T[]; total: number }>) {
+  const first = await load(0);
+  const starts = Array.from({ length: Math.max(0, Math.ceil(first.total / PAGE) - 1) }, (_, index) => (index + 1) * PAGE);
+  const others = await Promise.all(starts.map(load));
+  return { ...first, items: [first, ...others].flatMap(({ items }) => items) };
+}
+
+/** Tools, resources or prompts: found, filtered, opened, and changed many at once. The address holds the filters. */
+export function EntityList<E extends Entity>(props: EntityListProps<E>) {
+  const { router, session } = useKernel();
+  // The noun of a page does not change.
+  // oxlint-disable-next-line solid/reactivity
+  const { noun, words } = props;
+  const world = useBuilderWorld(noun);
+  const filters = createSearchParams(router, {
+    q: text(),
+    connection: text(),
+    tag: many(),
+    state: choice(['on', 'off']),
+    kind: text(),
+  });
+  const query = useQuery(
+    (read) => {
+      const state = filters.get('state');
+      return allOf((skip) =>
+        props.load(read, {
+          skip,
+          limit: PAGE,
+          ...(filters.get('q') === '' ? {} : { search: filters.get('q') }),
+          ...(filters.get('connection') === '' ? {} : { connection_id: filters.get('connection') }),
+          ...(filters.get('tag').length === 0 ? {} : { tags: filters.get('tag').join(',') }),
+          ...(state === undefined ? {} : { enabled: state === 'on' }),
+        }),
+      );
+    },
+    {
+      watch: () => JSON.stringify([filters.get('q'), filters.get('connection'), filters.get('tag'), filters.get('state')]),
+    },
+  );
+  const liveness = useLiveness(() => ENTITY_TYPE[noun]);
+  const selection = createSelection();
+  const reload = async () => {
+    await query.reload();
+    void world.reload();
+  };
+  const actions = useEntityActions(noun, { words, onChange: reload });
+  const rows = createMemo(() => {
+    const kind = props.kinds.find(({ value }) => value === filters.get('kind'));
+    const items = query.data()?.items;
+    return kind === undefined ? items : items?.filter((entity) => kind.is(entity));
+  });
+  const href = ({ id }: E) => `/${noun}/${id}`;
+  const chosen = (ids: readonly string[]) => (rows() ?? []).filter(({ id }) => ids.includes(id));
+
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        <LinkButton kind="primary" icon="plus" href={`/${noun}/new`}>
+          {words.new}
+        </LinkButton>
+      }
+    >
+      <FilterBar
+        search={{ label: words.search, value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
+        active={filters.active()}
+        onClear={() => filters.clear()}
+      >
+        <Select
+          label="Connection"
+          hide_label
+          options={[
+            { value: 'all', label: 'All connections' },
+            ...(world.connections() ?? []).map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+          value={filters.get('connection') || 'all'}
+          onChange={(connection: string) => filters.set({ connection: connection === 'all' ? '' : connection })}
+        />
+        <Show when={world.tags().length > 0}>
+          <Select
+            label="Tag"
+            hide_label
+            options={[{ value: ANY_TAG, label: 'Any tag' }, ...world.tags().map((tag) => ({ value: tag, label: tag }))]}
+            value={filters.get('tag')[0] ?? ANY_TAG}
+            onChange={(tag: string) => filters.set({ tag: tag === ANY_TAG ? [] : [tag] })}
+          />
+        </Show>
+        <Select
+          label="State"
+          hide_label
+          options={STATES}
+          value={filters.get('state') ?? 'all'}
+          onChange={(state: string) => filters.set({ state: state === 'on' || state === 'off' ? state : undefined })}
+        />
+        <Show when={props.kinds.length > 0}>
+          <Select
+            label="Kind"
+            hide_label
+            options={[{ value: 'all', label: 'All kinds' }, ...props.kinds.map(({ value, label }) => ({ value, label }))]}
+            value={filters.get('kind') || 'all'}
+            onChange={(kind: string) => filters.set({ kind: kind === 'all' ? '' : kind })}
+          />
+        </Show>
+      </FilterBar>
+      <section class="panel entity-panel" aria-label={words.title}>
+        <DataTable<E>
+          label={words.title}
+          rows={rows()}
+          problem={query.problem()}
+          onRetry={() => void query.reload()}
+          key={({ id }) => id}
+          href={href}
+          muted={({ enabled }) => !enabled}
+          {...(session.may('tools.update') ? { selection } : {})}
+          bulk={(ids, clear) => <BulkBar entities={chosen(ids)} tags={world.tags()} actions={actions} onDone={clear} />}
+          columns={[
+            {
+              id: 'name',
+              head: 'Name',
+              sort: ({ name }) => name,
+              cell: (entity) => (
+                <span class="entity-name">
+                  <span class="mono">{entity.name}</span>
+                  <Show when={entity.title}>{(title) => <span class="small faint">{title()}</span>}</Show>
+                </span>
+              ),
+            },
+            ...props.columns,
+            {
+              id: 'tags',
+              head: 'Tags',
+              narrow: 'hide',
+              cell: (entity) => (
+                <span class="row">
+                  <For each={entity.tags}>{(tag) => <span class="tag">{tag}</span>}</For>
+                </span>
+              ),
+            },
+            {
+              id: 'state',
+              head: 'State',
+              sort: ({ enabled }) => (enabled ? 0 : 1),
+              cell: (entity) => (
+                <span class="row">
+                  <Show when={!entity.enabled}>
+                    <Badge>Disabled</Badge>
+                  </Show>
+                  <LivenessBadge state={liveness(entity)} />
+                  {props.badges?.(entity)}
+                </span>
+              ),
+            },
+            {
+              id: 'updated',
+              head: 'Changed',
+              narrow: 'hide',
+              sort: ({ updated_at }) => updated_at,
+              cell: (entity) => <Ago iso={entity.updated_at} />,
+            },
+          ]}
+          actions={(entity) => (
+            <Menu
+              label={`More about ${entity.name}`}
+              size="small"
+              items={[
+                {
+                  label: entity.enabled ? 'Disable' : 'Enable',
+                  icon: entity.enabled ? 'pause' : 'play',
+                  onSelect: () => void actions.toggle(entity),
+                },
+                ...(props.menu?.(entity, () => void reload()) ?? []),
+                { label: 'History', icon: 'history', href: `/history?type=${ENTITY_TYPE[noun]}&id=${entity.id}` },
+                'line',
+                {
+                  label: 'Delete…',
+                  icon: 'trash',
+                  danger: true,
+                  needs: 'tools.delete',
+                  onSelect: () => void actions.remove(entity),
+                },
+              ]}
+            />
+          )}
+          empty={
+            <Show
+              when={filters.active() > 0}
+              fallback={
+                <EmptyState
+                  icon={props.icon}
+                  title={words.empty}
+                  action={
+                    <>
+                      <LinkButton kind="primary" icon="plus" href={`/${noun}/new`}>
+                        {words.new}
+                      </LinkButton>
+                      {props.empty_action}
+                    </>
+                  }
+                >
+                  {words.empty_lead}
+                </EmptyState>
+              }
+            >
+              <EmptyState
+                icon="search"
+                title="No results"
+                action={<Button onPress={() => filters.clear()}>Clear filters</Button>}
+              >
+                Change the search or the filters.
+              </EmptyState>
+            </Show>
+          }
+        />
+      </section>
+    </Page>
+  );
+}

@@ -1,0 +1,74 @@
+import { type JSX, Match, Switch } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import type { EntityNoun } from './bulk.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useBuilderWorld } from './use-builder-world.ts';
+
+interface NewWords {
+  readonly new: string;
+  readonly back: string;
+  readonly created: string;
+  readonly deploy: string;
+}
+
+/** The page of something that is not stored yet; `?from=id` begins it as a copy. */
+export function NewEntity<D>(props: {
+  noun: EntityNoun;
+  words: NewWords;
+  /** What is copied, without its own name and address. */
+  copy: (read: Read, id: string) => Promise<D>;
+  blank: (connection_id: string) => D;
+  builder: (parts: {
+    readonly initial: D;
+    readonly connections: readonly Connection[];
+    readonly tags: readonly string[];
+    readonly onSaved: (entity: { readonly id: string }) => void;
+  }) => JSX.Element;
+}) {
+  const { router, toasts } = useKernel();
+  // The noun of a page does not change.
+  // oxlint-disable-next-line solid/reactivity
+  const { noun, words } = props;
+  const world = useBuilderWorld(noun);
+  const from = router.query().get('from');
+  const wanted = router.query().get('connection') ?? '';
+  const original = useQuery(async (read) => ({ draft: from === null ? undefined : await props.copy(read, from) }));
+  const saved = ({ id }: { readonly id: string }) => {
+    router.navigate(`/${noun}/${id}`, { replace: true });
+    toasts.show(words.created, 'good', { action: { label: words.deploy, run: () => router.navigate('/deploy') } });
+  };
+  const initial = (): D => {
+    const connections = world.connections() ?? [];
+    const only = connections.length === 1 ? connections[0]?.id : undefined;
+    return original.data()?.draft ?? props.blank(wanted === '' ? (only ?? '') : wanted);
+  };
+
+  return (
+    <Page title={words.new} width="full" back={{ href: `/${noun}`, label: words.back }}>
+      <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
+        <Match when={world.problem() ?? original.problem()}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), original.reload()])} />
+          )}
+        </Match>
+        <Match when={original.data() !== undefined && world.connections() !== undefined}>
+          {props.builder({
+            initial: initial(),
+            get connections() {
+              return world.connections() ?? [];
+            },
+            get tags() {
+              return world.tags();
+            },
+            onSaved: saved,
+          })}
+        </Match>
+      </Switch>
+    </Page>
+  );
+}

@@ -1,0 +1,167 @@
+import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import type { IconName } from '#ui/src/components/icon.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
+import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { useBuilderWorld } from './use-builder-world.ts';
+import { useEntityActions } from './use-entity-actions.ts';
+
+export interface PageWords {
+  readonly title: string;
+  readonly back: string;
+  readonly saved: string;
+  readonly deploy: string;
+  readonly history: string;
+  readonly playground: string;
+  readonly enable: string;
+  readonly disable: string;
+  readonly off: string;
+  readonly missing: string;
+  readonly missing_lead: string;
+  readonly to_list: string;
+  readonly remove: string;
+  readonly remove_title: (name: string) => string;
+  readonly remove_text: string;
+  readonly remove_action: string;
+}
+
+export interface BuilderParts<E> {
+  readonly entity: E;
+  readonly connections: readonly Connection[];
+  readonly tags: readonly string[];
+  readonly onSaved: (entity: E) => void;
+}
+
+/** The page of one stored tool, resource or prompt: what can be done with it, and its builder. */
+export function StoredEntity<E extends Entity>(props: {
+  noun: EntityNoun;
+  id: string;
+  icon: IconName;
+  words: PageWords;
+  load: (read: Read, id: string) => Promise<E>;
+  badges?: (entity: E) => JSX.Element;
+  menu: (entity: E) => readonly MenuItem[];
+  builder: (parts: BuilderParts<E>) => JSX.Element;
+}) {
+  const { router, session, toasts } = useKernel();
+  // The noun of a page does not change.
+  // oxlint-disable-next-line solid/reactivity
+  const { noun, words } = props;
+  const world = useBuilderWorld(noun);
+  const liveness = useLiveness(() => ENTITY_TYPE[noun]);
+  const query = useQuery((read) => props.load(read, props.id));
+  const [saved, setSaved] = createSignal<E>();
+  const entity = () => saved() ?? query.data();
+  /** Another one when the record was changed by something else than its form, which then begins again. */
+  const [edition, setEdition] = createSignal({});
+  const reload = async () => {
+    await query.reload();
+    setSaved(undefined);
+    setEdition({});
+  };
+  const actions = useEntityActions(noun, { list: `/${noun}`, words, onChange: reload });
+  const keep = (after: E) => {
+    setSaved(() => after);
+    toasts.show(words.saved, 'good', { action: { label: words.deploy, run: () => router.navigate('/deploy') } });
+  };
+  const first = () => (world.connections() === undefined || query.data() === undefined ? undefined : edition());
+
+  return (
+    <Page
+      title={entity()?.name ?? words.title}
+      width="full"
+      back={{ href: `/${noun}`, label: words.back }}
+      badge={
+        <Show when={entity()}>
+          {(found) => (
+            <>
+              <Show when={!found().enabled}>
+                <Badge>{words.off}</Badge>
+              </Show>
+              <LivenessBadge state={liveness(found())} />
+              {props.badges?.(found())}
+              <Show when={!session.may('tools.update')}>
+                <Badge title="Your role can read this but not change it.">View only</Badge>
+              </Show>
+            </>
+          )}
+        </Show>
+      }
+      actions={
+        <Show when={entity()}>
+          {(found) => (
+            <>
+              <Show when={['live', 'changed'].includes(liveness(found()) ?? '')}>
+                <LinkButton href={`/playground?${ENTITY_TYPE[noun]}=${encodeURIComponent(found().name)}`} icon="play">
+                  {words.playground}
+                </LinkButton>
+              </Show>
+              <Menu
+                label={`More about ${found().name}`}
+                items={[
+                  ...props.menu(found()),
+                  { label: words.history, icon: 'history', href: `/history?type=${ENTITY_TYPE[noun]}&id=${found().id}` },
+                  {
+                    label: found().enabled ? words.disable : words.enable,
+                    icon: found().enabled ? 'pause' : 'play',
+                    needs: 'tools.update',
+                    onSelect: () => void actions.toggle(found()),
+                  },
+                  'line',
+                  {
+                    label: words.remove,
+                    icon: 'trash',
+                    danger: true,
+                    needs: 'tools.delete',
+                    onSelect: () => void actions.remove(found()),
+                  },
+                ]}
+              />
+            </>
+          )}
+        </Show>
+      }
+    >
+      <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
+        <Match when={query.problem()?.code === 'not_found'}>
+          <EmptyState icon={props.icon} title={words.missing} action={<LinkButton href={`/${noun}`}>{words.to_list}</LinkButton>}>
+            {words.missing_lead}
+          </EmptyState>
+        </Match>
+        <Match when={world.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
+          {(problem) => <ProblemNotice problem={problem()} onRetry={() => void Promise.all([world.reload(), query.reload()])} />}
+        </Match>
+        <Match when={first()} keyed>
+          {(_) => (
+            <Show when={entity()}>
+              {(found) =>
+                props.builder({
+                  get entity() {
+                    return found();
+                  },
+                  get connections() {
+                    return world.connections() ?? [];
+                  },
+                  get tags() {
+                    return world.tags();
+                  },
+                  onSaved: keep,
+                })
+              }
+            </Show>
+          )}
+        </Match>
+      </Switch>
+    </Page>
+  );
+}

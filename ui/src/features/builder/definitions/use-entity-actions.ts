@@ -1,0 +1,86 @@
+import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from './bulk.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+
+interface ActionWords {
+  readonly remove_title: (name: string) => string;
+  readonly remove_text: string;
+  readonly remove_action: string;
+}
+
+/** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
+export function useEntityActions(
+  noun: EntityNoun,
+  options: {
+    /** Where to go when the shown one is gone, and the page of one that is back; absent in a list. */
+    readonly list?: string;
+    readonly words: ActionWords;
+    readonly onChange: () => Promise<void> | void;
+  },
+) {
+  const { call, dialogs, router, toasts } = useKernel();
+  const bulk = createBulk(call, noun);
+
+  /** Says what came of a change, offers to take it back, and reads the list again. */
+  const report = async (
+    said: string,
+    work: Promise<BulkResult>,
+    after: () => Promise<void> | void = options.onChange,
+    undone: (result: BulkResult) => Promise<void> | void = options.onChange,
+  ) => {
+    const { done, failed, detail, undo } = await work;
+    await after();
+    if (failed > 0) toasts.show(`${plural(failed, ONE[noun])} could not be changed. ${detail ?? ''}`, 'bad');
+    if (done.length === 0) return;
+    const text = (count: number) => `${plural(count, ONE[noun])} ${said}`;
+    const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo, undone) } };
+    toasts.show(text(done.length), 'good', { ...back, tally: { kind: `${noun} ${said}`, count: done.length, text } });
+  };
+  const undoAll = async (undo: () => Promise<BulkResult>, undone: (result: BulkResult) => Promise<void> | void) => {
+    const result = await undo();
+    const { done, failed, detail } = result;
+    await undone(result);
+    if (failed > 0) toasts.show(detail ?? 'This could not be undone.', 'bad');
+    else toasts.show(`Undone for ${plural(done.length, ONE[noun])}.`, 'good');
+  };
+  /** False when the person thought better of it. */
+  const removeAll = async (entities: readonly Entity[]): Promise<boolean> => {
+    const { list } = options;
+    const [first] = entities;
+    if (first === undefined) return false;
+    const agreed = await dialogs.confirm({
+      title: entities.length === 1 ? options.words.remove_title(first.name) : `Delete ${plural(entities.length, ONE[noun])}?`,
+      text: options.words.remove_text,
+      ...(entities.length === 1 ? {} : { goes: entities.map(({ name }) => name) }),
+      action: entities.length === 1 ? options.words.remove_action : `Delete ${plural(entities.length, ONE[noun])}`,
+      danger: true,
+    });
+    if (!agreed) return false;
+    if (list === undefined) await report('deleted.', bulk.remove(entities));
+    else {
+      const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
+      await report('deleted.', bulk.remove(entities), () => router.navigate(list), back);
+    }
+    return true;
+  };
+
+  return {
+    setEnabled: (entities: readonly Entity[], enabled: boolean) =>
+      report(enabled ? 'enabled.' : 'disabled.', bulk.setEnabled(entities, enabled)),
+    toggle: (entity: Entity) => report(entity.enabled ? 'disabled.' : 'enabled.', bulk.setEnabled([entity], !entity.enabled)),
+    addTags: (entities: readonly Entity[], tags: readonly string[]) => report('tagged.', bulk.addTags(entities, tags)),
+    removeTags: (entities: readonly Entity[], tags: readonly string[]) => report('untagged.', bulk.removeTags(entities, tags)),
+    removeAll,
+    remove: (entity: Entity) => removeAll([entity]),
+    /** Runs one call; a refusal is told. */
+    async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+      try {
+        return await work();
+      } catch (fault) {
+        toasts.show(toProblem(fault).detail, 'bad');
+        return undefined;
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { PromptArgument, PromptDraft, PromptMessage } from '#core/contract/definitions/prompts.ts';
+
+/** The messages of a prompt, whichever way they are kept. */
+export function messagesOf({ template, messages }: Pick<PromptDraft, 'template' | 'messages'>): PromptMessage[] {
+  if (messages !== null) return messages.map((message) => ({ ...message }));
+  return [{ role: 'user', template: template ?? '' }];
+}
+
+/** One message of the user is a template, anything else a list. */
+export function withMessages(messages: readonly PromptMessage[]): Pick<PromptDraft, 'template' | 'messages'> {
+  const [only] = messages;
+  if (messages.length === 1 && only?.role === 'user') return { template: only.template, messages: null };
+  return { template: null, messages: messages.map((message) => ({ ...message })) };
+}
+
+/** Arguments are texts; in the table of parameters they look like ones. */
+export const asParameter = ({ name, description, required, enum: choices }: PromptArgument): Parameter => ({
+  name,
+  type: 'string',
+  description,
+  required,
+  ...(choices === undefined ? {} : { enum: choices }),
+});
+
+export const asArgument = ({ name, description, required, enum: choices }: Parameter): PromptArgument => ({
+  name,
+  description,
+  required,
+  ...(choices === undefined || choices.length === 0 ? {} : { enum: choices.map(String) }),
+});

@@ -1,0 +1,156 @@
+import { For, Match, Show, Switch } from 'solid-js';
+import type { GuardFinding } from '#core/contract/guard.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
+import { JsonView } from '#ui/src/components/show/json-view.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+import { BUILDER_WORDS as WORDS } from './words.ts';
+
+export interface Judged {
+  readonly listing?: Readonly<Record<string, unknown>> | undefined;
+  readonly findings: readonly GuardFinding[];
+  readonly warnings?: readonly string[] | undefined;
+}
+
+/** The entry of the list that every conversation begins with, as a model reads it. */
+export function ModelView(props: { judged: Judged | undefined; problem: Problem | undefined; pending: boolean }) {
+  const listing = () => props.judged?.listing ?? {};
+  const text = (name: string) => (typeof listing()[name] === 'string' ? String(listing()[name]) : '');
+  return (
+    <div class="model-view" aria-busy={props.pending}>
+      <Switch fallback={<p class="soft small">Choose a connection and write SQL to see what the model sees.</p>}>
+        <Match when={props.problem}>
+          {(problem) => (
+            <Notice tone="bad">
+              <p>{problem().detail}</p>
+            </Notice>
+          )}
+        </Match>
+        <Match when={props.judged}>
+          {(judged) => (
+            <>
+              <div class="model-head">
+                <code class="model-name">{text('name') || 'unnamed'}</code>
+                <Show when={text('title')}>
+                  <span class="soft">{text('title')}</span>
+                </Show>
+              </div>
+              <p class="model-description">{text('description') || <em class="faint">No description yet.</em>}</p>
+              <Show when={text('uri') || text('uriTemplate')}>
+                {(uri) => (
+                  <p>
+                    <code>{uri()}</code>
+                  </p>
+                )}
+              </Show>
+              <Annotations value={listing()['annotations']} />
+              <Findings findings={judged().findings} />
+              <For each={judged().warnings}>{(warning) => <Notice tone="brass">{warning}</Notice>}</For>
+              <Show when={listing()['inputSchema']}>
+                {(schema) => (
+                  <section class="stack-small">
+                    <h3>{WORDS.input_schema}</h3>
+                    <JsonView label={WORDS.input_schema} value={schema()} open={3} />
+                  </section>
+                )}
+              </Show>
+              <Show when={listing()['inputSchema']}>
+                <section class="stack-small">
+                  <h3>{WORDS.output_schema}</h3>
+                  <Show
+                    when={listing()['outputSchema']}
+                    fallback={<p class="soft small">None. The result is text, or a template shapes it.</p>}
+                  >
+                    {(schema) => <JsonView label={WORDS.output_schema} value={schema()} open={1} />}
+                  </Show>
+                </section>
+              </Show>
+              <Show when={listing()['arguments']}>
+                {(list) => (
+                  <section class="stack-small">
+                    <h3>{WORDS.arguments}</h3>
+                    <JsonView label={WORDS.arguments} value={list()} open={2} />
+                  </section>
+                )}
+              </Show>
+              <p class="small faint num">{WORDS.listing_size(estimateTokens(JSON.stringify(listing())))}</p>
+            </>
+          )}
+        </Match>
+      </Switch>
+    </div>
+  );
+}
+
+/** What stands against saving, and what is only worth a look. */
+export function Findings(props: { findings: readonly GuardFinding[] }) {
+  return (
+    <Show when={props.findings.length > 0}>
+      <Notice tone={props.findings.some(({ blocked }) => blocked) ? 'bad' : 'brass'} title="Prompt guard findings">
+        <ul>
+          <For each={props.findings}>
+            {({ field, rule, blocked }) => (
+              <li>{blocked ? `${field}: ${rule}. Reword it before you save.` : `${field}: ${rule}. Allowed, but review it.`}</li>
+            )}
+          </For>
+        </ul>
+      </Notice>
+    </Show>
+  );
+}
+
+const HINTS = [
+  ['readOnlyHint', 'Reads only', 'Changes data'],
+  ['destructiveHint', 'Destructive', ''],
+  ['idempotentHint', 'Idempotent', ''],
+  ['openWorldHint', 'Open world', ''],
+] as const;
+
+function Annotations(props: { value: unknown }) {
+  const value = () =>
+    typeof props.value === 'object' && props.value !== null ? (props.value as Record<string, unknown>) : undefined;
+  return (
+    <Show when={value()}>
+      {(hints) => (
+        <div class="row" role="group" aria-label="Hints">
+          <For each={HINTS}>
+            {([name, yes, no]) => (
+              <Show when={hints()[name] === true ? yes : no}>
+                {(word) => (
+                  <Badge
+                    tone={
+                      name === 'readOnlyHint'
+                        ? hints()[name] === true
+                          ? 'good'
+                          : 'brass'
+                        : name === 'destructiveHint'
+                          ? 'bad'
+                          : 'plain'
+                    }
+                  >
+                    {word()}
+                  </Badge>
+                )}
+              </Show>
+            )}
+          </For>
+        </div>
+      )}
+    </Show>
+  );
+}
+
+/** How the same is saved from a script. */
+export function ScriptView(props: { curl: string; typescript: string }) {
+  return (
+    <div class="stack-small">
+      <p class="soft small">The same change over REST. Set SLUICE_TOKEN to an agent token with the write scope.</p>
+      <h3>curl</h3>
+      <CodeBlock label="curl command" code={props.curl} max_height="20rem" />
+      <h3>TypeScript</h3>
+      <CodeBlock label="TypeScript" code={props.typescript} max_height="20rem" />
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import { createEffect, createSignal, on, Show } from 'solid-js';
+import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
+import { NumberField } from '#ui/src/components/form/number-field.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { parseEntry, writeEntry } from '#ui/src/features/run/arguments.ts';
+import { type Constraint, constraintsOf, ITEM_TYPES, withSource } from './parameters.ts';
+import { SourceField } from './source-field.tsx';
+import { same } from '#ui/src/kernel/form/merge.ts';
+
+interface RulesProps {
+  parameter: Parameter;
+  /** Prompts know only allowed values. */
+  choices_only: boolean;
+  error: (field: string) => string | undefined;
+  onChange: (next: Parameter) => void;
+}
+
+const ITEMS = ITEM_TYPES.map((value) => ({ value, label: value }));
+
+/** What a value must be, beyond its type. */
+export function ParameterRules(props: RulesProps) {
+  const filled = () => props.parameter.from !== undefined;
+  const offers = (constraint: Constraint) =>
+    filled() ? false : props.choices_only ? constraint === 'enum' : constraintsOf(props.parameter).includes(constraint);
+  const set = (field: keyof Parameter, value: unknown) => {
+    const { [field]: _before, ...rest } = props.parameter;
+    props.onChange((value === undefined || value === null || value === '' ? rest : { ...rest, [field]: value }) as Parameter);
+  };
+  const number = (field: 'minimum' | 'maximum' | 'min_length' | 'max_length', label: string, least?: number) => (
+    <Show when={offers(field)}>
+      <NumberField
+        label={label}
+        value={props.parameter[field] ?? null}
+        onInput={(value) => set(field, value)}
+        {...(least === undefined ? {} : { min: least })}
+        error={props.error(field)}
+      />
+    </Show>
+  );
+  const is_array = () => props.parameter.type === 'array';
+
+  return (
+    <div class="parameter-rules">
+      <Show when={!props.choices_only}>
+        <SourceField
+          label="Filled by"
+          value={props.parameter.from ?? ''}
+          onChange={(from) => props.onChange(withSource(props.parameter, from))}
+          error={props.error('from')}
+        />
+      </Show>
+      <Show when={is_array() && !props.choices_only}>
+        <Select
+          label="Elements"
+          options={ITEMS}
+          value={props.parameter.items ?? 'string'}
+          onChange={(items: ScalarType) => set('items', items)}
+          error={props.error('items')}
+        />
+      </Show>
+      {number('minimum', 'Minimum')}
+      {number('maximum', 'Maximum')}
+      <Show when={is_array()} fallback={number('min_length', 'Min length', 0)}>
+        {number('min_length', 'Min items', 0)}
+      </Show>
+      <Show when={is_array()} fallback={number('max_length', 'Max length', 0)}>
+        {number('max_length', 'Max items', 0)}
+      </Show>
+      <Show when={offers('pattern')}>
+        <TextField
+          label="Pattern"
+          mono
+          value={props.parameter.pattern ?? ''}
+          onInput={(value) => set('pattern', value)}
+          hint={'A regular expression that the value must match, such as ^[A-Z]{2}$.'}
+          error={props.error('pattern')}
+        />
+      </Show>
+      <Show when={offers('enum')}>
+        <ChoicesField
+          parameter={props.parameter}
+          error={props.error('enum')}
+          onChange={(choices) => set('enum', choices.length === 0 ? undefined : choices)}
+        />
+      </Show>
+    </div>
+  );
+}
+
+function ChoicesField(props: {
+  parameter: Parameter;
+  error: string | undefined;
+  onChange: (choices: (string | number | boolean)[]) => void;
+}) {
+  const [typed, setTyped] = createSignal('');
+  const [fault, setFault] = createSignal<string>();
+  const scalar = (): ScalarType =>
+    props.parameter.type === 'array' ? (props.parameter.items ?? 'string') : props.parameter.type;
+  const parse = (text: string) => parseEntry(text, { type: 'array', items: scalar() });
+  /** What is not of the type is kept as it was typed, line by line; saving it is refused. */
+  const choicesOf = (text: string): (string | number | boolean)[] => {
+    const parsed = parse(text);
+    if ('value' in parsed && Array.isArray(parsed.value)) return parsed.value as (string | number | boolean)[];
+    return text.split('\n').filter((line) => line.trim() !== '');
+  };
+  createEffect(
+    on(
+      () => props.parameter.enum,
+      (choices) => {
+        if (same(choices ?? [], choicesOf(typed()))) return;
+        setTyped(writeEntry(choices) ?? '');
+        setFault(undefined);
+      },
+    ),
+  );
+  const take = (text: string) => {
+    setTyped(text);
+    const parsed = parse(text);
+    setFault('fault' in parsed ? parsed.fault : undefined);
+    props.onChange(choicesOf(text));
+  };
+  return (
+    <TextArea
+      label="Allowed values"
+      mono
+      rows={3}
+      value={typed()}
+      onInput={take}
+      hint="One per line. Leave empty to allow any value."
+      error={fault() ?? props.error}
+    />
+  );
+}

@@ -1,0 +1,81 @@
+import { Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
+import { ResultView } from '#ui/src/features/run/result-view.tsx';
+import { ShowAs } from '#ui/src/features/run/show-as.tsx';
+import type { Statement } from './use-statement.ts';
+import { BUILDER_WORDS as WORDS } from './words.ts';
+
+const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(value).toLocaleString('en')} rows` }));
+
+/** Values, a button, and what came of it. */
+export function PreviewPane(props: { statement: Statement; ready: boolean }) {
+  return (
+    <div class="stack">
+      <form
+        class="preview-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void props.statement.run();
+        }}
+      >
+        <Show when={props.statement.tried().length > 0} fallback={<p class="soft small">This statement has no parameters.</p>}>
+          <ArgumentForm
+            parameters={props.statement.tried()}
+            entered={props.statement.values()}
+            onInput={(name, value) => props.statement.setEntered(name, value)}
+            error={(name) => props.statement.argumentError(name)}
+          />
+        </Show>
+        <Show when={props.statement.called()}>
+          <ShowAs label="Run as" nobody="Nobody" onChange={(caller) => props.statement.setCaller(caller)} />
+        </Show>
+        <div class="row">
+          <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>
+            {props.statement.busy() ? 'Running' : props.statement.writes() ? 'Run and roll back' : WORDS.run}
+          </Button>
+          <Show when={props.statement.busy()}>
+            <Button size="small" onPress={() => props.statement.cancel()}>
+              {WORDS.cancel}
+            </Button>
+          </Show>
+          <div class="preview-limit">
+            <Select
+              label="Preview row limit"
+              hide_label
+              size="small"
+              options={LIMITS}
+              value={String(props.statement.limit())}
+              onChange={(value: string) => props.statement.setLimit(Number(value))}
+            />
+          </div>
+        </div>
+      </form>
+      <Show when={props.statement.writes()}>
+        <p class="small soft">This statement changes data. Sluice runs it in a transaction and rolls it back.</p>
+      </Show>
+      <Show when={props.statement.problem()}>
+        {(problem) => (
+          <Notice tone="bad" live title="The statement failed">
+            <p>{problem().detail}</p>
+          </Notice>
+        )}
+      </Show>
+      <Show
+        when={props.statement.result()}
+        fallback={
+          <Show when={props.statement.problem() === undefined && !props.statement.busy()}>
+            <EmptyState icon="play" title="Nothing has run yet">
+              Run the statement to see its rows and what a model would receive. It runs read-only, for up to 10 seconds.
+            </EmptyState>
+          </Show>
+        }
+      >
+        {(result) => <ResultView result={result()} stale={props.statement.stale()} />}
+      </Show>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { Show } from 'solid-js';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { FILLED_BY, filledBy, type FilledBy } from './parameters.ts';
+
+/** What a claim and a variable are called until somebody types another name. */
+const NAMES: Partial<Readonly<Record<FilledBy, string>>> = { 'caller.claims.': 'tenant_id', 'vars.': 'region' };
+
+const CALLERS = FILLED_BY.filter(({ value }) => value !== '');
+
+/** What fills a value: of a parameter the model too, of a session value never. */
+export function SourceField(props: {
+  label: string;
+  value: string;
+  onChange: (from: string) => void;
+  /** The model does not fill it. */
+  caller_only?: boolean;
+  hide_label?: boolean;
+  error: string | undefined;
+}) {
+  const chosen = () => filledBy(props.value);
+  const named = () => (chosen().endsWith('.') ? chosen() : undefined);
+  const options = () => (props.caller_only === true ? CALLERS : FILLED_BY);
+  return (
+    <>
+      <Select
+        label={props.label}
+        hide_label={props.hide_label}
+        options={options()}
+        value={chosen()}
+        onChange={(value: FilledBy) => props.onChange(value + (NAMES[value] ?? ''))}
+        error={named() === undefined ? props.error : undefined}
+      />
+      <Show when={named()}>
+        {(prefix) => (
+          <TextField
+            label={prefix() === 'vars.' ? 'Variable' : 'Claim'}
+            mono
+            required
+            value={props.value.slice(prefix().length)}
+            onInput={(name) => props.onChange(prefix() + name.trim())}
+            error={props.error}
+          />
+        )}
+      </Show>
+    </>
+  );
+}

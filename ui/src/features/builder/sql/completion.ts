@@ -1,0 +1,95 @@
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { BEFORE_TABLE } from '#core/lib/sql/mentions.ts';
+import { createSignal } from 'solid-js';
+import type { Call } from '#ui/src/api.ts';
+import type { SqlPiece } from './scan.ts';
+
+/** Tables and columns of one connection, asked for when they are needed and then kept. */
+export interface Catalog {
+  readonly connection_id: string;
+  /** Empty when the database cannot be asked: nothing is completed then. */
+  tables(): Promise<readonly Table[]>;
+  columns(table: Pick<Table, 'schema' | 'name'>): Promise<readonly TableColumn[]>;
+  /** The tables that are known by now. */
+  readonly known: () => readonly Table[];
+}
+
+export function createCatalog(call: Call, connection_id: string): Catalog {
+  const [known, setKnown] = createSignal<readonly Table[]>([]);
+  const columns = new Map<string, Promise<readonly TableColumn[]>>();
+  let tables: Promise<readonly Table[]> | undefined;
+  /** What failed is asked again the next time. */
+  const load = async <T>(ask: () => Promise<{ items: readonly T[] }>, forget: () => void): Promise<readonly T[]> => {
+    try {
+      return (await ask()).items;
+    } catch {
+      forget();
+      return [];
+    }
+  };
+  return {
+    connection_id,
+    known,
+    async tables() {
+      tables ??= load(
+        () => call('schema.tables', { connection_id }),
+        () => (tables = undefined),
+      );
+      const items = await tables;
+      setKnown(items);
+      return items;
+    },
+    columns({ schema, name }) {
+      const key = JSON.stringify([schema, name]);
+      const found =
+        columns.get(key) ??
+        load(
+          () => call('schema.columns', { connection_id, table: name, ...(schema === null ? {} : { schema }) }),
+          () => columns.delete(key),
+        );
+      columns.set(key, found);
+      return found;
+    },
+  };
+}
+
+/** What can be written at a place of a statement. */
+export type Place =
+  | { readonly kind: 'parameter'; readonly from: number }
+  /** Behind `name.`: columns of that table, or tables of that schema. */
+  | { readonly kind: 'member'; readonly of: string; readonly from: number }
+  | { readonly kind: 'table'; readonly from: number }
+  | { readonly kind: 'any'; readonly from: number };
+
+/** What to complete where the cursor stands; undefined inside strings and comments. */
+export function placeAt(sql: string, pieces: readonly SqlPiece[], cursor: number): Place | undefined {
+  const inside = pieces.find(({ kind, start, end, open }) => {
+    if (kind === 'comment') return start < cursor && (cursor < end || (cursor === end && !sql.startsWith('/*', start)) || open);
+    return kind === 'string' && start < cursor && (cursor < end || open);
+  });
+  if (inside !== undefined) return undefined;
+  const before = sql.slice(0, cursor);
+  const word = /[\w$\u0080-\uffff]*$/.exec(before)?.[0] ?? '';
+  const from = cursor - word.length;
+  if (before[from - 1] === ':' && before[from - 2] !== ':') return { kind: 'parameter', from };
+  const member = /(["`]?)([\w$\u0080-\uffff]+)\1\.$/.exec(before.slice(0, from));
+  if (member !== null) return { kind: 'member', of: member[2] ?? '', from };
+  const earlier = pieces.filter(({ kind, end }) => kind !== 'comment' && end <= from).at(-1);
+  const keyword = earlier === undefined ? '' : sql.slice(earlier.start, earlier.end).toLowerCase();
+  return { kind: BEFORE_TABLE.has(keyword) ? 'table' : 'any', from };
+}
+
+/** A name as it has to stand in a statement of this kind of database. */
+export function quoteName(name: string, dialect: 'postgresql' | 'mysql' | 'sqlite'): string {
+  const plain = dialect === 'postgresql' ? /^[a-z_][a-z0-9_]*$/ : /^[A-Za-z_][A-Za-z0-9_]*$/;
+  if (plain.test(name) && !RESERVED.has(name.toLowerCase())) return name;
+  const quote = dialect === 'mysql' ? '`' : '"';
+  return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
+}
+
+const RESERVED = new Set(
+  `all alter and any as asc between by case check column constraint create cross current_date current_time current_user default delete desc
+   distinct drop else end except exists false for foreign from full grant group having in index inner insert intersect into is join key
+   left like limit natural not null offset on or order outer primary range rank references right row rows select set some table then to
+   true union unique update user using values when where window with`.split(/\s+/),
+);

@@ -1,0 +1,242 @@
+import type { DbType } from '#core/contract/definitions/connections.ts';
+
+export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+
+const MYSQL: readonly DbType[] = ['mysql', 'mariadb'];
+const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
+
+/** The grammar in which statements for a type of database are read. */
+export function dialectOf(db_type: DbType | undefined): Dialect {
+  if (db_type === undefined) return 'postgresql';
+  if (MYSQL.includes(db_type)) return 'mysql';
+  return SQLITE.includes(db_type) ? 'sqlite' : 'postgresql';
+}
+
+/** A piece of a statement that matters to its author; `open`: its end is missing. */
+export interface SqlPiece {
+  readonly kind: 'comment' | 'string' | 'identifier' | 'word' | 'number' | 'parameter' | 'placeholder' | 'separator' | 'mark';
+  readonly start: number;
+  readonly end: number;
+  readonly open?: true;
+}
+
+/** Words after which a value follows, so that what comes next is no subscript. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  `all and any as between by case collate cross default distinct else end escape except exists false filter for from full glob group having
+   ilike in inner intersect interval into is join lateral left like limit match natural not null of offset on or order outer over
+   partition regexp returning right rlike select set similar some then true union using values when where window with xor`.split(
+    /\s+/,
+  ),
+);
+
+const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
+const NUMBER = /0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*(?:\.(?!\.)[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
+const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
+const NAME = /:[A-Za-z_]\w*/y;
+const PLACEHOLDER: Readonly<Record<Dialect, RegExp>> = {
+  postgresql: /\$\d+/y,
+  mysql: /\?/y,
+  sqlite: /\?\d*|[$@#][\w$\u0080-\uffff]+/y,
+};
+
+const OPENS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
+
+/** Splits a statement as the server's own scanner does, but goes on where that one refuses: people type into it. */
+export function scanSql(sql: string, dialect: Dialect): SqlPiece[] {
+  const pieces: SqlPiece[] = [];
+  const brackets: string[] = [];
+  for (let at = 0; at < sql.length;) {
+    const piece = pieceAt(sql, at, dialect, pieces.at(-1), brackets.at(-1));
+    if (piece === undefined) {
+      at += 1;
+      continue;
+    }
+    if (piece.kind === 'mark') {
+      const char = sql[at] ?? '';
+      if (char === '(' || char === '[') brackets.push(char);
+      else if (OPENS[char] !== undefined && brackets.at(-1) === OPENS[char]) brackets.pop();
+    }
+    pieces.push(piece);
+    at = piece.end;
+  }
+  return pieces;
+}
+
+function pieceAt(
+  sql: string,
+  at: number,
+  dialect: Dialect,
+  before: SqlPiece | undefined,
+  bracket: string | undefined,
+): SqlPiece | undefined {
+  const char = sql[at] ?? '';
+  const quote = quoteAt(sql, at, dialect, before);
+  if (quote !== undefined) return quote;
+  if (isLineComment(sql, at, dialect)) return { kind: 'comment', start: at, end: lineEnd(sql, at, dialect) };
+  if (sql.startsWith('/*', at)) return closed('comment', at, commentEnd(sql, at, dialect === 'postgresql'), sql);
+  if (char === ':') {
+    if (sql[at + 1] === ':' || sql[at + 1] === '=') return { kind: 'mark', start: at, end: at + 2 };
+    const end = match(NAME, sql, at);
+    if (end < 0 || (dialect === 'postgresql' && isSlice(sql, at, before, bracket))) return undefined;
+    return { kind: 'parameter', start: at, end };
+  }
+  const placeholder = match(PLACEHOLDER[dialect], sql, at);
+  if (placeholder > at) return { kind: 'placeholder', start: at, end: placeholder };
+  if (char === ';') return { kind: 'separator', start: at, end: at + 1 };
+  const word = match(WORD, sql, at);
+  if (word > at) return { kind: 'word', start: at, end: word };
+  const number = match(NUMBER, sql, at);
+  if (number > at) {
+    // Only PostgreSQL ends a number where a letter begins.
+    const rest = dialect === 'postgresql' ? -1 : match(WORD, sql, number);
+    return { kind: rest < 0 ? 'number' : 'word', start: at, end: Math.max(number, rest) };
+  }
+  return '()[]'.includes(char) ? { kind: 'mark', start: at, end: at + 1 } : undefined;
+}
+
+function quoteAt(sql: string, at: number, dialect: Dialect, before: SqlPiece | undefined): SqlPiece | undefined {
+  const char = sql[at] ?? '';
+  if (char === "'") return closed('string', at, quotedEnd(sql, at, char, dialect === 'mysql'), sql);
+  if (char === '"') {
+    const kind = dialect === 'mysql' ? 'string' : 'identifier';
+    return closed(kind, at, quotedEnd(sql, at, char, dialect === 'mysql'), sql);
+  }
+  if (char === '`' && dialect !== 'postgresql') return closed('identifier', at, quotedEnd(sql, at, char, false), sql);
+  if (dialect === 'sqlite' && char === '[' && !opensBlock(sql, at, before)) {
+    const end = sql.indexOf(']', at);
+    return closed('identifier', at, end < 0 ? -1 : end + 1, sql);
+  }
+  if (dialect !== 'postgresql') return undefined;
+  if (/^[eE]'/.test(sql.slice(at, at + 2))) return closed('string', at, quotedEnd(sql, at + 1, "'", true), sql);
+  const tag = char === '$' ? match(DOLLAR, sql, at) : -1;
+  if (tag < 0) return undefined;
+  const end = sql.indexOf(sql.slice(at, tag), tag);
+  return closed('string', at, end < 0 ? -1 : end + tag - at, sql);
+}
+
+const closed = (kind: SqlPiece['kind'], start: number, end: number, sql: string): SqlPiece =>
+  end < 0 ? { kind, start, end: sql.length, open: true } : { kind, start, end };
+
+/** Offset behind the closing quote, or -1. */
+function quotedEnd(sql: string, at: number, quote: string, backslash: boolean): number {
+  for (let i = at + 1; i < sql.length; i++) {
+    if (backslash && sql[i] === '\\') i++;
+    else if (sql[i] === quote) {
+      if (sql[i + 1] !== quote) return i + 1;
+      i++;
+    }
+  }
+  return -1;
+}
+
+function commentEnd(sql: string, at: number, nested: boolean): number {
+  let depth = 0;
+  for (let i = at; i < sql.length; i++) {
+    if (nested ? sql.startsWith('/*', i) : i === at) {
+      depth++;
+      i++;
+    } else if (sql.startsWith('*/', i)) {
+      i++;
+      if (--depth === 0) return i + 1;
+    }
+  }
+  return -1;
+}
+
+function isLineComment(sql: string, at: number, dialect: Dialect): boolean {
+  if (dialect === 'mysql') return sql[at] === '#' || (sql.startsWith('--', at) && !(sql.charCodeAt(at + 2) > 32));
+  return sql.startsWith('--', at);
+}
+
+function lineEnd(sql: string, at: number, dialect: Dialect): number {
+  const end = sql.slice(at).search(dialect === 'postgresql' ? /[\n\r]/ : /\n/);
+  return end < 0 ? sql.length : at + end;
+}
+
+/** Of two brackets in a row neither begins a name in SQLite, because they open an optional block. */
+function opensBlock(sql: string, at: number, before: SqlPiece | undefined): boolean {
+  if (before?.kind === 'mark' && before.end === at && sql[before.start] === '[') return sql[at - 2] !== '[';
+  return sql[at + 1] === '[' && !(before?.end === at && isName(sql, before));
+}
+
+/** The colon of a slice or of JSON_OBJECT('k':v) stands directly behind what it parts; a parameter never does. */
+function isSlice(sql: string, at: number, before: SqlPiece | undefined, bracket: string | undefined): boolean {
+  if (before?.end !== at) return false;
+  if (['number', 'string', 'identifier', 'parameter'].includes(before.kind)) return true;
+  if (sql[at - 1] === ')' || sql[at - 1] === ']') return true;
+  return before.kind === 'word' && bracket === '[' && isName(sql, before);
+}
+
+function isName(sql: string, { kind, start, end }: SqlPiece): boolean {
+  return kind === 'identifier' || (kind === 'word' && !KEYWORDS.has(sql.slice(start, end).toLowerCase()));
+}
+
+function match(pattern: RegExp, sql: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(sql) ? pattern.lastIndex : -1;
+}
+
+/** Every `:name` of a statement, in order of first appearance. */
+export function parameterNames(sql: string, dialect: Dialect): string[] {
+  const found = scanSql(sql, dialect).filter(({ kind }) => kind === 'parameter');
+  return [...new Set(found.map(({ start, end }) => sql.slice(start + 1, end)))];
+}
+
+/** The text that a `[[ … :name … ]]` holds, brackets included, with the names that decide whether it is kept. */
+export interface OptionalBlock {
+  readonly start: number;
+  readonly end: number;
+  readonly names: readonly string[];
+}
+
+/** The optional blocks of a statement; brackets without a parameter inside are plain SQL. */
+export function optionalBlocks(sql: string, pieces: readonly SqlPiece[]): OptionalBlock[] {
+  const blocks: OptionalBlock[] = [];
+  const solid = pieces.filter(({ kind }) => kind !== 'comment');
+  for (let i = 0; i < solid.length; i++) {
+    if (!isPair(sql, solid, i, '[') || followsName(sql, solid, i)) continue;
+    const names: string[] = [];
+    let depth = 0;
+    for (let j = i + 2; j < solid.length; j++) {
+      const { kind, start, end } = solid[j] ?? { kind: 'mark', start: 0, end: 0 };
+      if (kind === 'parameter') names.push(sql.slice(start + 1, end));
+      if (kind !== 'mark') continue;
+      if (depth === 0 && isPair(sql, solid, j, ']')) {
+        if (names.length > 0) blocks.push({ start: solid[i]?.start ?? 0, end: end + 1, names: [...new Set(names)] });
+        i = j + 1;
+        break;
+      }
+      if ('(['.includes(sql[start] ?? ' ')) depth++;
+      else if (')]'.includes(sql[start] ?? ' ')) depth--;
+    }
+  }
+  return blocks;
+}
+
+function isPair(sql: string, pieces: readonly SqlPiece[], at: number, char: string): boolean {
+  const [one, two] = [pieces[at], pieces[at + 1]];
+  return one !== undefined && sql[one.start] === char && one.kind === 'mark' && two?.start === one.end && sql[two.start] === char;
+}
+
+/** Directly behind a name, `array` or a bracket two brackets are a subscript or an array. */
+function followsName(sql: string, pieces: readonly SqlPiece[], at: number): boolean {
+  const [before, here] = [pieces[at - 1], pieces[at]];
+  if (before === undefined || here === undefined) return false;
+  if (before.kind === 'word' && sql.slice(before.start, before.end).toLowerCase() === 'array') return true;
+  return before.end === here.start && (isName(sql, before) || sql[before.start] === '[');
+}
+
+/** What is certain to be refused, where it stands; the server says the rest. */
+export function sqlFaults(sql: string, pieces: readonly SqlPiece[]): { start: number; end: number; message: string }[] {
+  const faults = pieces.flatMap(({ kind, start, end, open }) => {
+    if (kind === 'placeholder') return [{ start, end, message: 'Write each parameter as :name; ? and $1 are not supported.' }];
+    if (open === undefined) return [];
+    const what = kind === 'comment' ? 'This comment' : kind === 'string' ? 'This string' : 'This quoted name';
+    return [{ start, end: Math.min(end, start + 1), message: `${what} is not closed.` }];
+  });
+  const separator = pieces.findIndex(({ kind }) => kind === 'separator');
+  const next = separator < 0 ? undefined : pieces.slice(separator + 1).find(({ kind }) => kind !== 'comment');
+  if (next === undefined) return faults;
+  const message = 'One statement only: delete what follows the first semicolon.';
+  return [...faults, { start: next.start, end: sql.trimEnd().length, message }];
+}

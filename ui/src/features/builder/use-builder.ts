@@ -1,0 +1,82 @@
+import { createMemo, createSignal } from 'solid-js';
+import type { EntityNoun } from './definitions/bulk.ts';
+import { changedFields } from './drafts.ts';
+import { keepDraft } from './keep-draft.ts';
+import { snippetsOf } from './snippets.ts';
+import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
+import type { Side } from './builder-frame.tsx';
+
+interface Stored {
+  readonly id: string;
+  readonly version: number;
+}
+
+interface BuilderOptions<D extends Record<string, unknown>, E extends Stored> {
+  readonly noun: EntityNoun;
+  readonly schema: FormOptions<D, E>['schema'];
+  readonly initial: () => D;
+  /** The stored record; undefined while it is new. */
+  readonly stored: () => E | undefined;
+  readonly unsaved: string;
+  readonly draftOf: (entity: E) => D;
+  /** What is sent of what was written. */
+  readonly clean?: (draft: D) => D;
+  readonly create: (draft: D) => Promise<E>;
+  readonly update: (change: Partial<D> & Stored) => Promise<E>;
+  readonly read: (id: string) => Promise<E>;
+  /** Fields that the script shows while nothing was changed. */
+  readonly example: readonly (keyof D & string)[];
+  readonly onSaved: (entity: E) => void;
+}
+
+/** What every builder does: a form that creates or changes one record, a side that shows what it does, and the same as a script. */
+export function useBuilder<D extends Record<string, unknown>, E extends Stored>(options: BuilderOptions<D, E>) {
+  // A page is made anew for another record.
+  let stored = options.stored();
+  const [side, setSide] = createSignal<Side>('preview');
+  const [reveal, setReveal] = createSignal(0);
+  const clean = options.clean ?? ((draft: D) => draft);
+  const form: Form<D> = useForm<D, E>({
+    schema: options.schema,
+    initial: options.initial,
+    unsaved: options.unsaved,
+    async submit(values) {
+      const draft = clean(values);
+      if (stored === undefined) return options.create(draft);
+      return options.update({ ...changedFields(draft, form.changed()), id: stored.id, version: stored.version });
+    },
+    async latest() {
+      stored = await options.read(stored?.id ?? '');
+      return options.draftOf(stored);
+    },
+    onDone(entity) {
+      stored = entity;
+      form.stored(options.draftOf(entity));
+      options.onSaved(entity);
+    },
+  });
+  keepDraft(form, () => stored?.version ?? null);
+  const snippets = createMemo(() => {
+    const values = clean({ ...form.values });
+    const known = options.stored();
+    if (known === undefined) return snippetsOf(`${options.noun}.create`, window.location.origin, values);
+    const changed = form.changed();
+    const fields = changedFields(values, changed.length > 0 ? changed : options.example);
+    return snippetsOf(`${options.noun}.update`, window.location.origin, { id: known.id, version: known.version, ...fields });
+  });
+
+  return {
+    form,
+    side,
+    setSide,
+    reveal,
+    /** Brings the preview into sight. */
+    preview() {
+      setSide('preview');
+      setReveal(reveal() + 1);
+    },
+    save: () => void form.submit(),
+    snippets,
+  };
+}

@@ -1,0 +1,85 @@
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createEffect, createMemo, createSignal, on, onCleanup } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import type { Fault } from '#ui/src/components/editor/code-editor.tsx';
+import { createLiveCheck } from '#ui/src/features/run/runner.ts';
+import { placeInText } from './sql/template.ts';
+import { bare } from '#ui/src/kernel/form/form.ts';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+
+interface Judgement {
+  /** Why saving would be refused. */
+  readonly refusal?: Output<'preview.tool'>['refusal'];
+  readonly findings: Output<'preview.tool'>['findings'];
+}
+
+interface DraftCheckOptions<T> {
+  /** Everything that the answer depends on. */
+  readonly watch: () => unknown;
+  /** Asks the server; undefined while there is nothing to ask. */
+  readonly load: (signal: AbortSignal) => Promise<T | undefined>;
+  readonly sql: () => string;
+}
+
+/** What the server thinks of a definition while it is written: what a model would see of it, or what is wrong with it. */
+export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>) {
+  const [asked, setAsked] = createSignal({ sql: '' });
+  const { session } = useKernel();
+  const check = createLiveCheck(async (signal) => {
+    if (!session.may('preview.tool')) return undefined;
+    const sql = options.sql();
+    try {
+      return await options.load(signal);
+    } finally {
+      if (!signal.aborted) setAsked({ sql });
+    }
+  });
+  createEffect(
+    on(
+      () => JSON.stringify(options.watch()),
+      () => check.touch(),
+    ),
+  );
+  onCleanup(() => check.stop());
+
+  const problem = createMemo<Problem | undefined>(() => {
+    const failed = check.problem();
+    if (failed !== undefined && failed.code !== 'aborted') return failed;
+    const refusal = check.data()?.refusal;
+    if (refusal === undefined) return undefined;
+    const { detail, errors, position } = refusal;
+    return { code: 'invalid', detail, errors, ...(position === undefined ? {} : { position }) };
+  });
+  const errors = createMemo(
+    () =>
+      new Map([
+        ...(check.data()?.findings ?? []).flatMap(({ field, rule, blocked }): [string, string][] =>
+          blocked ? [[field, `Reads like an instruction to a model (${rule}). Reword it before you save.`]] : [],
+        ),
+        ...(problem()?.errors ?? []).map(({ field, message }): [string, string] => [field, message]),
+      ]),
+  );
+
+  return {
+    data: check.data,
+    problem,
+    pending: check.pending,
+    error: (path: string): string | undefined => {
+      const message = errors().get(path);
+      return message === undefined ? undefined : bare(message, path);
+    },
+    approved: () => (problem() === undefined ? check.data() : undefined),
+    refused: () => {
+      const found = problem();
+      return found === undefined ? undefined : { problem: found, sql: asked().sql };
+    },
+    /** The places of a text that a refusal of its field, or a failure at run time, names. */
+    faultsOf(field: string, text: string, failure?: string): Fault[] {
+      const sentences = [errors().get(field), failure].filter((sentence) => sentence !== undefined);
+      return sentences.flatMap((message) => {
+        const place = text === '' ? undefined : placeInText(message, text);
+        return place === undefined ? [] : [{ ...place, message: bare(message, field) }];
+      });
+    },
+  };
+}

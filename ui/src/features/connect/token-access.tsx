@@ -1,0 +1,95 @@
+import { createSignal, Show } from 'solid-js';
+import { TextArea } from '#ui/src/components/form/field.tsx';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+
+const MOST = 200;
+const WORDS = {
+  sees: 'Sees',
+  everything: 'Everything',
+  some: 'Some toolsets',
+  toolsets: 'Toolsets',
+  toolsets_hint: 'Names of toolsets. Without one the token sees nothing.',
+  none: 'There is no toolset yet. Create one under Toolsets.',
+  unknown: (names: readonly string[]) => `There is no toolset ${names.join(', ')}. Choose from the list.`,
+  claims: 'Claims',
+  claims_hint:
+    'JSON that statements and templates read as caller.claims.…, such as {"region": "north"}. sub, name, email and groups fill caller.…',
+  not_json: 'This isn’t a JSON object.',
+} as const;
+
+/** The toolsets of a token: all of them, or some by name. */
+export function ToolsetsField(props: {
+  value: readonly string[] | null;
+  onChange: (value: string[] | null) => void;
+  error: string | undefined;
+}) {
+  const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
+  const names = () => list.data()?.items.map(({ name }) => name) ?? [];
+  const unknown = () => (list.data() === undefined ? [] : (props.value ?? []).filter((name) => !names().includes(name)));
+  return (
+    <>
+      <SegmentedControl
+        label={WORDS.sees}
+        options={[
+          { value: 'all', label: WORDS.everything },
+          { value: 'some', label: WORDS.some },
+        ]}
+        value={props.value === null ? 'all' : 'some'}
+        onChange={(value) => props.onChange(value === 'all' ? null : [])}
+      />
+      <Show when={props.value}>
+        {(chosen) => (
+          <TagsField
+            label={WORDS.toolsets}
+            hint={list.data()?.total === 0 ? WORDS.none : WORDS.toolsets_hint}
+            value={chosen()}
+            onChange={(value) => props.onChange(value)}
+            suggestions={names()}
+            error={unknown().length > 0 ? WORDS.unknown(unknown()) : props.error}
+          />
+        )}
+      </Show>
+    </>
+  );
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Claims as JSON: what was typed stays as it is until it can be read. */
+export function ClaimsField(props: { value: Claims; onChange: (value: Claims) => void; error: string | undefined }) {
+  // The text goes on by itself from what was there first.
+  // oxlint-disable-next-line solid/reactivity
+  const [typed, setTyped] = createSignal(Object.keys(props.value).length === 0 ? '' : JSON.stringify(props.value, null, 2));
+  const [wrong, setWrong] = createSignal(false);
+  const input = (text: string) => {
+    setTyped(text);
+    const claims = toClaims(text);
+    setWrong(claims === null);
+    // What cannot be read is refused by the contract, not sent without.
+    props.onChange(claims ?? (text as unknown as Claims));
+  };
+  return (
+    <TextArea
+      label={WORDS.claims}
+      hint={WORDS.claims_hint}
+      optional
+      mono
+      rows={3}
+      value={typed()}
+      onInput={input}
+      error={wrong() ? WORDS.not_json : props.error}
+    />
+  );
+}
+
+function toClaims(text: string): Claims | null {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+import { operations, type Output } from '#core/contract/index.ts';
+import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { createForm, type Form } from '#ui/src/kernel/form/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { ClaimsField, ToolsetsField } from './token-access.tsx';
+
+const IDLE = [
+  { value: '', label: 'Never' },
+  { value: '60', label: '1 hour' },
+  { value: '480', label: '8 hours' },
+  { value: '1440', label: '1 day' },
+  { value: '10080', label: '7 days' },
+  { value: '43200', label: '30 days' },
+  { value: '129600', label: '90 days' },
+] as const;
+
+interface Values extends Record<string, unknown> {
+  readonly name: string;
+  readonly idle_timeout_minutes: number | null;
+  readonly toolsets: string[] | null;
+  readonly claims: Record<string, unknown>;
+}
+const BLANK: Values = { name: '', idle_timeout_minutes: null, toolsets: null, claims: {} };
+
+export function NewToken(props: { onDone: (token: Output<'mcp_tokens.create'>) => void; onCancel: () => void }) {
+  const { call } = useKernel();
+  const form = createForm({
+    schema: operations['mcp_tokens.create'].input,
+    initial: () => BLANK,
+    submit: (values) => call('mcp_tokens.create', values),
+    onDone: (token) => props.onDone(token),
+  });
+  return <TokenFields form={form} submit="Create token" always onCancel={() => props.onCancel()} />;
+}
+
+export function EditToken(props: { token: McpToken; onDone: (token: McpToken) => void; onCancel: () => void }) {
+  const { call } = useKernel();
+  // One token for as long as its form is there.
+  // oxlint-disable-next-line solid/reactivity
+  const { id } = props.token;
+  const form = createForm({
+    // All fields are sent, so they are checked as those of a new one.
+    schema: operations['mcp_tokens.create'].input,
+    initial: (): Values => {
+      const { name, idle_timeout_minutes, toolsets, claims } = props.token;
+      return { name, idle_timeout_minutes, toolsets: toolsets && [...toolsets], claims: { ...claims } };
+    },
+    submit: (values) => call('mcp_tokens.update', { id, ...values }),
+    onDone: (token) => props.onDone(token),
+  });
+  return <TokenFields form={form} submit="Save token" onCancel={() => props.onCancel()} />;
+}
+
+function TokenFields(props: { form: Form<Values>; submit: string; always?: boolean; onCancel: () => void }) {
+  const idle = () => {
+    const minutes = String(props.form.values.idle_timeout_minutes ?? '');
+    return IDLE.some(({ value }) => value === minutes) ? IDLE : [...IDLE, { value: minutes, label: `${minutes} minutes` }];
+  };
+  return (
+    <form class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
+      <TextField
+        label="Name"
+        hint="For example, the client or person it is for."
+        autofocus
+        required
+        {...props.form.text('name')}
+      />
+      <Select
+        label="Idle timeout"
+        options={idle()}
+        value={String(props.form.values.idle_timeout_minutes ?? '')}
+        onChange={(value: string) => props.form.set('idle_timeout_minutes', value === '' ? null : Number(value))}
+        error={props.form.error('idle_timeout_minutes')}
+      />
+      <ToolsetsField
+        value={props.form.values.toolsets}
+        onChange={(value) => props.form.set('toolsets', value)}
+        error={props.form.error('toolsets') ?? [...props.form.errors()].find(([at]) => at.startsWith('toolsets.'))?.[1]}
+      />
+      <ClaimsField
+        value={props.form.values.claims}
+        onChange={(value) => props.form.set('claims', value)}
+        error={props.form.error('claims')}
+      />
+      <FormFoot form={props.form} submit={props.submit} always={props.always === true} onCancel={() => props.onCancel()} />
+    </form>
+  );
+}

@@ -1,0 +1,138 @@
+import { createMemo, createSignal, For, Show } from 'solid-js';
+import type { Change } from '#core/contract/deploy/deploy.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
+import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
+import { Icon } from '#ui/src/components/icon.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { type ChangeGroup, foldedFields, groupChanges, labelsOf, NOUNS, RISKS } from './changes.ts';
+import './change-list.css';
+
+const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
+/** So few begin open. */
+const OPEN_UP_TO = 3;
+/** More are found by their name. */
+const FILTER_FROM = 12;
+/** Of each group before more is asked for, and how many more then. */
+const FIRST_SHOWN = 20;
+const MORE_SHOWN = 50;
+const MOST_CONNECTIONS = 500;
+
+/** What differs between two configurations: by kind and connection, entity by entity, field by field. */
+export function ChangeList(props: { changes: readonly Change[]; label: string }) {
+  const [wanted, setWanted] = createSignal('');
+  const connections = useQuery((read) => read('connections.list', { limit: MOST_CONNECTIONS }));
+  const nameOf = (id: string) => connections.data()?.items.find((connection) => connection.id === id)?.name;
+  const found = createMemo(() => props.changes.filter(({ name }) => name.toLowerCase().includes(wanted().trim().toLowerCase())));
+  const groups = createMemo(() => groupChanges(found(), nameOf));
+  return (
+    <div class="change-groups">
+      <Show when={props.changes.length >= FILTER_FROM}>
+        <div class="change-filter">
+          <SearchInput label="Filter changes by name" value={wanted()} onInput={setWanted} />
+        </div>
+      </Show>
+      <Show when={groups().length > 0} fallback={<p class="panel-body soft">No results</p>}>
+        <div role="group" aria-label={props.label}>
+          <For each={groups()}>
+            {(group) => (
+              <Group group={group} titled={props.changes.length > OPEN_UP_TO} open={props.changes.length <= OPEN_UP_TO} />
+            )}
+          </For>
+        </div>
+      </Show>
+    </div>
+  );
+}
+
+function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
+  const [limit, setLimit] = createSignal(FIRST_SHOWN);
+  const shown = () => props.group.changes.slice(0, limit());
+  const more = () => Math.min(MORE_SHOWN, props.group.changes.length - limit());
+  return (
+    <section>
+      <Show when={props.titled}>
+        <h3 class="change-group">
+          {props.group.title} <span class="num faint">{props.group.changes.length.toLocaleString('en')}</span>
+        </h3>
+      </Show>
+      <ul aria-label={props.group.title}>
+        <For each={shown()}>{(change) => <Row change={change} open={props.open || change.breaking.length > 0} />}</For>
+      </ul>
+      <Show when={more() > 0}>
+        <div class="change-all">
+          <Button size="small" onPress={() => setLimit(limit() + MORE_SHOWN)}>
+            Show {more()} more
+          </Button>
+        </div>
+      </Show>
+    </section>
+  );
+}
+
+function Row(props: { change: Change; open: boolean }) {
+  // How it begins; then it belongs to the person.
+  // oxlint-disable-next-line solid/reactivity
+  const [open, setOpen] = createSignal(props.open);
+  return (
+    <li class="change-row">
+      <Show
+        when={Object.keys(props.change.values).length > 0}
+        fallback={
+          <div class="change-head">
+            <Head change={props.change} />
+          </div>
+        }
+      >
+        <details open={open()} onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary class="change-head">
+            <Icon name="right" size={14} />
+            <Head change={props.change} />
+          </summary>
+          <Show when={open()}>
+            <FieldDiff
+              changes={props.change.values}
+              labels={labelsOf(props.change.entity_type)}
+              folded={foldedFields(props.change)}
+            />
+          </Show>
+        </details>
+      </Show>
+      <Show when={props.change.breaking.length > 0}>
+        <ul class="change-breaking">
+          <For each={props.change.breaking}>
+            {(sentence) => (
+              <li>
+                <Icon name="alert" size={14} />
+                {sentence}
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </li>
+  );
+}
+
+function Head(props: { change: Change }) {
+  return (
+    <>
+      <span class="mono change-name">{props.change.name}</span>
+      <span class="faint small">{NOUNS[props.change.entity_type]}</span>
+      <span class="change-marks">
+        <For each={props.change.risks}>
+          {(risk) => <Badge tone={risk === 'changes_rows' ? 'brass' : 'bad'}>{RISKS[risk]}</Badge>}
+        </For>
+        <Show when={props.change.breaking.length > 0}>
+          <Badge tone="brass">may break clients</Badge>
+        </Show>
+        <Show when={props.change.fields.length > 0}>
+          <span class="small faint num">{plural(props.change.fields.length, 'field')}</span>
+        </Show>
+        <Badge tone={TONE[props.change.change]}>{props.change.change}</Badge>
+      </span>
+    </>
+  );
+}

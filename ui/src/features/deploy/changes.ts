@@ -1,0 +1,118 @@
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { Change, Risk } from '#core/contract/deploy/deploy.ts';
+import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
+import { labelsIn } from '#core/contract/marks.ts';
+
+/** The noun of a change as people say it. */
+export const NOUNS = {
+  connection: 'connection',
+  tool: 'tool',
+  resource: 'resource',
+  prompt: 'prompt',
+  toolset: 'toolset',
+  server_config: 'server',
+} as const satisfies Record<Change['entity_type'], string>;
+
+const ORDER: readonly Change['entity_type'][] = ['server_config', ...ENTITY_KINDS];
+const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
+
+/** Those first that may break a client; then in the order in which one reads a configuration. */
+export function sortChanges(changes: readonly Change[]): Change[] {
+  const rank = (change: Change) => ORDER.indexOf(change.entity_type) * KINDS.length + KINDS.indexOf(change.change);
+  return changes.toSorted(
+    (a, b) => Number(b.breaking.length > 0) - Number(a.breaking.length > 0) || rank(a) - rank(b) || a.name.localeCompare(b.name),
+  );
+}
+
+/** `2 added, 1 changed`; an empty text when there is nothing. */
+export function summary(changes: readonly Change[]): string {
+  return (['added', 'changed', 'removed'] as const)
+    .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => `${count.toLocaleString('en')} ${kind}`)
+    .join(', ');
+}
+
+export const breakingCount = (changes: readonly Change[]): number => changes.filter(({ breaking }) => breaking.length > 0).length;
+
+export const RISKS: Readonly<Record<Risk, string>> = {
+  deletes_rows: 'deletes rows',
+  changes_rows: 'changes rows',
+  superuser: 'superuser connection',
+};
+
+export interface ChangeGroup {
+  readonly title: string;
+  readonly changes: readonly Change[];
+}
+
+const GROUPS = {
+  server_config: 'Server settings',
+  connection: 'Connections',
+  tool: 'Tools',
+  resource: 'Resources',
+  prompt: 'Prompts',
+  toolset: 'Toolsets',
+} as const satisfies Record<Change['entity_type'], string>;
+
+/** Changes by kind and connection, in the order of `sortChanges` within each; the group with a breaking change first. */
+export function groupChanges(changes: readonly Change[], nameOf: (connection_id: string) => string | undefined): ChangeGroup[] {
+  const groups = new Map<string, Change[]>();
+  for (const change of sortChanges(changes)) {
+    const connection = change.connection_id === null ? undefined : nameOf(change.connection_id);
+    const title = connection === undefined ? GROUPS[change.entity_type] : `${GROUPS[change.entity_type]} on ${connection}`;
+    const group = groups.get(title);
+    if (group === undefined) groups.set(title, [change]);
+    else group.push(change);
+  }
+  return [...groups].map(([title, members]) => ({ title, changes: members }));
+}
+
+/** What a person reads first of a definition; limits and defaults follow on request. */
+const FIRST = new Set([
+  'sql_query',
+  'description',
+  'title',
+  'parameters',
+  'arguments',
+  'messages',
+  'uri_template',
+  'transform_template',
+  'read_only',
+  'db_type',
+  'host',
+  'database',
+  'username',
+]);
+
+/** What to fold of a change: all but the essential of what is added, and what only follows from the statement. */
+export const foldedFields = ({ change, values }: Change): { names: string[]; title: string } =>
+  change === 'added'
+    ? { names: Object.keys(values).filter((name) => !FIRST.has(name)), title: 'Other fields' }
+    : {
+        names: 'sql_query' in values ? Object.keys(values).filter((name) => name === 'output_schema') : [],
+        title: 'Follows from the SQL',
+      };
+
+/** What no form has: made by the product, or part of a token. */
+const OTHER_LABELS = {
+  output_schema: 'Output schema',
+  timeout_ms: 'Timeout',
+  max_bytes: 'Size limit',
+  token_prefix: 'Token',
+  idle_timeout_minutes: 'Idle timeout (min)',
+  scopes: 'Scopes',
+  revoked: 'Revoked',
+  checksum: 'Checksum',
+  note: 'Note',
+};
+
+const OF_DEFINITIONS = Object.fromEntries(ENTITY_KINDS.flatMap((kind) => Object.entries(labelsIn(ENTITIES[kind].draft.entries))));
+const OF_SETTINGS = labelsIn(ServerConfigPatch.entries);
+
+/** Every name; where two nouns have a field of one name, that of definitions. */
+const FIELD_LABELS: Readonly<Record<string, string>> = { ...OTHER_LABELS, ...OF_SETTINGS, ...OF_DEFINITIONS };
+
+/** What the fields of a definition or of the settings are called. */
+export const labelsOf = (entity_type: string): Readonly<Record<string, string>> =>
+  entity_type === 'server_config' ? { ...FIELD_LABELS, ...OF_SETTINGS } : FIELD_LABELS;

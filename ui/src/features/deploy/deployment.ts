@@ -1,0 +1,111 @@
+import { createSignal } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import type { Call } from '#ui/src/api.ts';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import type { Cache } from '#ui/src/kernel/data/cache.ts';
+import type { Query } from '#ui/src/kernel/data/query.ts';
+
+export type Status = Output<'deploy.status'>;
+export type DeployReceipt = Output<'deploy.run'>;
+export type Diff = Output<'deploy.diff'>;
+
+type Work = 'deploying' | 'stopping' | 'rehearsing';
+
+export interface Deployment {
+  readonly status: Query<Status>;
+  readonly diff: Query<Diff>;
+  readonly phase: () => 'idle' | Work;
+  readonly receipt: () => DeployReceipt | undefined;
+  /** Whether the receipt is of a dry run: nothing was deployed then. */
+  readonly rehearsed: () => boolean;
+  /** Why the last deploy or stop did not happen. */
+  readonly problem: () => Problem | undefined;
+  readonly show: () => Promise<void>;
+  /** Asks for the state again, and for the changes when it is another. */
+  readonly refresh: () => Promise<void>;
+  readonly run: (note?: string) => Promise<void>;
+  /** Everything that a deploy checks, without the deploy. */
+  readonly rehearse: () => Promise<void>;
+  /** Serves an earlier version again. */
+  readonly activate: (version: number, note?: string) => Promise<boolean>;
+  readonly stop: () => Promise<boolean>;
+  readonly dismiss: () => void;
+  readonly close: () => void;
+}
+
+/** Deploying, what runs now and what waits. */
+export function createDeployment(call: Call, cache: Cache): Deployment {
+  const status = cache.query((read) => read('deploy.status', {}));
+  const diff = cache.query((read) => read('deploy.diff', {}));
+  const [phase, setPhase] = createSignal<'idle' | Work>('idle');
+  const [receipt, setReceipt] = createSignal<DeployReceipt>();
+  const [rehearsed, setRehearsed] = createSignal(false);
+  const [problem, setProblem] = createSignal<Problem>();
+
+  const refresh = async () => {
+    const before = mark(status.data());
+    await status.reload();
+    if (before !== undefined && mark(status.data()) !== before) cache.invalidate(['deploy', 'history', 'snapshots']);
+  };
+
+  const act = async (name: Work, action: () => Promise<void>): Promise<boolean> => {
+    if (phase() !== 'idle') return false;
+    setPhase(name);
+    setProblem(undefined);
+    setReceipt(undefined);
+    try {
+      await action();
+      return true;
+    } catch (fault) {
+      setProblem(toProblem(fault));
+      return false;
+    } finally {
+      // A deploy that was refused is a state of its own.
+      await status.reload();
+      setPhase('idle');
+    }
+  };
+
+  return {
+    status,
+    diff,
+    phase,
+    receipt,
+    rehearsed,
+    problem,
+    show: async () => void (await Promise.all([status.show(), diff.show()])),
+    refresh,
+    async run(note = '') {
+      await act('deploying', async () => {
+        const answer = await call('deploy.run', note.trim() === '' ? {} : { note: note.trim() });
+        setRehearsed(false);
+        setReceipt(answer);
+      });
+    },
+    async rehearse() {
+      await act('rehearsing', async () => {
+        const answer = await call('deploy.run', { dry_run: true });
+        setRehearsed(true);
+        setReceipt(answer);
+      });
+    },
+    activate: (version, note = '') =>
+      act('deploying', async () => {
+        const answer = await call('snapshots.activate', { version, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+        setRehearsed(false);
+        setReceipt(answer);
+      }),
+    stop: () => act('stopping', async () => void (await call('deploy.stop', {}))),
+    dismiss() {
+      setReceipt(undefined);
+      setProblem(undefined);
+    },
+    close() {
+      status.close();
+      diff.close();
+    },
+  };
+}
+
+const mark = (status: Status | undefined): string | undefined =>
+  status && `${status.status}/${status.snapshot_version}/${status.pending_changes}/${status.hosts.length}`;

@@ -1,0 +1,38 @@
+import { createMemo, Show } from 'solid-js';
+import type { EntityKind } from '#core/contract/entities.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+
+type Liveness = 'live' | 'changed' | 'not_deployed';
+
+const SHOWN = {
+  live: { label: 'live', tone: 'good' },
+  changed: { label: 'changed', tone: 'brass' },
+  not_deployed: { label: 'not deployed', tone: 'plain' },
+} as const;
+
+/** How definitions of one kind stand to the version that is deployed; undefined while that is not known. */
+export function useLiveness(
+  kind: () => EntityKind,
+): (entity: { readonly name: string; readonly enabled: boolean }) => Liveness | undefined {
+  const pending = useQuery((read) => read('deploy.diff', {}));
+  const changes = createMemo(
+    () =>
+      new Map(
+        (pending.data()?.changes ?? []).filter(({ entity_type }) => entity_type === kind()).map((one) => [one.name, one.change]),
+      ),
+  );
+  return ({ name, enabled }) => {
+    const diff = pending.data();
+    if (diff === undefined) return undefined;
+    const change = changes().get(name);
+    if (diff.from_version === null || change === 'added') return 'not_deployed';
+    // What is switched off is served until the next deploy.
+    if (!enabled) return change === 'removed' ? 'changed' : 'not_deployed';
+    return change === undefined ? 'live' : 'changed';
+  };
+}
+
+export function LivenessBadge(props: { state: Liveness | undefined }) {
+  return <Show when={props.state}>{(state) => <Badge tone={SHOWN[state()].tone}>{SHOWN[state()].label}</Badge>}</Show>;
+}

@@ -1,0 +1,78 @@
+import { For, Show } from 'solid-js';
+import { IconButton } from '#ui/src/components/button.tsx';
+import { KeyValue } from '#ui/src/components/show/key-value.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { duration, plural } from '#ui/src/kernel/words.ts';
+import type { DeployReceipt } from './deployment.ts';
+
+export const outcome = ({ changed, snapshot_version }: DeployReceipt, rehearsed: boolean): string => {
+  if (rehearsed) return changed ? 'A deploy would succeed' : 'A deploy would change nothing';
+  return changed ? `Version ${snapshot_version} is live` : `No change: version ${snapshot_version} stays live`;
+};
+
+const swapped = (ms: number, load_ms: number | null): string =>
+  `swapped in ${duration(ms)}${load_ms === null ? '' : `, ${duration(load_ms)} of it loading`}`;
+
+/** What a deploy did, or a dry run found. */
+export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onDismiss: () => void }) {
+  const counts = () => {
+    const { connections, tools, resources, prompts } = props.receipt.counts;
+    return [
+      plural(tools, 'tool'),
+      plural(resources, 'resource'),
+      plural(prompts, 'prompt'),
+      plural(connections, 'connection'),
+    ].join(', ');
+  };
+  return (
+    <Panel
+      title={props.rehearsed ? 'Dry run' : 'Deploy receipt'}
+      actions={<IconButton icon="close" size="small" label="Dismiss" onPress={props.onDismiss} />}
+    >
+      <div class="panel-body stack">
+        <Notice tone="good" live title={outcome(props.receipt, props.rehearsed)}>
+          <Show when={props.rehearsed}>
+            <p>Statements were checked by their databases, and templates, names and limits too. Nothing was changed.</p>
+          </Show>
+        </Notice>
+        <KeyValue
+          items={[
+            { label: 'Contains', value: counts() },
+            { label: 'Duration', value: <span class="num">{duration(props.receipt.duration_ms)}</span> },
+            {
+              label: 'Checksum',
+              value: <span title={props.receipt.checksum}>{props.receipt.checksum.slice(0, 19)}…</span>,
+              mono: true,
+              copy: props.receipt.checksum,
+            },
+          ]}
+        />
+        <Show when={props.receipt.warnings.length > 0}>
+          <Notice tone="brass" title={plural(props.receipt.warnings.length, 'warning')}>
+            <ul class="bullets">
+              <For each={props.receipt.warnings}>{(warning) => <li>{warning}</li>}</For>
+            </ul>
+          </Notice>
+        </Show>
+        <Show when={props.receipt.hosts.length > 0}>
+          <ul class="host-list" aria-label="Hosts">
+            <For each={props.receipt.hosts}>
+              {(host) => (
+                <li>
+                  <span class="mono small">{host.id}</span>
+                  <span class="small soft num">
+                    {host.error ??
+                      (host.acked_ms === null
+                        ? 'no answer yet; loads this version when it reconnects'
+                        : swapped(host.acked_ms, host.load_ms))}
+                  </span>
+                </li>
+              )}
+            </For>
+          </ul>
+        </Show>
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,28 @@
+import { Show } from 'solid-js';
+import type { Totals as Counts } from '#core/contract/deploy/deploy.ts';
+import { count, plural } from '#ui/src/kernel/words.ts';
+
+const NOUNS = [
+  ['tools', 'tool'],
+  ['resources', 'resource'],
+  ['prompts', 'prompt'],
+  ['connections', 'connection'],
+] as const;
+
+/** How much clients are offered after the next deploy, and what the tools cost each of their conversations. */
+export function Totals(props: { totals: Counts | undefined }) {
+  return (
+    <Show when={props.totals}>
+      {(totals) => (
+        <p class="small soft num">
+          {NOUNS.filter(([name]) => totals()[name] > 0)
+            .map(([name, noun]) => plural(totals()[name], noun))
+            .join(', ')}
+          <Show when={totals().tool_tokens > 0}>
+            . The tools add about {count(totals().tool_tokens)} tokens to every conversation.
+          </Show>
+        </p>
+      )}
+    </Show>
+  );
+}

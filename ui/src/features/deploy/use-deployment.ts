@@ -1,0 +1,59 @@
+import { createEffect, createSignal, on, onCleanup, onMount } from 'solid-js';
+import { usePoll } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createDeployment } from './deployment.ts';
+
+const POLL_MS = 15_000;
+
+/** The deployment for as long as a page is there, with the commands that ask before they act. */
+export function useDeployment() {
+  const { cache, call, commands, dialogs, router, session, toasts } = useKernel();
+  const deployment = createDeployment(call, cache);
+  const [asking, setAsking] = createSignal(false);
+  const status = () => deployment.status.data();
+  const ask = () => {
+    if (deployment.phase() !== 'idle' || status() === undefined) return;
+    setAsking(true);
+    void deployment.diff.reload();
+  };
+  const stop = async () => {
+    const live = status();
+    if (live === undefined || live.status === 'stopped') return;
+    const agreed = await dialogs.confirm({
+      title: 'Stop serving MCP clients?',
+      text: 'Running calls get ten seconds to finish. After that every request is answered 503 until the next deploy. Hosts keep running and nothing is deleted.',
+      action: 'Stop serving',
+      cancel: 'Cancel',
+      danger: true,
+    });
+    if (agreed && (await deployment.stop())) toasts.show('Stopped. MCP clients get 503 until the next deploy.');
+  };
+  onMount(() => void deployment.show());
+  onCleanup(deployment.close);
+  // Hosts come and go by themselves.
+  usePoll(deployment.refresh, POLL_MS);
+  onCleanup(
+    commands.register([
+      {
+        id: 'deploy',
+        title: 'Deploy',
+        group: 'Server',
+        key: 'd',
+        keywords: 'publish release go live',
+        needs: 'deploy.run',
+        run: ask,
+      },
+      { id: 'deploy-stop', title: 'Stop serving MCP clients', group: 'Server', needs: 'deploy.stop', run: () => void stop() },
+    ]),
+  );
+  // From another page: `/deploy?ask=deploy`.
+  createEffect(
+    on([() => router.query().get('ask'), () => status() === undefined], ([wanted, loading]) => {
+      if (loading || wanted === null) return;
+      router.setQuery({ ask: '' });
+      if (wanted === 'deploy' && session.may('deploy.run')) ask();
+      if (wanted === 'stop' && session.may('deploy.stop')) void stop();
+    }),
+  );
+  return { deployment, asking, ask, close: () => setAsking(false), stop };
+}

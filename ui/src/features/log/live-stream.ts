@@ -1,0 +1,82 @@
+import { createSignal } from 'solid-js';
+import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
+
+export type StreamState = 'connecting' | 'open' | 'waiting' | 'closed';
+
+/** The part of a WebSocket that is used. */
+export interface StreamSocket {
+  addEventListener(type: 'open', listener: () => void): void;
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
+  close(): void;
+}
+
+export interface LiveStream {
+  readonly state: () => StreamState;
+  readonly open: () => void;
+  readonly close: () => void;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/**
+ * A line to the server that is opened again when it breaks, later and later. `url` is asked each time, so that it may say
+ * from where to go on. A close code of `final` (session ended) is not tried again.
+ */
+export function createLiveStream(options: {
+  readonly url: () => string;
+  readonly onMessage: (text: string) => void;
+  readonly final?: readonly number[];
+  readonly onFinal?: (code: number) => void;
+  readonly connect?: (url: string) => StreamSocket;
+  readonly timers?: Timers;
+}): LiveStream {
+  const { timers = browserTimers, final = [4_401] } = options;
+  const connect = options.connect ?? ((url: string): StreamSocket => new WebSocket(url));
+  const [state, setState] = createSignal<StreamState>('closed');
+  let socket: StreamSocket | undefined;
+  let timer: unknown;
+  let wait_ms = FIRST_WAIT_MS;
+
+  const open = () => {
+    timers.clear(timer);
+    setState('connecting');
+    const mine = connect(options.url());
+    socket = mine;
+    mine.addEventListener('open', () => {
+      if (mine !== socket) return;
+      wait_ms = FIRST_WAIT_MS;
+      setState('open');
+    });
+    mine.addEventListener('message', ({ data }) => {
+      if (mine === socket && typeof data === 'string') options.onMessage(data);
+    });
+    mine.addEventListener('close', ({ code }) => {
+      if (mine !== socket) return;
+      if (final.includes(code)) {
+        setState('closed');
+        options.onFinal?.(code);
+        return;
+      }
+      setState('waiting');
+      timer = timers.set(open, wait_ms);
+      wait_ms = Math.min(LONGEST_WAIT_MS, wait_ms * 2);
+    });
+  };
+
+  return {
+    state,
+    open() {
+      if (state() === 'closed') open();
+    },
+    close() {
+      timers.clear(timer);
+      const old = socket;
+      socket = undefined;
+      old?.close();
+      wait_ms = FIRST_WAIT_MS;
+      setState('closed');
+    },
+  };
+}

@@ -1,0 +1,273 @@
+import { isMembers, type Members } from './members.ts';
+/** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
+export const ERAS = ['2026-07-28', '2025-11-25'] as const;
+export type Era = (typeof ERAS)[number];
+
+const META = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  client: 'io.modelcontextprotocol/clientInfo',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+} as const;
+const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
+
+export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
+/** The server says with it which host answered; without it the server itself did. */
+const HOST = 'x-sluice-host';
+const CALLER = 'x-sluice-caller';
+const SESSION = 'mcp-session-id';
+/** Headers of an answer that belong to the protocol; the rest is of the way there. */
+const SHOWN = ['content-type', 'cache-control', SESSION, 'retry-after', 'www-authenticate', 'allow'];
+
+/** One message and its answer as they went over the wire. */
+export interface Exchange {
+  readonly id: number;
+  /** `tools/call`, or what the request is when it holds no message. */
+  readonly method: string;
+  readonly request: {
+    readonly verb: 'POST' | 'DELETE';
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  readonly answer:
+    | {
+        readonly status: number;
+        readonly headers: Readonly<Record<string, string>>;
+        readonly body: string;
+        readonly bytes: number;
+      }
+    | undefined;
+  readonly at: string;
+  /** From sending to the last byte. */
+  readonly ms: number;
+}
+
+export interface Refusal {
+  /** `unauthorized`: the host wants another token. `session`: this browser is signed out. */
+  readonly reason: 'unauthorized' | 'session' | 'rpc' | 'http' | 'offline' | 'aborted';
+  readonly code?: number;
+  readonly detail: string;
+}
+export type Answer = { readonly ok: true; readonly result: Members } | { readonly ok: false; readonly refusal: Refusal };
+
+export interface McpClient {
+  request(method: string, params: Members, signal?: AbortSignal): Promise<Answer>;
+  /** Every page of a list. */
+  list(method: string, member: string, signal?: AbortSignal): Promise<Answer & { items?: readonly Members[] }>;
+  /** Ends the session, when there is one. */
+  close(): Promise<void>;
+  /** The host that answered last. */
+  host(): string | undefined;
+}
+
+export interface McpClientOptions {
+  readonly era: Era;
+  /** Access token of the MCP server; empty: none. */
+  readonly token: () => string;
+  /** Whom the messages are sent as; undefined: whoever is signed in. */
+  readonly caller?: () => object | undefined;
+  readonly host?: string | undefined;
+  readonly onExchange: (exchange: Exchange) => void;
+  readonly onSessionEnd?: () => void;
+  readonly fetch?: (path: string, init: RequestInit) => Promise<Response>;
+}
+
+const MOST_PAGES = 20;
+let last_exchange = 0;
+
+/** A client of the deployed MCP endpoint, in either era, through the server that this page comes from. */
+export function createMcpClient(options: McpClientOptions): McpClient {
+  const { era, token, onExchange, onSessionEnd } = options;
+  const send = options.fetch ?? ((path, init) => fetch(path, init));
+  const modern = era === '2026-07-28';
+  let session: string | undefined;
+  let host = options.host;
+  let last_id = 0;
+
+  const exchange = async (
+    verb: 'POST' | 'DELETE',
+    message: Members,
+    more: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<Exchange> => {
+    const method = typeof message['method'] === 'string' ? message['method'] : 'end of the session';
+    const body = verb === 'POST' ? JSON.stringify(message) : '';
+    const headers: Record<string, string> = {
+      accept: 'application/json, text/event-stream',
+      ...(verb === 'POST' ? { 'content-type': 'application/json' } : {}),
+      ...more,
+    };
+    const bearer = token().trim();
+    const caller = bearer === '' ? options.caller?.() : undefined;
+    if (caller !== undefined) headers[CALLER] = encodeURIComponent(JSON.stringify(caller));
+    const at = new Date().toISOString();
+    const began = performance.now();
+    const path = `${PLAYGROUND_PATH}${host === undefined ? '' : `?host=${encodeURIComponent(host)}`}`;
+    const done = (answer: Exchange['answer']): Exchange => {
+      last_exchange += 1;
+      const shown = bearer === '' ? headers : { ...headers, authorization: 'Bearer …' };
+      const made = {
+        id: last_exchange,
+        method,
+        request: { verb, headers: shown, body },
+        answer,
+        at,
+        ms: performance.now() - began,
+      };
+      onExchange(made);
+      return made;
+    };
+    try {
+      const response = await send(path, {
+        method: verb,
+        headers: bearer === '' ? headers : { ...headers, authorization: `Bearer ${bearer}` },
+        ...(verb === 'POST' ? { body } : {}),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const text = await response.text();
+      const answered_by = response.headers.get(HOST);
+      if (answered_by !== null) host = answered_by;
+      const kept = SHOWN.flatMap((name) => {
+        const value = response.headers.get(name);
+        return value === null ? [] : [[name, value]];
+      });
+      const from = answered_by === null ? {} : { [HOST]: answered_by };
+      return done({
+        status: response.status,
+        headers: { ...Object.fromEntries(kept), ...from },
+        body: text,
+        bytes: new TextEncoder().encode(text).byteLength,
+      });
+    } catch (fault) {
+      done(undefined);
+      throw fault;
+    }
+  };
+
+  const headersFor = (method: string, params: Members): Record<string, string> => {
+    if (!modern) return { 'mcp-protocol-version': era, ...(session === undefined ? {} : { [SESSION]: session }) };
+    const named = params['name'] ?? params['uri'];
+    const name = NAMED.has(method) && typeof named === 'string' ? { 'mcp-name': encoded(named) } : {};
+    return { 'mcp-protocol-version': era, 'mcp-method': method, ...name };
+  };
+
+  const post = async (method: string, params: Members, signal?: AbortSignal): Promise<Answer> => {
+    last_id += 1;
+    const id = last_id;
+    const meta = { [META.version]: era, [META.client]: CLIENT, [META.capabilities]: {} };
+    const message = { jsonrpc: '2.0', id, method, params: modern ? { ...params, _meta: meta } : params };
+    const headers = method === 'initialize' ? {} : headersFor(method, params);
+    const { answer } = await exchange('POST', message, headers, signal);
+    const opened = answer?.headers[SESSION];
+    if (opened !== undefined) session = opened;
+    return toAnswer(answer, id);
+  };
+
+  /** The handshake of the revisions before 2026-07-28. */
+  const initialize = async (signal?: AbortSignal): Promise<Answer> => {
+    const answer = await post('initialize', { protocolVersion: era, capabilities: {}, clientInfo: CLIENT }, signal);
+    if (!answer.ok || session === undefined) return answer;
+    await exchange('POST', { jsonrpc: '2.0', method: 'notifications/initialized' }, headersFor('', {}), signal);
+    return answer;
+  };
+  let handshake: Promise<Answer> | undefined;
+
+  const request = async (method: string, params: Members, signal?: AbortSignal): Promise<Answer> => {
+    try {
+      if (!modern && session === undefined) {
+        handshake ??= initialize(signal).finally(() => (handshake = undefined));
+        const begun = await handshake;
+        if (!begun.ok) return told(begun);
+      }
+      const used = session;
+      const answer = await post(method, params, signal);
+      // An unknown session: the host was started anew, or it ended for want of use.
+      if (modern || answer.ok || answer.refusal.code !== SESSION_NOT_FOUND || used !== session) return told(answer);
+      session = undefined;
+      return await request(method, params, signal);
+    } catch (fault) {
+      return { ok: false, refusal: toRefusal(fault) };
+    }
+  };
+  const told = (answer: Answer): Answer => {
+    if (!answer.ok && answer.refusal.reason === 'session') onSessionEnd?.();
+    return answer;
+  };
+
+  return {
+    request,
+    async list(method, member, signal) {
+      const items: Members[] = [];
+      let cursor: unknown;
+      for (let page = 0; page < MOST_PAGES; page++) {
+        const answer = await request(method, cursor === undefined ? {} : { cursor }, signal);
+        if (!answer.ok) return answer;
+        const part = answer.result[member];
+        if (Array.isArray(part)) items.push(...(part as Members[]));
+        cursor = answer.result['nextCursor'];
+        if (cursor === undefined) return { ...answer, items };
+      }
+      return { ok: true, result: {}, items };
+    },
+    async close() {
+      if (session === undefined) return;
+      const headers = headersFor('', {});
+      session = undefined;
+      await exchange('DELETE', {}, headers).catch(() => undefined);
+    },
+    host: () => host,
+  };
+}
+
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+const SESSION_NOT_FOUND = -32_001;
+
+function toAnswer(answer: Exchange['answer'], id: number): Answer {
+  if (answer === undefined) return { ok: false, refusal: { reason: 'offline', detail: OFFLINE } };
+  const { status, headers, body } = answer;
+  if (headers[HOST] === undefined) {
+    const { detail } = parse(body) ?? {};
+    const sentence = typeof detail === 'string' ? detail : `The server answered ${status}.`;
+    return { ok: false, refusal: { reason: status === 401 ? 'session' : 'http', detail: sentence } };
+  }
+  const message = headers['content-type']?.startsWith('text/event-stream') ? fromEvents(body, id) : parse(body);
+  const { result, error } = message ?? {};
+  if (isMembers(result)) return { ok: true, result };
+  const detail = isMembers(error) && typeof error['message'] === 'string' ? error['message'] : `The host answered ${status}.`;
+  const code = isMembers(error) && typeof error['code'] === 'number' ? { code: error['code'] } : {};
+  return { ok: false, refusal: { reason: status === 401 ? 'unauthorized' : isMembers(error) ? 'rpc' : 'http', ...code, detail } };
+}
+
+/** The response among the events of a stream. */
+function fromEvents(body: string, id: number): Members | undefined {
+  const messages = body.split('\n\n').map((event) =>
+    parse(
+      event
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice('data:'.length))
+        .join('\n'),
+    ),
+  );
+  return messages.find((message) => message?.['id'] === id);
+}
+
+function parse(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMembers(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';
+const toRefusal = (fault: unknown): Refusal =>
+  fault instanceof DOMException && fault.name === 'AbortError'
+    ? { reason: 'aborted', detail: 'The call was cancelled. The host ends its statement in the database.' }
+    : { reason: 'offline', detail: OFFLINE };
+
+/** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */
+export function encoded(text: string): string {
+  if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?')) return text;
+  return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;
+}

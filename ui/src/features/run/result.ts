@@ -1,0 +1,91 @@
+import { cellText } from '#core/lib/csv.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import { isMembers, type Members } from './members.ts';
+
+/** A piece of what a model is given. */
+export interface Part {
+  /** `assistant` or `user` of a prompt; the address of a resource. */
+  readonly from: string | undefined;
+  readonly kind: 'text' | 'image' | 'audio' | 'binary';
+  readonly mime_type: string;
+  /** Base64 of what is no text. */
+  readonly data: string;
+}
+
+export interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly Members[];
+}
+
+export interface Result {
+  readonly is_error: boolean;
+  readonly parts: readonly Part[];
+  readonly table: Table | undefined;
+  /** What is shown as JSON: the structured content, or the text when that is JSON. */
+  readonly json: unknown;
+  /** Of all parts, in UTF-8. */
+  readonly bytes: number;
+  readonly tokens: number;
+}
+
+/** A result of tools/call, resources/read or prompts/get as it is looked at. */
+export function toResult(result: Members): Result {
+  const parts = [
+    ...listOf(result['content']).map((block) => toPart(block, undefined)),
+    ...listOf(result['contents']).map((content) => toContent(content)),
+    ...listOf(result['messages']).map((message) =>
+      toPart(isMembers(message['content']) ? message['content'] : {}, String(message['role'])),
+    ),
+  ];
+  const text = parts.find(({ kind }) => kind === 'text')?.data;
+  const json = isMembers(result['structuredContent']) ? result['structuredContent'] : parsed(text);
+  return {
+    is_error: result['isError'] === true,
+    parts,
+    table: toTable(json),
+    json,
+    bytes: parts.reduce((sum, { data }) => sum + new TextEncoder().encode(data).byteLength, 0),
+    tokens: parts.reduce((sum, { kind, data }) => sum + (kind === 'text' ? estimateTokens(data) : 0), 0),
+  };
+}
+
+const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
+
+function toPart(block: Members, from: string | undefined): Part {
+  const { type, text, data, mimeType } = block;
+  if (type === 'image' || type === 'audio') return { from, kind: type, mime_type: String(mimeType), data: String(data) };
+  return { from, kind: 'text', mime_type: 'text/plain', data: typeof text === 'string' ? text : JSON.stringify(block) };
+}
+
+function toContent({ uri, mimeType, text, blob }: Members): Part {
+  const [from, mime_type] = [String(uri), typeof mimeType === 'string' ? mimeType : 'text/plain'];
+  if (typeof blob !== 'string') return { from, kind: 'text', mime_type, data: cellText(text) };
+  const kind = /^(image|audio)\//.exec(mime_type)?.[1] as 'image' | 'audio' | undefined;
+  return { from, kind: kind ?? 'binary', mime_type, data: blob };
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined || !/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rows of whatever shape the result has: `rows`, `row`, `values`, `value`, `result`, or a list itself. */
+function toTable(json: unknown): Table | undefined {
+  if (Array.isArray(json)) return fromList(json);
+  if (!isMembers(json)) return undefined;
+  const { rows, row, values, result } = json;
+  if (Array.isArray(rows)) return fromList(rows);
+  if (Array.isArray(values)) return fromList(values);
+  if (isMembers(row)) return fromList([row]);
+  return Array.isArray(result) ? fromList(result) : undefined;
+}
+
+function fromList(list: readonly unknown[]): Table | undefined {
+  if (list.length === 0) return { columns: [], rows: [] };
+  if (list.every(isMembers)) return { columns: [...new Set(list.flatMap((row) => Object.keys(row)))], rows: list };
+  return list.some(isMembers) ? undefined : { columns: ['value'], rows: list.map((value) => ({ value })) };
+}

@@ -1,0 +1,73 @@
+import { createSignal } from 'solid-js';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { browserTimers, createQuery, type Query, type Timers } from '#ui/src/kernel/data/query.ts';
+
+export interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
+  /** Something changed: asks soon, and once for many changes. */
+  touch(): void;
+  stop(): void;
+}
+
+const PAUSE_MS = 450;
+
+/** Asks the server about what is being written, a moment after the last change; an older answer never replaces a newer one. */
+export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, timers: Timers = browserTimers): LiveCheck<T> {
+  const query = createQuery(load);
+  let timer: unknown;
+  return {
+    data: query.data,
+    problem: query.problem,
+    pending: query.pending,
+    touch() {
+      timers.clear(timer);
+      timer = timers.set(() => void query.reload(), PAUSE_MS);
+    },
+    stop: () => timers.clear(timer),
+  };
+}
+
+export interface Runner<I, O> {
+  /** The newest answer; it stays while a newer one is awaited, and goes when one failed. */
+  readonly result: () => O | undefined;
+  readonly problem: () => Problem | undefined;
+  readonly busy: () => boolean;
+  run(input: I): Promise<void>;
+  /** Gives up what runs; the server cancels it in the database. */
+  cancel(): void;
+}
+
+/** Something that is run by hand, can be cancelled, and shows its last result. */
+export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Promise<O>): Runner<I, O> {
+  const [result, setResult] = createSignal<O>();
+  const [problem, setProblem] = createSignal<Problem>();
+  const [busy, setBusy] = createSignal(false);
+  let current: AbortController | undefined;
+  return {
+    result,
+    problem,
+    busy,
+    async run(input) {
+      current?.abort();
+      const mine = new AbortController();
+      current = mine;
+      setBusy(true);
+      try {
+        const answer = await call(input, mine.signal);
+        if (mine !== current) return;
+        setResult(() => answer);
+        setProblem(undefined);
+      } catch (fault) {
+        if (mine !== current) return;
+        setResult(undefined);
+        setProblem(toProblem(fault));
+      } finally {
+        if (mine === current) setBusy(false);
+      }
+    },
+    cancel() {
+      current?.abort();
+      current = undefined;
+      setBusy(false);
+    },
+  };
+}

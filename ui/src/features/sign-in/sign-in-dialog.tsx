@@ -1,0 +1,35 @@
+import { createSignal, onCleanup, Show } from 'solid-js';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createLoginFlow } from './login-flow.ts';
+import { ProviderButtons } from './provider-buttons.tsx';
+import { PasswordForm } from './password-form.tsx';
+import { SecondFactor } from './second-factor.tsx';
+
+/** The session has ended while somebody was at work: they sign in again where they are, and nothing typed is lost. */
+export function SignInDialog() {
+  const { session } = useKernel();
+  const flow = createLoginFlow(session);
+  const [username, setUsername] = createSignal(session.username());
+  onCleanup(() => flow.stop());
+  return (
+    <Dialog
+      open
+      size="small"
+      title="Your session has ended"
+      lead={
+        session.ways().password
+          ? 'Sign in again to continue. Nothing on this page is lost.'
+          : 'Sign in again to continue. Signing in through a provider reloads this page.'
+      }
+      onClose={() => session.leave()}
+    >
+      <Show when={flow.step() === 'password'} fallback={<SecondFactor flow={flow} />}>
+        <Show when={session.ways().password}>
+          <PasswordForm flow={flow} username={username()} onUsername={setUsername} />
+        </Show>
+        <ProviderButtons next={`${window.location.pathname}${window.location.search}`} />
+      </Show>
+    </Dialog>
+  );
+}

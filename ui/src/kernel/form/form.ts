@@ -1,0 +1,277 @@
+import { createSignal } from 'solid-js';
+import { createStore, produce, reconcile, unwrap } from 'solid-js/store';
+import * as v from 'valibot';
+import { toInvalid } from '#core/issues.ts';
+import { same } from './merge.ts';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+
+type Shape = Record<string, unknown>;
+export type FormSchema = v.GenericSchema<Shape, Shape>;
+
+export interface FormOptions<T extends Shape, O> {
+  /** The contract's own schema of what is sent; fields that the form does not have must have defaults. */
+  readonly schema: FormSchema;
+  readonly initial: () => T;
+  /** Sends what passed the schema. A fault that names fields is shown at them. */
+  readonly submit: (values: T) => Promise<O>;
+  readonly onDone?: (answer: O) => void;
+  /** Checks beyond the schema: a sentence for each field that is wrong, by its path. */
+  readonly check?: (values: T) => Readonly<Record<string, string | undefined>>;
+}
+
+export interface Form<T extends Shape = Shape> {
+  /** What is sent, with what its fields say of themselves. */
+  readonly schema: FormSchema;
+  /** Reactive and read-only; change through `set` and `change`. */
+  readonly values: T;
+  set(path: Path<T>, value: unknown): void;
+  change(change: (draft: T) => void): void;
+  /** The sentence for one field, without its name. */
+  error(path: Path<T>): string | undefined;
+  /** Every fault by its path. */
+  readonly errors: () => ReadonlyMap<string, string>;
+  /** What the last attempt failed with; its fields are in `errors`. */
+  readonly problem: () => Problem | undefined;
+  readonly busy: () => boolean;
+  readonly dirty: () => boolean;
+  /** Names of the top-level fields that differ from the beginning. */
+  readonly changed: () => (keyof T & string)[];
+  submit(event?: Event): Promise<boolean>;
+  /** Tells whether everything is right, and shows what is not. */
+  validate(): boolean;
+  /** Begins again with these values: nothing is unsaved then. */
+  reset(values?: T): void;
+  /** Begins again with what is stored after a save; what was typed while it was sent stays, and is not saved yet. */
+  stored(values: T): void;
+  /** What everything is compared with. */
+  readonly base: () => T;
+  /** The values as they are now, as a plain object. */
+  readonly snapshot: () => T;
+  text(path: Path<T>): TextBinding;
+  /** What is not a number is the text as it was typed: the schema refuses it, and nothing is lost. */
+  number(path: Path<T>): Binding<number | string | null>;
+  flag(path: Path<T>): {
+    readonly name: string;
+    readonly checked: boolean;
+    readonly error: string | undefined;
+    onChange(checked: boolean): void;
+  };
+  choice<V extends string = string>(
+    path: Path<T>,
+  ): { readonly name: string; readonly value: V; readonly error: string | undefined; onChange(value: V): void };
+}
+
+export type Path<T> = (keyof T & string) | `${keyof T & string}.${string}`;
+interface Binding<V> {
+  readonly name: string;
+  readonly value: V;
+  readonly error: string | undefined;
+  onInput(value: V): void;
+}
+type TextBinding = Binding<string>;
+
+/**
+ * The state of one form. The schema of the contract decides before the server is asked, in the same words; what the server
+ * refuses is put to the same fields. Only getters are bound, so that spreading a binding into a component stays reactive.
+ */
+export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form<T> {
+  const beginning = structuredClone(options.initial());
+  const [base, setBase] = createSignal<T>(beginning);
+  const [values, setValues] = createStore<T>(structuredClone(beginning));
+  const [errors, setErrors] = createSignal<ReadonlyMap<string, string>>(new Map());
+  const [problem, setProblem] = createSignal<Problem>();
+  const [busy, setBusy] = createSignal(false);
+  /** From the first attempt on, every change is checked at once. */
+  let attempted = false;
+  /** What is being saved. */
+  let sent: T | undefined;
+
+  const faults = (): ReadonlyMap<string, string> => {
+    const given = plain(values);
+    const result = v.safeParse(options.schema, given, { abortPipeEarly: true });
+    const known = 'entries' in options.schema ? Object.keys(options.schema.entries as object) : [];
+    const found = new Map<string, string>();
+    if (!result.success) {
+      for (const { field, message } of toInvalid(result.issues, known).errors) {
+        if (!found.has(field)) found.set(field, bare(message, field).replace('Must not be null', 'Must not be empty'));
+      }
+    }
+    for (const [field, message] of Object.entries(options.check?.(given) ?? {})) {
+      if (message !== undefined) found.set(field, message);
+    }
+    return found;
+  };
+  const touched = (path: string) => {
+    setProblem(undefined);
+    if (attempted) setErrors(faults());
+    else if (covers(errors(), path)) setErrors(new Map([...errors()].filter(([field]) => !isWithin(field, path))));
+  };
+  const set: Form<T>['set'] = (path, value) => {
+    const keys = path.split('.');
+    setValues(
+      produce((draft) => {
+        const parent = keys.slice(0, -1).reduce<unknown>((target, key) => (target as Shape)[key], draft);
+        (parent as Shape)[keys.at(-1) ?? ''] = value;
+      }),
+    );
+    touched(path);
+  };
+  const read = (path: string): unknown =>
+    path
+      .split('.')
+      .reduce<unknown>(
+        (target, key) => (typeof target === 'object' && target !== null ? (target as Shape)[key] : undefined),
+        values,
+      );
+  const error = (path: string) => errors().get(path);
+  // Reads through the store, so that a change deep inside a field is noticed too.
+  const changed = () => (Object.keys(values) as (keyof T & string)[]).filter((name) => !same(values[name], base()[name]));
+  const reset: Form<T>['reset'] = (given) => {
+    const next = structuredClone(given ?? base());
+    attempted = false;
+    setBase(() => next);
+    setValues(reconcile(structuredClone(next)));
+    setErrors(new Map());
+    setProblem(undefined);
+  };
+
+  const validate = () => {
+    attempted = true;
+    setErrors(faults());
+    return errors().size === 0;
+  };
+
+  return {
+    schema: options.schema,
+    values,
+    set,
+    change(change) {
+      setValues(produce(change));
+      touched('');
+    },
+    error,
+    errors,
+    problem,
+    busy,
+    dirty: () => changed().length > 0,
+    changed,
+    base,
+    snapshot: () => plain(values),
+    validate,
+    async submit(event) {
+      event?.preventDefault();
+      if (busy()) return false;
+      setProblem(undefined);
+      if (!validate()) {
+        setProblem({ code: 'invalid', detail: 'Some fields need attention.', errors: [] });
+        return false;
+      }
+      setBusy(true);
+      try {
+        const given = plain(values);
+        sent = given;
+        const answer = await options.submit(given);
+        setBase(() => structuredClone(given));
+        attempted = false;
+        options.onDone?.(answer);
+        return true;
+      } catch (fault) {
+        const found = toProblem(fault);
+        setErrors(new Map(found.errors.map(({ field, message }) => [field, bare(message, field)])));
+        setProblem(found);
+        return false;
+      } finally {
+        sent = undefined;
+        setBusy(false);
+      }
+    },
+    reset,
+    stored(given) {
+      const now = plain(values);
+      const since = Object.entries(now).filter(([name, value]) => sent !== undefined && !same(value, sent[name]));
+      reset(given);
+      if (since.length > 0) setValues(produce((draft) => void Object.assign(draft, Object.fromEntries(since))));
+    },
+    text: (path) => ({
+      name: path,
+      get value() {
+        const value = read(path);
+        return typeof value === 'string' ? value : '';
+      },
+      get error() {
+        return error(path);
+      },
+      // A text that was null in the beginning and is emptied again is null, not the empty text.
+      onInput: (value) => set(path, value === '' && allowsNull(options.schema, path) ? null : value),
+    }),
+    number: (path) => ({
+      name: path,
+      get value() {
+        const value = read(path);
+        return typeof value === 'number' || typeof value === 'string' ? value : null;
+      },
+      get error() {
+        return error(path);
+      },
+      onInput: (value) => set(path, value),
+    }),
+    flag: (path) => ({
+      name: path,
+      get checked() {
+        return read(path) === true;
+      },
+      get error() {
+        return error(path);
+      },
+      onChange: (checked) => set(path, checked),
+    }),
+    choice: <V extends string>(path: Path<T>) => ({
+      name: path,
+      get value() {
+        return (read(path) ?? '') as V;
+      },
+      get error() {
+        return error(path);
+      },
+      onChange: (value: V) => set(path, value === '' && allowsNull(options.schema, path) ? null : value),
+    }),
+  };
+}
+
+const plain = <T extends Shape>(values: T): T => structuredClone(unwrap(values));
+
+/** `name must not be empty.` under the label Name: `Must not be empty.` */
+export function bare(message: string, field: string): string {
+  const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
+const isWithin = (field: string, path: string): boolean => path === '' || field === path || field.startsWith(`${path}.`);
+const covers = (errors: ReadonlyMap<string, string>, path: string): boolean =>
+  [...errors.keys()].some((field) => isWithin(field, path));
+
+/** Whether null is what "nothing" is called here; asked of the schema, not of the value. */
+function allowsNull(schema: FormSchema, path: string): boolean {
+  const steps = path.split('.');
+  let at: unknown = schema;
+  for (const step of steps) {
+    at = unwrapped(at);
+    if (!isObject(at)) return false;
+    if ('entries' in at && isObject(at['entries'])) at = at['entries'][step];
+    else if ('item' in at) at = at['item'];
+    else return false;
+  }
+  return isObject(at) && v.safeParse(at as unknown as v.GenericSchema, null).success;
+}
+
+function unwrapped(schema: unknown): unknown {
+  let at = schema;
+  while (isObject(at)) {
+    if ('wrapped' in at) at = at['wrapped'];
+    else if ('pipe' in at && Array.isArray(at['pipe']) && at['pipe'][0] !== at) at = at['pipe'][0];
+    else break;
+  }
+  return at;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

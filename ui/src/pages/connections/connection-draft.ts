@@ -1,0 +1,122 @@
+import * as v from 'valibot';
+import { type Connection, ConnectionDraft, type ConnectionType, type DbType } from '#core/contract/definitions/connections.ts';
+import { same } from '#ui/src/kernel/form/merge.ts';
+
+/** The fields that one kind of database has, and what they are called there; a field that is missing is not shown. */
+export interface ConnectionFields {
+  readonly host?: FieldWords;
+  readonly database: FieldWords;
+  readonly username?: FieldWords;
+  readonly password?: FieldWords;
+  readonly tls: boolean;
+}
+
+interface FieldWords {
+  readonly label: string;
+  readonly hint?: string;
+  readonly placeholder?: string;
+}
+
+const NETWORK: ConnectionFields = {
+  host: { label: 'Host', placeholder: 'db.example.com' },
+  database: { label: 'Database' },
+  username: {
+    label: 'Username',
+    hint: 'A read-only user is the safest start. Leave empty for the default user of the database server.',
+  },
+  password: { label: 'Password' },
+  tls: true,
+};
+
+const FIELDS: Partial<Record<DbType, ConnectionFields>> = {
+  sqlite: {
+    database: { label: 'File', placeholder: 'shop.sqlite', hint: 'A file inside the folder that SVC_SQLITE_DIR names.' },
+    tls: false,
+  },
+  libsql: {
+    host: { label: 'Host', placeholder: 'shop-acme.example.io' },
+    database: { label: 'Database', hint: 'Used only as a label.' },
+    password: { label: 'Token' },
+    tls: false,
+  },
+};
+
+export const fieldsOf = (db_type: DbType): ConnectionFields => FIELDS[db_type] ?? NETWORK;
+
+/** A new connection of one kind, with the contract's defaults. */
+export function emptyDraft(type: Pick<ConnectionType, 'db_type' | 'default_port'>): ConnectionDraft {
+  const { name: _name, db_type: _type, database: _database, ...defaults } = v.getDefaults(ConnectionDraft);
+  return { ...defaults, session_values: [], name: '', db_type: type.db_type, port: type.default_port, database: '' };
+}
+
+/** What the form of a stored connection begins with; a password that is not sent again stays as it is. */
+export function draftOf(connection: Connection): ConnectionDraft {
+  const { id, version, created_at, updated_at, password_set, ssl_key_set, ...kept } = connection;
+  return { ...kept, password: null, ssl_key: null };
+}
+
+/** Another kind of database keeps what both kinds have. */
+export function withType(draft: ConnectionDraft, type: Pick<ConnectionType, 'db_type' | 'default_port'>): ConnectionDraft {
+  const fields = fieldsOf(type.db_type);
+  return {
+    ...draft,
+    db_type: type.db_type,
+    port: type.default_port,
+    host: fields.host === undefined ? null : draft.host,
+    username: fields.username === undefined ? null : draft.username,
+    password: fields.password === undefined ? null : draft.password,
+    ssl_mode: fields.tls ? draft.ssl_mode : null,
+    // Their names are another engine's.
+    session_values: [],
+    session_role: null,
+  };
+}
+
+/** The fields that differ from what is stored, for a PATCH. */
+export function changesOf(before: Connection, draft: ConnectionDraft): Partial<ConnectionDraft> {
+  const stored: Readonly<Record<string, unknown>> = { ...draftOf(before) };
+  return Object.fromEntries(Object.entries(draft).filter(([name, value]) => !same(stored[name], value)));
+}
+
+/** Where a connection leads, in one line. */
+export function placeOf({ host, port, database }: Pick<Connection, 'host' | 'port' | 'database'>): string {
+  if (host === null) return database;
+  return `${host.includes(':') ? `[${host}]` : host}${port === null ? '' : `:${port}`}/${database}`;
+}
+
+const SCHEMES: Readonly<Record<string, DbType>> = {
+  'postgres:': 'postgresql',
+  'postgresql:': 'postgresql',
+  'mysql:': 'mysql',
+  'mariadb:': 'mariadb',
+  'libsql:': 'libsql',
+  'cockroachdb:': 'cockroachdb',
+  'redshift:': 'redshift',
+};
+const SSL_MODES = { disable: 'disable', require: 'require', 'verify-ca': 'verify-ca', 'verify-full': 'verify-full' } as const;
+
+/** The fields in an address such as `postgres://user:password@host:5432/shop?sslmode=require`; undefined when it is none. */
+export function parseAddress(text: string): Partial<ConnectionDraft> | undefined {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  const db_type = url && SCHEMES[url.protocol];
+  if (url === undefined || db_type === undefined || url.hostname === '') return undefined;
+  const mode = url.searchParams.get('sslmode') ?? url.searchParams.get('ssl-mode')?.toLowerCase().replace('_', '-') ?? '';
+  const ssl_mode = Object.values(SSL_MODES).find((known) => known === mode);
+  return {
+    db_type,
+    host: decodeURIComponent(url.hostname).replaceAll(/^\[|\]$/g, ''),
+    database: decode(url.pathname.slice(1)),
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    ...(url.username === '' ? {} : { username: decode(url.username) }),
+    ...(url.password === '' ? {} : { password: decode(url.password) }),
+    ...(ssl_mode === undefined ? {} : { ssl_mode }),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,63 @@
+import { Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { quoteName } from '#ui/src/features/builder/sql/completion.ts';
+import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
+import { ResultGrid } from '#ui/src/features/run/result-grid.tsx';
+import { createRunner } from '#ui/src/features/run/runner.ts';
+import '#ui/src/features/run/result.css';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { count } from '#ui/src/kernel/words.ts';
+
+type Table = Output<'schema.tables'>['items'][number];
+
+const SAMPLE_ROWS = 20;
+
+/** Some rows of a table, and how many there are; asked only when somebody wants to know. */
+export function TableSample(props: { connection_id: string; table: Table }) {
+  const { call } = useKernel();
+  const connection = useQuery((read) => read('connections.get', { id: props.connection_id }));
+  const run = (sql_query: string, signal: AbortSignal) =>
+    call('preview.execute', { connection_id: props.connection_id, sql_query, limit: SAMPLE_ROWS }, signal);
+  const rows = createRunner(run);
+  const total = createRunner(run);
+  const from = () => {
+    const dialect = dialectOf(connection.data()?.db_type);
+    const { schema, name } = props.table;
+    return [...(schema === null ? [] : [schema]), name].map((part) => quoteName(part, dialect)).join('.');
+  };
+  const counted = () => Object.values(total.result()?.rows[0] ?? {})[0];
+  return (
+    <div class="panel-body stack table-sample">
+      <div class="row">
+        <Button
+          size="small"
+          icon="table"
+          busy={rows.busy()}
+          onPress={() => void rows.run(`select * from ${from()} limit ${SAMPLE_ROWS}`)}
+        >
+          Show sample rows
+        </Button>
+        <Button size="small" busy={total.busy()} onPress={() => void total.run(`select count(*) as total from ${from()}`)}>
+          Count rows
+        </Button>
+        <span class="small soft num" role="status">
+          <Show when={counted() !== undefined}>{count(Number(counted()))} rows</Show>
+        </span>
+      </div>
+      <Show when={rows.problem() ?? total.problem()}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Show>
+      <Show when={rows.result()}>
+        {(result) => (
+          <ResultGrid
+            label={`Sample rows of ${props.table.name}`}
+            columns={result().columns}
+            types={result().column_types}
+            rows={result().rows}
+          />
+        )}
+      </Show>
+    </div>
+  );
+}

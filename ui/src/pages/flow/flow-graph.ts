@@ -1,0 +1,303 @@
+import type { Output } from '#core/contract/index.ts';
+import { keyOf, type Kind, type Stats, type Usage } from '#ui/src/kernel/metrics.ts';
+
+export type FlowLayout = Output<'flow.layout'>;
+
+/** Something that is configured, at its place. */
+export interface FlowNode {
+  readonly id: string;
+  readonly kind: 'connection' | Kind | 'server';
+  readonly name: string;
+  /** What stands below or beside the name: the type of a database, a URI. */
+  readonly detail: string;
+  readonly enabled: boolean;
+  /** A tool that may change data. */
+  readonly writes: boolean;
+  readonly connection_id: string | null;
+  readonly calls: number;
+  readonly errors: number;
+  readonly href: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What belongs to one connection and is of one kind: in columns, or as one box while it is collapsed. */
+export interface FlowGroup {
+  readonly id: string;
+  readonly collapsed: boolean;
+  readonly kind: Kind;
+  readonly connection_id: string | null;
+  readonly columns: number;
+  readonly count: number;
+  readonly calls: number;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface FlowEdge {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly calls: number;
+  readonly path: string;
+  /** Where the number of calls stands. */
+  readonly middle: { readonly x: number; readonly y: number };
+  /** Edges of all that is in a group stand for its nodes. */
+  readonly of: readonly string[];
+}
+
+export interface FlowPicture {
+  readonly nodes: readonly FlowNode[];
+  readonly groups: readonly FlowGroup[];
+  readonly edges: readonly FlowEdge[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface FlowFilter {
+  readonly search: string;
+  readonly kinds: readonly Kind[];
+  readonly connection_id: string | undefined;
+  /** The large groups that are not collapsed. */
+  readonly expanded: ReadonlySet<string> | 'all';
+}
+
+export const CHIP = { width: 220, height: 36, gap: 8 } as const;
+const BOX = { width: 220, height: 56 } as const;
+const PAD = 12;
+const HEAD = 24;
+/** Larger groups begin collapsed; expanded, they stand in several columns, and one line stands for all of their own. */
+const ONE_COLUMN = 12;
+const COLLAPSED_HEIGHT = 44;
+const GAP = 20;
+/** Between two columns of the picture, for the edges. */
+const BETWEEN = 96;
+const MARGIN = 24;
+export const SERVER_ID = 'server';
+
+interface Placed {
+  readonly group: Omit<FlowGroup, 'x' | 'y'>;
+  readonly members: readonly Omit<FlowNode, 'x' | 'y'>[];
+}
+
+/** The whole configuration, or what the filter leaves of it, in three columns: connections, what they own, the server. */
+export function drawFlow(layout: FlowLayout, stats: Stats | undefined, filter: FlowFilter): FlowPicture {
+  const entities = toEntities(layout, stats).filter((node) => passes(node, filter));
+  const placed = toGroups(entities, filter);
+  const connections = layout.connections
+    .filter(({ id }) => filter.connection_id === undefined || id === filter.connection_id)
+    .filter(({ id, name }) => entities.some(({ connection_id }) => connection_id === id) || holds(name, filter.search))
+    .map(({ id, name, db_type, enabled }) => {
+      const mine = entities.filter(({ connection_id }) => connection_id === id);
+      return { ...box('connection', id, name, db_type, enabled, `/connections/${id}`), ...sumOf(mine) };
+    });
+  const { server_name, snapshot_version, status } = layout.server;
+  const version = snapshot_version === null ? '' : `v${snapshot_version}`;
+  const server = { ...box('server', SERVER_ID, server_name, version, status === 'running', '/deploy'), ...sumOf(entities) };
+
+  const middle = MARGIN + (connections.length === 0 ? 0 : BOX.width + BETWEEN);
+  const right = middle + (placed.length === 0 ? 0 : Math.max(...placed.map(({ group }) => group.width)) + BETWEEN);
+  const nodes: FlowNode[] = [];
+  const groups: FlowGroup[] = [];
+  let top = MARGIN;
+  for (const connection of [...connections, undefined]) {
+    const mine = inOrder(placed.filter(({ group }) => group.connection_id === (connection?.id ?? null)));
+    const tall = mine.reduce((sum, { group }) => sum + group.height + GAP, -GAP);
+    const height = Math.max(tall, connection?.height ?? 0);
+    if (connection !== undefined) nodes.push({ ...connection, x: MARGIN, y: Math.round(top + (height - connection.height) / 2) });
+    let y = Math.round(top + (height - tall) / 2);
+    for (const { group, members } of mine) {
+      const at = { ...group, x: middle, y };
+      groups.push(at);
+      nodes.push(...chipsOf(at, members));
+      y += group.height + GAP;
+    }
+    if (height > 0) top += height + GAP;
+  }
+  nodes.push({ ...server, x: right, y: Math.max(MARGIN, Math.round((MARGIN + top - GAP - server.height) / 2)) });
+  return { nodes, groups, edges: toEdges(nodes, groups), ...sizeOf([...nodes, ...groups]) };
+}
+
+const ORDER: readonly Kind[] = ['tool', 'resource', 'prompt'];
+const inOrder = (placed: readonly Placed[]): Placed[] =>
+  placed.toSorted((a, b) => ORDER.indexOf(a.group.kind) - ORDER.indexOf(b.group.kind));
+
+function toEntities(layout: FlowLayout, stats: Stats | undefined): Omit<FlowNode, 'x' | 'y'>[] {
+  const used: Readonly<Record<string, Usage>> = {
+    ...named('tool', stats?.tools),
+    ...named('resource', stats?.resources),
+    ...named('prompt', stats?.prompts),
+  };
+  const entity = (kind: Kind, path: string, node: FlowLayout['prompts'][number], detail: string, writes: boolean) => {
+    const { calls = 0, errors = 0 } = used[keyOf(kind, node.name)] ?? {};
+    const { id, name, enabled, connection_id } = node;
+    return { id, kind, name, detail, enabled, writes, connection_id, calls, errors, href: `${path}/${id}`, ...CHIP_SIZE };
+  };
+  return [
+    ...layout.tools.map((tool) => entity('tool', '/tools', tool, tool.tags.join(', '), !tool.read_only)),
+    ...layout.resources.map((resource) => entity('resource', '/resources', resource, resource.uri_template, false)),
+    ...layout.prompts.map((prompt) => entity('prompt', '/prompts', prompt, prompt.tags.join(', '), false)),
+  ];
+}
+
+const CHIP_SIZE = { width: CHIP.width, height: CHIP.height };
+const named = (kind: Kind, usages: Readonly<Record<string, Usage>> = {}): Record<string, Usage> =>
+  Object.fromEntries(Object.entries(usages).map(([name, usage]) => [keyOf(kind, name), usage]));
+
+const holds = (text: string, search: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase());
+
+const passes = ({ kind, name, detail, connection_id }: Omit<FlowNode, 'x' | 'y'>, filter: FlowFilter): boolean =>
+  filter.kinds.some((wanted) => wanted === kind) &&
+  (filter.connection_id === undefined || connection_id === filter.connection_id) &&
+  (holds(name, filter.search) || holds(detail, filter.search));
+
+const box = (kind: 'connection' | 'server', id: string, name: string, detail: string, enabled: boolean, href: string) => ({
+  id,
+  kind,
+  name,
+  detail,
+  enabled,
+  href,
+  writes: false,
+  connection_id: null,
+  ...BOX,
+});
+
+const sumOf = (nodes: readonly { readonly calls: number; readonly errors: number }[]) => ({
+  calls: nodes.reduce((sum, { calls }) => sum + calls, 0),
+  errors: nodes.reduce((sum, { errors }) => sum + errors, 0),
+});
+
+function toGroups(entities: readonly Omit<FlowNode, 'x' | 'y'>[], { search, expanded }: FlowFilter): Placed[] {
+  const by_group = Map.groupBy(entities, ({ kind, connection_id }) => `group:${connection_id ?? ''}:${kind}`);
+  return [...by_group].flatMap(([id, members]) => {
+    const [first] = members;
+    if (first === undefined || first.kind === 'connection' || first.kind === 'server') return [];
+    const { kind, connection_id } = first;
+    const is_large = members.length > ONE_COLUMN;
+    // Who searches wants to see what was found.
+    const collapsed = is_large && search === '' && expanded !== 'all' && !expanded.has(id);
+    const columns = is_large && !collapsed ? Math.ceil(Math.sqrt(members.length / 4)) : 1;
+    const rows = Math.ceil(members.length / columns);
+    const width = columns * (CHIP.width + CHIP.gap) - CHIP.gap + 2 * PAD;
+    const height = collapsed ? COLLAPSED_HEIGHT : HEAD + rows * (CHIP.height + CHIP.gap) - CHIP.gap + PAD;
+    const { calls } = sumOf(members);
+    return [{ group: { id, collapsed, kind, connection_id, columns, count: members.length, calls, width, height }, members }];
+  });
+}
+
+/** Column by column, so that names are read downwards. */
+function chipsOf(group: FlowGroup, members: readonly Omit<FlowNode, 'x' | 'y'>[]): FlowNode[] {
+  if (group.collapsed) return [];
+  const rows = Math.ceil(members.length / group.columns);
+  return members.map((member, index) => ({
+    ...member,
+    x: group.x + PAD + Math.floor(index / rows) * (CHIP.width + CHIP.gap),
+    y: group.y + HEAD + (index % rows) * (CHIP.height + CHIP.gap),
+  }));
+}
+
+type Rectangle = { readonly id: string; readonly x: number; readonly y: number; readonly width: number; readonly height: number };
+
+function toEdges(nodes: readonly FlowNode[], groups: readonly FlowGroup[]): FlowEdge[] {
+  const by_id = new Map<string, FlowNode>(nodes.map((node) => [node.id, node]));
+  const server = by_id.get(SERVER_ID);
+  const edge = (from: Rectangle | undefined, to: Rectangle | undefined, calls: number, of: readonly string[]): FlowEdge[] => {
+    if (from === undefined || to === undefined) return [];
+    const [x1, y1, x2, y2] = [from.x + from.width, from.y + from.height / 2, to.x, to.y + to.height / 2];
+    const bend = Math.max(32, (x2 - x1) / 2);
+    const path = `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+    return [
+      { id: `${from.id}>${to.id}`, from: from.id, to: to.id, calls, path, middle: { x: (x1 + x2) / 2, y: (y1 + y2) / 2 }, of },
+    ];
+  };
+  return groups.flatMap((group) => {
+    const members = nodes.filter(({ kind, connection_id }) => kind === group.kind && connection_id === group.connection_id);
+    const connection = group.connection_id === null ? undefined : by_id.get(group.connection_id);
+    const served = members.filter(({ enabled }) => enabled);
+    if (group.collapsed || group.columns > 1) {
+      const ids = group.collapsed ? [group.id] : members.map(({ id }) => id);
+      return [...edge(connection, group, group.calls, ids), ...edge(group, server, group.calls, ids)];
+    }
+    return [
+      ...members.flatMap((node) => edge(connection, node, node.calls, [node.id])),
+      ...served.flatMap((node) => edge(node, server, node.calls, [node.id])),
+    ];
+  });
+}
+
+const sizeOf = (rectangles: readonly Rectangle[]) => ({
+  width: Math.max(0, ...rectangles.map(({ x, width }) => x + width)) + MARGIN,
+  height: Math.max(0, ...rectangles.map(({ y, height }) => y + height)) + MARGIN,
+});
+
+/** Everything that hangs together with a node: what it belongs to, what belongs to it, the server. */
+export function related({ nodes, groups }: FlowPicture, id: string): ReadonlySet<string> {
+  const node = nodes.find((candidate) => candidate.id === id);
+  if (node === undefined) return new Set();
+  if (node.kind === 'server') return new Set(nodes.filter(({ enabled }) => enabled).map((other) => other.id));
+  if (node.kind !== 'connection') return new Set([id, SERVER_ID, ...(node.connection_id === null ? [] : [node.connection_id])]);
+  // Groups that are expanded stand for their nodes, which are here themselves.
+  const owned = [...nodes, ...groups.filter(({ collapsed }) => collapsed)].filter(({ connection_id }) => connection_id === id);
+  return new Set([id, SERVER_ID, ...owned.map((other) => other.id)]);
+}
+
+export interface View {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export const SCALE = { least: 0.08, most: 2 } as const;
+
+/** The view that shows the whole picture in the middle, never enlarged. */
+export function fit(picture: Size, frame: Size): View {
+  if (picture.width === 0 || picture.height === 0 || frame.width === 0) return { x: 0, y: 0, scale: 1 };
+  const scale = Math.max(SCALE.least, Math.min(1, frame.width / picture.width, frame.height / picture.height));
+  return { scale, x: (frame.width - picture.width * scale) / 2, y: (frame.height - picture.height * scale) / 2 };
+}
+
+/** Below this, names cannot be read. */
+const READABLE = 0.55;
+
+/** Where one begins: the whole picture, or as much of it from the top as can be read. */
+export function firstView(picture: Size, frame: Size): View {
+  const whole = fit(picture, frame);
+  if (whole.scale >= READABLE || frame.width === 0) return whole;
+  const scale = Math.max(whole.scale, Math.min(READABLE, frame.width / picture.width));
+  const room = (all: number, part: number) => Math.max(0, (all - part * scale) / 2);
+  return { scale, x: room(frame.width, picture.width), y: room(frame.height, picture.height) };
+}
+
+/** Nearer or farther, with the same spot of the picture below the pointer. */
+export function zoomAt(view: View, factor: number, at: { readonly x: number; readonly y: number }): View {
+  const scale = Math.min(SCALE.most, Math.max(SCALE.least, view.scale * factor));
+  const ratio = scale / view.scale;
+  return { scale, x: at.x - (at.x - view.x) * ratio, y: at.y - (at.y - view.y) * ratio };
+}
+
+/** The part of the picture that a view shows. */
+export const shownPart = (view: View, frame: Size) => ({
+  x: -view.x / view.scale,
+  y: -view.y / view.scale,
+  width: frame.width / view.scale,
+  height: frame.height / view.scale,
+});
+
+/** The view whose middle is at a point of the picture. */
+export const centreOn = (view: View, frame: Size, point: { readonly x: number; readonly y: number }): View => ({
+  ...view,
+  x: frame.width / 2 - point.x * view.scale,
+  y: frame.height / 2 - point.y * view.scale,
+});
+
+/** A name cut to what fits into so many characters. */
+export const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -1,0 +1,152 @@
+import { CONFIGURED } from '#core/contract/entities.ts';
+import type { HistoryEntry } from '#core/contract/history.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+
+/** What one decision did: a single entry, or all of an import, of a deletion with what it owned, of a rollback. */
+export interface Deed {
+  readonly id: string;
+  readonly main: HistoryEntry;
+  readonly others: readonly HistoryEntry[];
+}
+
+export interface Day {
+  /** `2026-11-21` in the zone of the reader. */
+  readonly date: string;
+  readonly deeds: readonly Deed[];
+}
+
+/** Entries, the newest first, by day; those of one batch together. */
+export function byDay(entries: readonly HistoryEntry[]): Day[] {
+  const batches = new Map<string, HistoryEntry[]>();
+  for (const entry of entries) {
+    const key = entry.batch_id ?? entry.id;
+    batches.set(key, [...(batches.get(key) ?? []), entry]);
+  }
+  const days = new Map<string, Deed[]>();
+  for (const [id, members] of batches) {
+    const main = members.find(({ entity_type }) => entity_type === 'connection') ?? members[0];
+    if (main === undefined) continue;
+    const date = dateOf(main.created_at);
+    const deed = { id, main, others: members.filter((member) => member !== main) };
+    days.set(date, [...(days.get(date) ?? []), deed]);
+  }
+  return [...days].map(([date, deeds]) => ({ date, deeds }));
+}
+
+export function dateOf(iso: string): string {
+  const at = new Date(iso);
+  const two = (part: number) => String(part).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** `Today`, `Yesterday`, else the day of the week and the date. */
+export function dayName(date: string, now: number): string {
+  if (date === dateOf(new Date(now).toISOString())) return 'Today';
+  if (date === dateOf(new Date(now - DAY_MS).toISOString())) return 'Yesterday';
+  return new Date(`${date}T12:00:00`).toLocaleDateString(undefined, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+  });
+}
+
+export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> = {
+  connection: 'connection',
+  tool: 'tool',
+  resource: 'resource',
+  prompt: 'prompt',
+  toolset: 'toolset',
+  server_config: 'server configuration',
+  mcp_token: 'MCP token',
+  agent_token: 'agent token',
+  oauth_client: 'OAuth client',
+  identity_provider: 'identity provider',
+  oauth_app: 'OAuth app',
+  grant: 'sign-in',
+  admin: 'person',
+  snapshot: 'version',
+};
+
+export const ACTION_WORDS: Readonly<Record<HistoryEntry['action'], string>> = {
+  create: 'created',
+  update: 'changed',
+  delete: 'deleted',
+  rollback: 'rolled back',
+  import: 'imported',
+  deploy: 'deployed',
+  blocked: 'blocked',
+};
+
+const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider'];
+
+/** Why an entry cannot be rolled back, in a sentence; undefined: it can. */
+export function whyNot({ action, entity_type, secrets_unavailable }: HistoryEntry): string | undefined {
+  if (action === 'blocked') return 'A change was refused, so there is nothing to undo.';
+  if (action === 'deploy') return 'To undo a deploy, restore an earlier version.';
+  if (!UNDOABLE.includes(entity_type)) return `A change of this kind (${TYPE_WORDS[entity_type]}) cannot be rolled back.`;
+  if (secrets_unavailable)
+    return 'A secret of the earlier state cannot be decrypted with the current keys, so it cannot be restored.';
+  return undefined;
+}
+
+/** Where the record is edited, when it is still likely to be there. */
+export function placeOf({ entity_type, entity_id, action }: HistoryEntry): string | undefined {
+  if (entity_type === 'snapshot') return '/deploy?view=versions';
+  if (entity_type === 'server_config') return '/settings';
+  if (entity_type === 'admin') return '/people';
+  if (action === 'delete' || entity_id === '') return undefined;
+  const nouns: Partial<Record<HistoryEntry['entity_type'], string>> = {
+    connection: '/connections',
+    tool: '/tools',
+    resource: '/resources',
+    prompt: '/prompts',
+  };
+  const noun = nouns[entity_type];
+  return noun === undefined ? undefined : `${noun}/${entity_id}`;
+}
+
+const BLOCKED_BY: Readonly<Record<string, string>> = {
+  prompt_injection_blocked: 'The prompt guard found text that gives orders to a model.',
+  private_network_blocked: 'The address is in a private network, which this server does not allow.',
+  passthrough_sql_blocked: 'A whole statement as a parameter is not allowed on this server.',
+};
+
+export interface Blocked {
+  readonly why: string;
+  readonly fields: readonly string[];
+  readonly rules: readonly string[];
+  /** How often within a minute. */
+  readonly count: number;
+  /** What to do when it was meant. */
+  readonly advice: string;
+}
+
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+
+/** What a control refused; the text itself is kept nowhere. */
+export function blockedOf({ action, snapshot }: HistoryEntry): Blocked | undefined {
+  if (action !== 'blocked') return undefined;
+  const code = typeof snapshot?.['code'] === 'string' ? snapshot['code'] : '';
+  const advice: Readonly<Record<string, string>> = {
+    prompt_injection_blocked: 'If the text is intended, allow the rule in Settings, Guard, and save again.',
+    private_network_blocked: 'If the address is intended, start Sluice with SVC_ALLOW_PRIVATE_NETWORKS=true.',
+    passthrough_sql_blocked: 'If this is intended, start Sluice with SVC_ALLOW_PASSTHROUGH_SQL=true.',
+  };
+  return {
+    why: BLOCKED_BY[code] ?? 'A security control of this server rejected the change.',
+    fields: texts(snapshot?.['fields']),
+    rules: texts(snapshot?.['rules']),
+    count: typeof snapshot?.['count'] === 'number' ? snapshot['count'] : 1,
+    advice: advice[code] ?? '',
+  };
+}
+
+/** `tool list_orders and 3 others`. */
+export function deedName({ main, others }: Deed): string {
+  const name = `${TYPE_WORDS[main.entity_type]} ${main.entity_name}`;
+  return others.length === 0 ? name : `${name} and ${plural(others.length, 'other')}`;
+}

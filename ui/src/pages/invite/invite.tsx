@@ -1,0 +1,94 @@
+import { createSignal, Show } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { Field } from '#ui/src/components/form/field.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Entry } from '#ui/src/components/shell/entry.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
+import { missingCredentials } from '#ui/src/kernel/session.ts';
+
+const SHORTEST = 8;
+/** The server's word for a link that was used, replaced or has expired. */
+const OVER = 'not_found';
+
+/** Where the link of an invitation leads: a password is set, and the person is signed in. */
+export function Invite() {
+  const { router, session, toasts } = useKernel();
+  const token = window.location.hash.slice(1);
+  const [username, setUsername] = createSignal(router.query().get('name') ?? '');
+  const [password, setPassword] = createSignal('');
+  const [problem, setProblem] = createSignal<Problem>();
+  const [busy, setBusy] = createSignal(false);
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    if (busy()) return;
+    const credentials = { username: username().trim(), password: password() };
+    setProblem(missingCredentials(credentials, SHORTEST));
+    if (problem() === undefined) {
+      setBusy(true);
+      const result = await session.accept({ token, ...credentials });
+      setBusy(false);
+      if (result === 'signed_in') return router.navigate('/', { replace: true });
+      if ('pending_token' in result) {
+        toasts.show('Your password is set. Sign in with it and your second factor.', 'good');
+        return router.navigate('/login', { replace: true });
+      }
+      setProblem(result);
+    }
+    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+  };
+
+  return (
+    <Entry title="Accept the invitation" lead="Choose the password that you will sign in with.">
+      <Show
+        when={token !== '' && problem()?.code !== OVER}
+        fallback={
+          <div class="stack">
+            <Notice tone="bad" live title="This invitation is not valid">
+              <p>It was used, replaced or has expired. Ask the person who sent it for a new one.</p>
+            </Notice>
+            <div class="row">
+              <LinkButton href="/login">Sign in</LinkButton>
+            </div>
+          </div>
+        }
+      >
+        <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
+          <Field
+            label="Username"
+            name="username"
+            autocomplete="username"
+            hint="You sign in with this name. You may change it."
+            value={username()}
+            onInput={setUsername}
+            error={fieldError(problem(), 'username')}
+          />
+          <Field
+            label="Password"
+            name="password"
+            type="password"
+            autocomplete="new-password"
+            autofocus
+            hint="At least 8 characters."
+            value={password()}
+            onInput={setPassword}
+            error={fieldError(problem(), 'password')}
+          />
+          <Show when={generalError(problem(), ['username', 'password'])}>
+            {(text) => (
+              <Notice tone="bad" live>
+                {text()}
+              </Notice>
+            )}
+          </Show>
+          <Button type="submit" kind="primary" busy={busy()}>
+            Set password and sign in
+          </Button>
+        </form>
+      </Show>
+    </Entry>
+  );
+}

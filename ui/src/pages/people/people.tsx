@@ -1,0 +1,238 @@
+import { createMemo, createSignal, For, onCleanup, Show } from 'solid-js';
+import type { Person } from '#core/contract/identity/people.ts';
+import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
+import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
+import { PersonForm } from './person-form.tsx';
+import { usePeople } from './use-people.ts';
+import { WORDS } from './words.ts';
+import './people.css';
+
+const MOST = 500;
+const TONES: Readonly<Record<Role, Tone>> = { owner: 'brass', admin: 'brass', editor: 'water', viewer: 'plain', caller: 'plain' };
+
+/** Who signs in: invited, given a role and groups, disabled and removed. */
+export function People() {
+  const { call, commands, router, session, toasts } = useKernel();
+  const filters = createSearchParams(router, { q: text(), role: choice(ROLES) });
+  const [inviting, setInviting] = createSignal(false);
+  const [editing, setEditing] = createSignal<Person>();
+  const people = usePeople();
+  const list = useQuery(
+    (read) => {
+      const [search, role] = [filters.get('q'), filters.get('role')];
+      return read('people.list', {
+        limit: MOST,
+        ...(search === '' ? {} : { search }),
+        ...(role === undefined ? {} : { role }),
+      });
+    },
+    { watch: () => [filters.get('q'), filters.get('role')] },
+  );
+  const groups = createMemo(() => [...new Set((list.data()?.items ?? []).flatMap((person) => person.groups))].toSorted());
+  const isSelf = ({ username }: Person) => username === session.username();
+  /** Owners are the business of owners, and one's own account has a page of its own. */
+  const isMine = ({ role }: Person) => role !== 'owner' || session.role() === 'owner';
+  onCleanup(
+    commands.register([{ id: 'invite-person', title: WORDS.invite, group: 'This page', key: 'n', run: () => setInviting(true) }]),
+  );
+
+  return (
+    <Page
+      title={WORDS.title}
+      lead={WORDS.lead}
+      actions={
+        <Button kind="primary" icon="plus" onPress={() => setInviting(true)}>
+          {WORDS.invite}
+        </Button>
+      }
+    >
+      <FilterBar
+        search={{ label: WORDS.search, value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
+        active={filters.active()}
+        onClear={() => filters.clear()}
+      >
+        <Select
+          label={WORDS.role}
+          hide_label
+          size="small"
+          options={[
+            { value: 'all', label: WORDS.any_role },
+            ...ROLES.toReversed().map((role) => ({ value: role, label: ROLE_CHOICES[role].label })),
+          ]}
+          value={filters.get('role') ?? 'all'}
+          onChange={(role: string) => filters.set({ role: ROLES.find((known) => known === role) })}
+        />
+      </FilterBar>
+      <DataTable
+        label={WORDS.title}
+        rows={list.data()?.items}
+        problem={list.problem()}
+        onRetry={() => void list.reload()}
+        key={({ id }) => id}
+        muted={({ enabled }) => !enabled}
+        columns={[
+          {
+            id: 'name',
+            head: WORDS.name,
+            sort: ({ username }) => username,
+            cell: (person) => (
+              <span class="people-name">
+                <span class="row">
+                  {person.display_name ?? person.username}
+                  <Show when={isSelf(person)}>
+                    <Badge>{WORDS.you}</Badge>
+                  </Show>
+                </span>
+                <span class="small faint truncate">
+                  {[person.display_name === null ? undefined : person.username, person.email].filter(Boolean).join(' · ')}
+                </span>
+              </span>
+            ),
+          },
+          {
+            id: 'role',
+            head: WORDS.role,
+            sort: ({ role }) => ROLES.indexOf(role),
+            cell: (person) => (
+              <Badge tone={TONES[person.role]} title={ROLE_CHOICES[person.role].help ?? ''}>
+                {ROLE_CHOICES[person.role].label}
+              </Badge>
+            ),
+          },
+          {
+            id: 'groups',
+            head: WORDS.groups,
+            narrow: 'hide',
+            cell: (person) => (
+              <span class="row people-groups">
+                <For each={person.groups}>{(group) => <span class="tag">{group}</span>}</For>
+              </span>
+            ),
+          },
+          { id: 'state', head: WORDS.state, narrow: 'hide', cell: (person) => <State person={person} /> },
+          {
+            id: 'seen',
+            head: WORDS.seen,
+            narrow: 'hide',
+            sort: ({ last_seen_at }) => last_seen_at,
+            cell: (person) => (
+              <Show when={person.last_seen_at} fallback={<span class="faint">{WORDS.never}</span>}>
+                {(iso) => <Ago iso={iso()} />}
+              </Show>
+            ),
+          },
+        ]}
+        actions={(person) => (
+          <Show when={isMine(person)}>
+            <Menu
+              label={`More for ${person.username}`}
+              size="small"
+              items={[
+                { label: WORDS.edit, icon: 'sliders', onSelect: () => setEditing(person) },
+                !isSelf(person) &&
+                  person.enabled && {
+                    label: person.can_sign_in ? WORDS.link : WORDS.first_link,
+                    icon: 'link',
+                    onSelect: () => void people.invite(person),
+                  },
+                !isSelf(person) &&
+                  person.totp_enabled && { label: WORDS.reset, icon: 'shield', onSelect: () => void people.reset(person) },
+                !isSelf(person) && { label: WORDS.sign_out, icon: 'leave', onSelect: () => void people.signOut(person) },
+                !isSelf(person) && 'line',
+                !isSelf(person) &&
+                  (person.enabled
+                    ? { label: WORDS.disable, icon: 'pause', onSelect: () => void people.disable(person) }
+                    : { label: WORDS.enable, icon: 'play', onSelect: () => void people.enable(person) }),
+                !isSelf(person) && {
+                  label: WORDS.remove,
+                  icon: 'trash',
+                  danger: true,
+                  onSelect: () => void people.remove(person),
+                },
+              ]}
+            />
+          </Show>
+        )}
+        empty={
+          <EmptyState icon="search" title={WORDS.empty} action={<Button onPress={() => filters.clear()}>{WORDS.clear}</Button>} />
+        }
+      />
+      <Show when={(list.data()?.total ?? 0) > MOST}>
+        <p class="small faint">
+          The first {MOST} of {list.data()?.total} are shown. Search or filter to find the others.
+        </p>
+      </Show>
+      <Dialog open={inviting()} title={WORDS.invite_title} size="wide" onClose={() => setInviting(false)}>
+        <PersonForm
+          groups={groups()}
+          submit={WORDS.invite_action}
+          onSubmit={(draft) => call('people.create', draft)}
+          onDone={(person) => {
+            setInviting(false);
+            void people.attempt(() => people.makeLink(person));
+          }}
+          onCancel={() => setInviting(false)}
+        />
+      </Dialog>
+      <Dialog
+        open={editing() !== undefined}
+        title={WORDS.edit_title(editing()?.username ?? '')}
+        size="wide"
+        onClose={() => setEditing(undefined)}
+      >
+        <Show when={editing()} keyed>
+          {(person) => (
+            <PersonForm
+              person={person}
+              groups={groups()}
+              submit={WORDS.save}
+              onSubmit={(draft) => call('people.update', { ...draft, id: person.id, version: person.version })}
+              onDone={({ username }) => {
+                setEditing(undefined);
+                toasts.show(WORDS.saved(username), 'good');
+                if (isSelf(person)) void session.refresh();
+              }}
+              onCancel={() => setEditing(undefined)}
+            />
+          )}
+        </Show>
+      </Dialog>
+      <SecretOnce
+        open={people.invitation() !== undefined}
+        title={WORDS.link_title(people.invitation()?.name ?? '')}
+        secrets={[{ label: WORDS.link_label, value: people.invitation()?.url ?? '' }]}
+        onClose={people.dismiss}
+      >
+        <p class="small soft">{WORDS.link_note}</p>
+      </SecretOnce>
+    </Page>
+  );
+}
+
+function State(props: { person: Person }) {
+  const state = (): { tone: Tone; label: string } => {
+    const { enabled, can_sign_in, invite_expires_at, sign_in, totp_enabled } = props.person;
+    if (!enabled) return { tone: 'plain', label: WORDS.disabled };
+    if (can_sign_in) {
+      const label = sign_in === 'oidc' ? WORDS.elsewhere : totp_enabled ? WORDS.two_factors : WORDS.active;
+      return { tone: 'good', label };
+    }
+    if (invite_expires_at === null) return { tone: 'plain', label: WORDS.not_invited };
+    const over = Date.parse(invite_expires_at) < Date.now();
+    return { tone: over ? 'plain' : 'water', label: over ? WORDS.invite_over : WORDS.invited };
+  };
+  return <StatusDot tone={state().tone} label={state().label} />;
+}

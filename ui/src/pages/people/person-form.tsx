@@ -1,0 +1,74 @@
+import { type Person, PersonDraft } from '#core/contract/identity/people.ts';
+import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
+import { RadioCards } from '#ui/src/components/form/choice.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { FormField } from '#ui/src/fields/form-field.tsx';
+import { createForm } from '#ui/src/kernel/form/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { WORDS } from './words.ts';
+
+export interface Draft extends Record<string, unknown> {
+  username: string;
+  display_name: string | null;
+  email: string | null;
+  role: Role;
+  groups: string[];
+  enabled: boolean;
+}
+
+const NEW: Draft = { username: '', display_name: null, email: null, role: 'viewer', groups: [], enabled: true };
+
+/** A new person, or what is changed of one. Roles are explained where they are chosen. */
+export function PersonForm(props: {
+  person?: Person | undefined;
+  /** Every group that is in use. */
+  groups: readonly string[];
+  submit: string;
+  onSubmit: (draft: Draft) => Promise<Person>;
+  onDone: (person: Person) => void;
+  onCancel: () => void;
+}) {
+  const { session } = useKernel();
+  const initial = (): Draft => {
+    if (props.person === undefined) return { ...NEW };
+    const { username, display_name, email, role, groups, enabled } = props.person;
+    return { username, display_name, email, role, groups: [...groups], enabled };
+  };
+  const form = createForm<Draft, Person>({
+    schema: PersonDraft,
+    initial,
+    submit: (draft) => props.onSubmit(draft),
+    onDone: (person) => props.onDone(person),
+  });
+  // Owners are the business of owners; the most comes first.
+  const roles = () =>
+    ROLES.toReversed()
+      .filter((role) => role !== 'owner' || session.role() === 'owner')
+      .map((role) => ({ value: role, label: ROLE_CHOICES[role].label, hint: ROLE_CHOICES[role].help }));
+
+  return (
+    <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+      <FormField form={form} name="username" />
+      <FormField form={form} name="display_name" />
+      <FormField form={form} name="email" />
+      <RadioCards
+        label={WORDS.role}
+        options={roles()}
+        value={form.values.role}
+        onChange={(role) => form.set('role', role)}
+        error={form.error('role')}
+      />
+      <TagsField
+        label={WORDS.groups}
+        hint="Decide which toolsets the person may use."
+        optional
+        value={form.values.groups}
+        onChange={(groups) => form.set('groups', groups)}
+        suggestions={props.groups}
+        error={form.error('groups')}
+      />
+      <FormFoot form={form} submit={props.submit} always onCancel={() => props.onCancel()} />
+    </form>
+  );
+}

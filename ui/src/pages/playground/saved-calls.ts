@@ -1,0 +1,38 @@
+import { createSignal } from 'solid-js';
+import type { Members } from '#ui/src/features/run/members.ts';
+import { same } from '#ui/src/kernel/form/merge.ts';
+import type { Memory } from './state.ts';
+
+/** A call to make again: what is called, and with which arguments. Results are not kept. */
+export interface SavedCall {
+  /** As of an offer: `tool:list_orders`. */
+  readonly key: string;
+  readonly values: Members;
+}
+
+const MOST = 50;
+
+/** Calls that a person keeps in this browser. */
+export function createSavedCalls(memory: Memory) {
+  const read = (): SavedCall[] => {
+    try {
+      return JSON.parse(memory.read() ?? '[]') as SavedCall[];
+    } catch {
+      return [];
+    }
+  };
+  const [calls, setCalls] = createSignal<readonly SavedCall[]>(read());
+  const keep = (list: readonly SavedCall[]) => {
+    setCalls(list);
+    memory.write(list.length === 0 ? undefined : JSON.stringify(list));
+  };
+  const isSame = (one: SavedCall, other: SavedCall) => one.key === other.key && same(one.values, other.values);
+  return {
+    calls,
+    has: (call: SavedCall) => calls().some((one) => isSame(one, call)),
+    save: (call: SavedCall) => keep([call, ...calls().filter((one) => !isSame(one, call))].slice(0, MOST)),
+    remove: (call: SavedCall) => keep(calls().filter((one) => !isSame(one, call))),
+  };
+}
+
+export type SavedCalls = ReturnType<typeof createSavedCalls>;

@@ -1,0 +1,59 @@
+import { createResource, For, Show } from 'solid-js';
+import type { IdentityProvider, ProviderCheck } from '#core/contract/identity/identity-providers.ts';
+import { Icon, type IconName } from '#ui/src/components/icon.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { CHECK_WORDS, WORDS } from './provider-words.ts';
+
+const ICONS: Readonly<Record<ProviderCheck['status'], IconName>> = {
+  passed: 'check',
+  warning: 'alert',
+  failed: 'close',
+  skipped: 'minus',
+};
+
+/** Everything that a sign-in will need of a provider, step by step. */
+export function ProviderTest(props: { provider: IdentityProvider }) {
+  const { call } = useKernel();
+  const [answer] = createResource(() =>
+    call('identity_providers.test', { id: props.provider.id }).then(
+      (result) => ({ result }),
+      (fault: unknown) => ({ problem: toProblem(fault) }),
+    ),
+  );
+  const result = () => {
+    const known = answer.latest;
+    return known !== undefined && 'result' in known ? known.result : undefined;
+  };
+  const problem = () => {
+    const known = answer.latest;
+    return known !== undefined && 'problem' in known ? known.problem : undefined;
+  };
+  return (
+    <Show when={!answer.loading} fallback={<SkeletonList rows={5} label={WORDS.testing} />}>
+      <Show when={problem()}>{(fault) => <Notice tone="bad">{fault().detail}</Notice>}</Show>
+      <Show when={result()}>
+        {(tested) => (
+          <div class="stack">
+            <Notice tone={tested().success ? 'good' : 'bad'} live title={tested().success ? WORDS.test_good : WORDS.test_bad} />
+            <ol class="provider-checks">
+              <For each={tested().checks}>
+                {({ check, status, message }) => (
+                  <li data-status={status}>
+                    <Icon name={ICONS[status]} />
+                    <span>
+                      <strong>{CHECK_WORDS[check]}</strong>
+                      <span class="small soft">{message}</span>
+                    </span>
+                  </li>
+                )}
+              </For>
+            </ol>
+          </div>
+        )}
+      </Show>
+    </Show>
+  );
+}

@@ -1,0 +1,143 @@
+import { createContext, createEffect, For, type JSX, on, Show, useContext } from 'solid-js';
+import { FROZEN_SETTINGS, type ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { Change } from '#core/contract/deploy/deploy.ts';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { Section } from '#ui/src/components/panel.tsx';
+import { useForm } from '#ui/src/components/use-form.ts';
+import { FormField } from '#ui/src/fields/form-field.tsx';
+import { fieldOf } from '#ui/src/fields/kind.ts';
+import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { same } from '#ui/src/kernel/form/merge.ts';
+import { changesOf, draftOf, type Part, PARTS, type SettingsDraft } from './settings-draft.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+
+type Shape = Record<string, unknown>;
+
+/** What every part of the settings gets. */
+export interface PartProps {
+  part: Part;
+  config: ServerConfig;
+  /** What the deployed version has, where the working copy differs. */
+  pending: Change['values'];
+  onSaved: () => void;
+}
+
+interface OwnForm<T extends Shape> extends Partial<Pick<FormOptions<T, ServerConfig>, 'schema' | 'check'>> {
+  readonly draft: (config: ServerConfig) => T;
+  readonly patch: (values: T) => ServerConfigPatch;
+}
+
+/** A part of the configuration as a form; somebody else's change meanwhile becomes a choice. */
+export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, own?: OwnForm<T>): Form<T> {
+  const { call, toasts } = useKernel();
+  // What the form began with; the optimistic lock meets what came later.
+  // oxlint-disable-next-line solid/reactivity
+  let stored = props.config;
+  // oxlint-disable-next-line solid/reactivity
+  const { part } = props;
+  const draft = own?.draft ?? ((config: ServerConfig) => draftOf(part, config) as Shape as T);
+  const patch = own?.patch ?? ((values: T) => changesOf(draft(stored), values));
+  const form = useForm<T, ServerConfig>({
+    schema: own?.schema ?? ServerConfigPatch,
+    ...(own?.check === undefined ? {} : { check: own.check }),
+    initial: () => draft(stored),
+    unsaved: 'The changes to these settings are not saved.',
+    latest: async () => {
+      stored = await call('config.get', {});
+      return draft(stored);
+    },
+    submit: (values) => call('config.update', { ...patch(values), version: stored.version }),
+    onDone: (config) => {
+      stored = config;
+      form.stored(draft(config));
+      toasts.show('Saved.', 'good');
+      props.onSaved();
+    },
+  });
+  // What others save comes in by itself, as long as it does not touch what is being edited here.
+  createEffect(
+    on(
+      () => props.config,
+      (config) => {
+        if (config.version <= stored.version) return;
+        const elsewhere = same(draft(config), draft(stored));
+        if (!elsewhere && form.dirty()) return;
+        stored = config;
+        if (!elsewhere) form.reset(draft(config));
+      },
+      { defer: true },
+    ),
+  );
+  return form;
+}
+
+interface Current extends Pick<PartProps, 'pending'> {
+  readonly form: Form;
+}
+const CurrentForm = createContext<Current>();
+
+/** A part's form: its fields, when a change takes effect, and the buttons. */
+export function SettingsForm(props: { of: PartProps; form: Form; children: JSX.Element }) {
+  const frozen = () => PARTS[props.of.part].fields.some((name) => FROZEN_SETTINGS.has(name));
+  const current: Current = {
+    get form() {
+      return props.form;
+    },
+    get pending() {
+      return props.of.pending;
+    },
+  };
+  return (
+    <form class="stack settings-form" novalidate onSubmit={(event) => void props.form.submit(event)}>
+      <p class="soft small">{`Changes on this page take effect ${frozen() ? 'at the next deploy' : 'as soon as you save'}.`}</p>
+      <CurrentForm.Provider value={current}>{props.children}</CurrentForm.Provider>
+      <FormFoot form={props.form} submit="Save" />
+    </form>
+  );
+}
+
+/** Settings under one heading, each drawn from what the contract says of it. */
+export function SettingsSection(props: { title: string; lead?: string; fields: readonly string[]; children?: JSX.Element }) {
+  return (
+    <Section title={props.title} lead={props.lead}>
+      <For each={props.fields}>{(name) => <Setting name={name} />}</For>
+      {props.children}
+    </Section>
+  );
+}
+
+/** One setting. `stored` tells whether its secret is. */
+export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2 | 3 }) {
+  const current = useContext(CurrentForm);
+  if (current === undefined) throw new Error('A setting stands in a form of settings.');
+  return (
+    <FormField
+      form={current.form}
+      name={props.name}
+      stored={props.stored}
+      columns={props.columns ?? 1}
+      hint={
+        <Show when={current.pending[props.name]}>
+          {(change) => (
+            <>
+              {fieldOf(current.form.schema, props.name).marks.help} <Live value={change().old} />
+            </>
+          )}
+        </Show>
+      }
+    />
+  );
+}
+
+/** What is served while a change waits for a deploy. */
+export const Live = (props: { value: unknown }) => (
+  <span class="settings-pending">Live until the next deploy: {inWords(props.value)}</span>
+);
+
+function inWords(value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'not set';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'object' ? plural(Object.keys(value).length, 'entry', 'entries') : JSON.stringify(value);
+}

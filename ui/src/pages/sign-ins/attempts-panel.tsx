@@ -1,0 +1,58 @@
+import { createSignal, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Checkbox } from '#ui/src/components/form/choice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { STEP_WORDS, WORDS } from './words.ts';
+import './sign-ins.css';
+
+const POLL_MS = 2_000;
+const SHOWN = 50;
+
+/** Each step of the sign-ins of clients as it happens, and why one failed: clients themselves tell nobody. */
+export function AttemptsPanel() {
+  const [failed_only, setFailedOnly] = createSignal(false);
+  const list = useQuery((read) => read('oauth_attempts.list', { limit: SHOWN, ...(failed_only() ? { success: false } : {}) }), {
+    every_ms: POLL_MS,
+    watch: failed_only,
+  });
+  return (
+    <Panel
+      title={WORDS.attempts}
+      lead={WORDS.attempts_lead}
+      flush
+      actions={<Checkbox label={WORDS.failed_only} checked={failed_only()} onChange={setFailedOnly} />}
+    >
+      <DataTable
+        label={WORDS.attempts}
+        rows={list.data()?.items}
+        problem={list.problem()}
+        onRetry={() => void list.reload()}
+        key={(row) => row.id}
+        columns={[
+          { id: 'when', head: WORDS.when, cell: (row) => <Ago iso={row.timestamp} /> },
+          { id: 'client', head: WORDS.client, cell: (row) => row.client || row.client_id },
+          { id: 'step', head: WORDS.step, cell: (row) => STEP_WORDS[row.step] },
+          {
+            id: 'result',
+            head: WORDS.result,
+            cell: (row) => (
+              <Show when={row.reason} fallback={<Badge tone="good">{WORDS.ok}</Badge>}>
+                {(reason) => <span class="sign-in-reason">{reason()}</span>}
+              </Show>
+            ),
+          },
+          { id: 'person', head: WORDS.person, narrow: 'hide', cell: (row) => row.person ?? '' },
+        ]}
+        empty={
+          <EmptyState icon="link" title={WORDS.no_attempts_title}>
+            <p>{WORDS.no_attempts}</p>
+          </EmptyState>
+        }
+      />
+    </Panel>
+  );
+}

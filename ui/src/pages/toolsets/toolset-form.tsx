@@ -1,0 +1,144 @@
+import { createEffect, on, onCleanup, Show } from 'solid-js';
+import type { ToolsetDraft, ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
+import { Fixed } from '#ui/src/components/form/fixed.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { Snippet } from '#ui/src/components/show/snippet.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { createLiveCheck } from '#ui/src/features/run/runner.ts';
+import { FormField } from '#ui/src/fields/form-field.tsx';
+import type { Form, Path } from '#ui/src/kernel/form/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { MembersPanel } from './members-panel.tsx';
+import { PickField } from './pick-field.tsx';
+import type { Selectable } from './use-selectable.ts';
+import { WORDS } from './words.ts';
+import './toolsets.css';
+
+/** What a toolset holds and who has it, with its members as they would be now. */
+export function ToolsetForm(props: {
+  form: Form<ToolsetDraft>;
+  selectable: Selectable;
+  fresh: boolean;
+  onSubmit: (event: Event) => void;
+}) {
+  const { call, session } = useKernel();
+  const fixed = () => !session.may('toolsets.update');
+  const health = useQuery((read) => read('server.health', {}));
+  const check = createLiveCheck<ToolsetMembers>((signal) => {
+    const { include, exclude, read_only } = props.form.snapshot();
+    return call('toolsets.preview', { include, exclude, read_only }, signal);
+  });
+  createEffect(
+    on(
+      () => JSON.stringify([props.form.values.include, props.form.values.exclude, props.form.values.read_only]),
+      () => check.touch(),
+    ),
+  );
+  onCleanup(() => check.stop());
+  const fields = () => props.form as unknown as Form;
+  const address = () => `${(health.data()?.mcp_url ?? '').replace(/\/$/, '')}/${props.form.values.name}`;
+
+  return (
+    <form class="toolset" novalidate onSubmit={(event) => props.onSubmit(event)}>
+      <div class="toolset-main">
+        <Fixed when={fixed()}>
+          <div class="toolset-main">
+            <Panel title={WORDS.about}>
+              <div class="panel-body stack">
+                <FormField form={fields()} name="name" />
+                <FormField form={fields()} name="title" />
+                <FormField form={fields()} name="description" />
+                <FormField form={fields()} name="instructions" />
+              </div>
+            </Panel>
+            <SelectionPanel part="include" {...props} />
+            <SelectionPanel part="exclude" {...props} />
+            <Panel title={WORDS.access}>
+              <div class="panel-body stack">
+                <FormField form={fields()} name="read_only" />
+                <FormField form={fields()} name="groups" />
+                <FormField form={fields()} name="enabled" />
+              </div>
+            </Panel>
+          </div>
+        </Fixed>
+        <Show when={!fixed()}>
+          <FormFoot
+            form={props.form}
+            submit={props.fresh ? WORDS.create : WORDS.save}
+            always={props.fresh}
+            {...(props.fresh ? { cancel_href: '/toolsets' } : {})}
+          />
+        </Show>
+      </div>
+      <div class="toolset-side">
+        <Show when={health.data() !== undefined && props.form.values.name !== ''}>
+          <Panel title={WORDS.address}>
+            <div class="panel-body">
+              <Snippet text={address()} label={WORDS.address} />
+            </div>
+          </Panel>
+        </Show>
+        <MembersPanel members={check.data()} problem={check.problem()} pending={check.pending()} />
+      </div>
+    </form>
+  );
+}
+
+/** The five lists of one side of the rule. */
+function SelectionPanel(props: { part: 'include' | 'exclude'; form: Form<ToolsetDraft>; selectable: Selectable }) {
+  const value = () => props.form.values[props.part];
+  const path = (list: keyof ToolsetDraft['include']): Path<ToolsetDraft> => `${props.part}.${list}`;
+  /** The sentence for the list, or for the first of its entries that is wrong. */
+  const error = (list: keyof ToolsetDraft['include']) =>
+    props.form.error(path(list)) ?? [...props.form.errors()].find(([at]) => at.startsWith(`${path(list)}.`))?.[1];
+  return (
+    <Panel title={WORDS[props.part]} lead={props.part === 'include' ? WORDS.include_lead : WORDS.exclude_lead}>
+      <div class="panel-body stack">
+        <TagsField
+          label={WORDS.tags}
+          name={path('tags')}
+          value={value().tags}
+          onChange={(tags) => props.form.set(path('tags'), tags)}
+          suggestions={props.selectable.tags()}
+          error={error('tags')}
+        />
+        <PickField
+          label={WORDS.connections}
+          {...(props.part === 'include' ? { hint: WORDS.connections_hint } : {})}
+          name={path('connection_ids')}
+          from={props.selectable.connections()}
+          value={value().connection_ids}
+          onChange={(ids) => props.form.set(path('connection_ids'), ids)}
+          error={error('connection_ids')}
+        />
+        <PickField
+          label={WORDS.tools}
+          name={path('tool_ids')}
+          from={props.selectable.tools()}
+          value={value().tool_ids}
+          onChange={(ids) => props.form.set(path('tool_ids'), ids)}
+          error={error('tool_ids')}
+        />
+        <PickField
+          label={WORDS.resources}
+          name={path('resource_ids')}
+          from={props.selectable.resources()}
+          value={value().resource_ids}
+          onChange={(ids) => props.form.set(path('resource_ids'), ids)}
+          error={error('resource_ids')}
+        />
+        <PickField
+          label={WORDS.prompts}
+          name={path('prompt_ids')}
+          from={props.selectable.prompts()}
+          value={value().prompt_ids}
+          onChange={(ids) => props.form.set(path('prompt_ids'), ids)}
+          error={error('prompt_ids')}
+        />
+      </div>
+    </Panel>
+  );
+}

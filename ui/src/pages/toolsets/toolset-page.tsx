@@ -1,0 +1,129 @@
+import { Match, Show, Switch } from 'solid-js';
+import { type Toolset, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useParams } from '#ui/src/components/shell/route-context.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { ToolsetForm } from './toolset-form.tsx';
+import { useSelectable } from './use-selectable.ts';
+import { WORDS } from './words.ts';
+
+const toDraft = ({ id: _, version: _version, created_at: _created, updated_at: _updated, ...draft }: Toolset): ToolsetDraft =>
+  draft;
+
+/** One stored toolset. */
+export function ToolsetPage() {
+  const { id = '' } = useParams();
+  const { call, dialogs, router, toasts } = useKernel();
+  const query = useQuery((read) => read('toolsets.get', { id }));
+  const selectable = useSelectable();
+
+  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await work();
+      return true;
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+      return false;
+    }
+  };
+  const remove = async ({ name }: Toolset) => {
+    const agreed = await dialogs.confirm({
+      title: WORDS.remove_title(name),
+      text: WORDS.remove_text,
+      action: WORDS.remove_action,
+      danger: true,
+    });
+    if (!agreed || !(await attempt(() => call('toolsets.delete', { id })))) return;
+    toasts.show(WORDS.removed(name), 'good');
+    router.navigate('/toolsets');
+  };
+  const duplicate = () =>
+    attempt(async () => {
+      const copy = await call('toolsets.duplicate', { id });
+      router.navigate(`/toolsets/${copy.id}`);
+    });
+
+  return (
+    <Page
+      title={query.data()?.name ?? WORDS.title}
+      width="full"
+      back={{ href: '/toolsets', label: WORDS.back }}
+      badge={
+        <Show when={query.data()?.enabled === false}>
+          <Badge>{WORDS.disabled}</Badge>
+        </Show>
+      }
+      actions={
+        <Show when={query.data()}>
+          {(toolset) => (
+            <Menu
+              label={`More about ${toolset().name}`}
+              items={[
+                { label: WORDS.copy, icon: 'copy', needs: 'toolsets.duplicate', onSelect: () => void duplicate() },
+                { label: WORDS.history, icon: 'history', href: `/history?type=toolset&id=${id}` },
+                'line',
+                {
+                  label: WORDS.remove,
+                  icon: 'trash',
+                  danger: true,
+                  needs: 'toolsets.delete',
+                  onSelect: () => void remove(toolset()),
+                },
+              ]}
+            />
+          )}
+        </Show>
+      }
+    >
+      <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
+        <Match when={query.problem()?.code === 'not_found'}>
+          <EmptyState icon="filter" title={WORDS.missing} action={<LinkButton href="/toolsets">{WORDS.to_list}</LinkButton>}>
+            {WORDS.missing_lead}
+          </EmptyState>
+        </Match>
+        <Match when={selectable.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>
+          {(problem) => (
+            <ProblemNotice problem={problem()} onRetry={() => void Promise.all([selectable.reload(), query.reload()])} />
+          )}
+        </Match>
+        <Match when={selectable.ready() && query.data()}>
+          {(toolset) => <StoredToolset toolset={toolset()} selectable={selectable} />}
+        </Match>
+      </Switch>
+    </Page>
+  );
+}
+
+function StoredToolset(props: { toolset: Toolset; selectable: ReturnType<typeof useSelectable> }) {
+  const { call, router, toasts } = useKernel();
+  // One toolset for as long as its form is there; `version` is the one that a change is made on.
+  // oxlint-disable-next-line solid/reactivity
+  const { id, version: first } = props.toolset;
+  let version = first;
+  const form = useForm<ToolsetDraft, Toolset>({
+    schema: ToolsetDraft,
+    initial: () => toDraft(props.toolset),
+    submit: (draft) => call('toolsets.update', { id, version, ...draft }),
+    async latest() {
+      const stored = await call('toolsets.get', { id });
+      ({ version } = stored);
+      return toDraft(stored);
+    },
+    unsaved: WORDS.unsaved,
+    onDone(stored) {
+      ({ version } = stored);
+      form.stored(toDraft(stored));
+      toasts.show(WORDS.saved, 'good', { action: { label: WORDS.deploy, run: () => router.navigate('/deploy') } });
+    },
+  });
+  return <ToolsetForm form={form} selectable={props.selectable} fresh={false} onSubmit={(event) => void form.submit(event)} />;
+}

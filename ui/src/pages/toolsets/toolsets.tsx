@@ -1,0 +1,87 @@
+import { For, Show } from 'solid-js';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { CopyButton } from '#ui/src/components/show/code-block.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { WORDS } from './words.ts';
+
+const MOST = 200;
+
+/** Every toolset, with the address at which it is served. */
+export function Toolsets() {
+  const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
+  const health = useQuery((read) => read('server.health', {}));
+  const address = (name: string) => `${(health.data()?.mcp_url ?? '').replace(/\/$/, '')}/${name}`;
+  const action = () => (
+    <LinkButton kind="primary" icon="plus" href="/toolsets/new">
+      {WORDS.new}
+    </LinkButton>
+  );
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead} actions={action()}>
+      <section class="panel" aria-label={WORDS.title}>
+        <DataTable
+          label={WORDS.title}
+          rows={list.data()?.items}
+          problem={list.problem()}
+          onRetry={() => void list.reload()}
+          key={({ id }) => id}
+          href={({ id }) => `/toolsets/${id}`}
+          muted={({ enabled }) => !enabled}
+          columns={[
+            {
+              id: 'name',
+              head: WORDS.name,
+              sort: ({ name }) => name,
+              cell: (row) => (
+                <span class="row">
+                  <span class="mono">{row.name}</span>
+                  <Show when={row.title}>{(text) => <span class="small faint">{text()}</span>}</Show>
+                  <Show when={row.read_only}>
+                    <Badge>{WORDS.read_only}</Badge>
+                  </Show>
+                  <Show when={!row.enabled}>
+                    <Badge>{WORDS.disabled}</Badge>
+                  </Show>
+                </span>
+              ),
+            },
+            {
+              id: 'groups',
+              head: WORDS.groups,
+              narrow: 'hide',
+              cell: (row) => (
+                <span class="row">
+                  <For each={row.groups} fallback={<span class="small faint">{WORDS.everyone}</span>}>
+                    {(group) => <span class="tag">{group}</span>}
+                  </For>
+                </span>
+              ),
+            },
+            {
+              id: 'updated',
+              head: WORDS.updated,
+              narrow: 'hide',
+              sort: ({ updated_at }) => updated_at,
+              cell: (row) => <Ago iso={row.updated_at} />,
+            },
+          ]}
+          actions={(row) => (
+            <Show when={health.data()}>
+              <CopyButton text={address(row.name)} label={`${WORDS.address} of ${row.name}`} kind="quiet" />
+            </Show>
+          )}
+          empty={
+            <EmptyState icon="filter" title={WORDS.none_title} action={action()}>
+              <p>{WORDS.none}</p>
+            </EmptyState>
+          }
+        />
+      </section>
+    </Page>
+  );
+}
