@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { isPlainText } from '#core/issues.ts';
 
 export interface BodyLimits {
   readonly max_bytes: number;
@@ -53,5 +54,9 @@ export async function readForm(request: Request, limits = FORM): Promise<URLSear
   if (type !== 'application/x-www-form-urlencoded') {
     throw new AppError('unsupported_media_type', 'Send a form: Content-Type must be application/x-www-form-urlencoded.');
   }
-  return new URLSearchParams(await readText(request, limits));
+  const form = new URLSearchParams(await readText(request, limits));
+  for (const pair of form) {
+    if (!pair.every(isPlainText)) throw new AppError('bad_request', 'The form contains a NUL character; remove it.');
+  }
+  return form;
 }

@@ -1,4 +1,5 @@
 import { AppError, asFault } from '#core/errors.ts';
+import { isPlainText } from '#core/issues.ts';
 import { readForm } from './body.ts';
 
 /** What both token endpoints take and refuse (RFC 6749). */
@@ -57,7 +58,7 @@ export function loginsOf(header: string | null, form: URLSearchParams): readonly
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header.trim())?.[1] ?? '';
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
-  if (colon < 0)
+  if (colon < 0 || !isPlainText(decodeForm(text)))
     return refuseToken(401, 'invalid_client', 'Authorization must be Basic with client ID and secret.', BASIC_CHALLENGE);
   if (secret !== null)
     return refuseToken(400, 'invalid_request', 'Send the client secret in the header or in the body, not in both.');

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
+import { isPlainText } from '#core/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { acceptedHostNames, isHostAllowed, isOriginAllowed } from '#core/edge/origins.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
@@ -46,4 +47,22 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
 async function domains(app: App): Promise<ReadonlySet<string>> {
   const { ui_domain, mcp_domain } = (await readSettings(app)).settings;
   return new Set([ui_domain, mcp_domain].filter((name) => name !== null));
+}
+
+/** No store keeps such an address, so it names nothing. Operations of the contract refuse it by the field that holds it. */
+export const plainAddress: MiddlewareHandler<ServerEnv> = async (c, next) => {
+  const { pathname, searchParams } = new URL(c.req.url);
+  if (!isPlainText(decodeLoosely(pathname))) throw new AppError('not_found', 'There is nothing at this address.');
+  for (const pair of searchParams) {
+    if (!pair.every(isPlainText)) throw new AppError('bad_request', 'The address contains a NUL character; remove it.');
+  }
+  await next();
+};
+
+function decodeLoosely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replaceAll('%00', '\0');
+  }
 }

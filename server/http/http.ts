@@ -3,7 +3,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
-import { entrance } from './entrance.ts';
+import { entrance, plainAddress } from './entrance.ts';
 import { answerFault } from './faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
@@ -55,6 +55,7 @@ export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerE
   router.use(frontRules(app, front, https));
   addChallenges(app, router);
   addRoutes(app, router);
+  router.use(plainAddress);
   addOidc(app, router);
   const live_logs = createLiveLogs(app);
   live_logs.addRoutes(router);

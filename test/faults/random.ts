@@ -1,3 +1,5 @@
+import { seed } from '#test/support/chance.ts';
+
 /** Chance that can be had again: the same seed gives the same run. */
 export interface Random {
   readonly seed: number;
@@ -6,9 +8,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
 }
 
-/** `FAULT_SEED` repeats a run; without it every run has its own, which it prints. */
 export function createRandom(): Random {
-  const seed = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   let state = seed;
   // mulberry32: small, and good enough to choose moments.
   const next = () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
 import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/entities.ts';
 import { resourceDefinition } from '#snapshots/entities.ts';

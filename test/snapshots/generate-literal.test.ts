@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { literal, sqlLiteral } from '#snapshots/generate/literal.ts';
 import * as project from '#snapshots/generate/project/sql.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { hashOf } from '#snapshots/canonical.ts';
 import { diff } from '#snapshots/diff.ts';
 import { applyDelta, compare, deltaOf, keyOf, type Kind, KINDS, type Leaf, parseTree, toBlob, toTree } from '#snapshots/tree.ts';

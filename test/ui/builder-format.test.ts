@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { formatSql, loadFormatter } from '#ui/src/features/builder/sql/format.ts';
 import { type Dialect, optionalBlocks, parameterNames, scanSql } from '#ui/src/features/builder/sql/scan.ts';
 

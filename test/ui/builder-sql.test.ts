@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { DbType } from '#core/contract/definitions/connections.ts';
 import {
   type Dialect,

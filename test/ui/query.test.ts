@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { createQuery, keepEqual } from '#ui/src/kernel/data/query.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 });

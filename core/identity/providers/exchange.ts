@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
+import { isPlainText } from '#core/issues.ts';
 import { asFault, type Step } from './faults.ts';
 import { type Claims, isOverage, valueOf } from './claims.ts';
 import { type Metadata, requestOptions } from './metadata.ts';
@@ -65,7 +66,7 @@ export async function exchange(app: App, provider: ProviderRow, returned: Return
   });
   await during('keys', () => oauth.validateApplicationLevelSignature(metadata, response, options));
   const claims = oauth.getValidatedIdTokenClaims(tokens);
-  if (claims === undefined || claims.sub === '' || claims.sub.length > LONGEST_SUBJECT) {
+  if (claims === undefined || claims.sub === '' || claims.sub.length > LONGEST_SUBJECT || !isPlainText(claims.sub)) {
     throw new AppError('provider_failed', 'The ID token does not name the person who signs in.');
   }
   if (metadata.userinfo_endpoint === undefined || !lacks(provider, claims)) return claims;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import {
   type ArgumentValues,

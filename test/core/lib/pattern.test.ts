@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { compilePattern, PatternError } from '#core/lib/pattern/pattern.ts';
 
 describe('patterns', () => {

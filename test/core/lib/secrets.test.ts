@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { createKeyring, fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 
 const fingerprint = randomBytes(32);

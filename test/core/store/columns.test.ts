@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import { storeOf } from '#test/support/stores.ts';
 

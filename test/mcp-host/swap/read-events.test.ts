@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 
 /** A body that arrives cut at these places. */

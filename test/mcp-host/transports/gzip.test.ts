@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { gunzipSync } from 'node:zlib';
 import { acceptsGzip, createPacked } from '#mcp-host/transports/gzip.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { anyProgramRequest, anyRequest, prepare, sendAndCheck } from './fuzz-requests.ts';

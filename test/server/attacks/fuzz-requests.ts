@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { toJsonSchema } from '@valibot/to-json-schema';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { operations } from '#core/contract/index.ts';

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 
 /** Stands in values that are sent and in no error that is answered. */
 export const CANARY = 'zqcanary';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { anyProgramRequest, anyRequest, prepare, sendAndCheck } from './fuzz-requests.ts';
 import { CANARY } from './fuzz-values.ts';

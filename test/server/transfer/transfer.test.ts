@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { ne } from 'drizzle-orm';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RawInput } from '#core/contract/index.ts';

@@ -1,6 +1,6 @@
 const MOST_CHARACTERS = 64;
-/** Controls, format characters (bidirectional marks, zero width, tags), private use, line breaks, and letters that show nothing. */
-const HIDDEN = /\p{Cc}|\p{Cf}|\p{Co}|\p{Cn}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu;
+/** Controls, halves of characters, format characters (bidirectional marks, zero width, tags), private use, line breaks, and letters that show nothing. */
+const HIDDEN = /\p{Cc}|\p{Cs}|\p{Cf}|\p{Co}|\p{Cn}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu;
 
 /** What a client calls itself, as it may be shown: 64 visible characters in one line. Null when nothing is left. */
 export function clientName(given: unknown): string | null {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
 import { parseArray, parseJson, parseTimestamptz, toBound } from '#core/engines/postgresql/values.ts';
 import type { BoundType, Json, Source } from '#core/engines/shared/source.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { describe, expect, test } from 'bun:test';
 import { createGuard, listRules, type GuardField } from '#core/lib/prompt-guard/guard.ts';
 import { languageOf } from '#core/lib/prompt-guard/sql-text.ts';

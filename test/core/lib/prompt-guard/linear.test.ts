@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardField } from '#core/lib/prompt-guard/guard.ts';
 import { FAMILIES } from '#core/lib/prompt-guard/rules/families.ts';

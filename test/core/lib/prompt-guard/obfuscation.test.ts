@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { describe, expect, test } from 'bun:test';
 import { createGuard } from '#core/lib/prompt-guard/guard.ts';
 import { rot13 } from '#core/lib/prompt-guard/decode.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 import type { Json } from '#core/engines/shared/source.ts';

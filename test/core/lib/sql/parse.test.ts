@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { type DeclaredParameter, unusedParameters } from '#core/lib/sql/parse.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 import { AppError } from '#core/errors.ts';

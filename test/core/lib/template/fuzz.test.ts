@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { createBudget, TEMPLATE_LIMITS } from '#core/lib/template/budget.ts';
 import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { FILTERS, METHODS } from '#core/lib/template/filters/filters.ts';

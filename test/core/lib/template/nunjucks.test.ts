@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as fc from 'fast-check';
+import { fc } from '#test/support/chance.ts';
 import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { nunjucks } from '#test/support/nunjucks.ts';
