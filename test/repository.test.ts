@@ -57,6 +57,12 @@ test('no file holds a path of somebody’s machine', () => {
   expect(matching(/(^|[\s"'`(=:])\/(root|work|home\/[a-z]\w*|Users\/[A-Za-z]\w*)\/\w/m)).toEqual([]);
 });
 
+test('git ignores no file of the product', () => {
+  const folders = ['core', 'server', 'mcp-host', 'agent', 'snapshots', 'ui/src', 'ui/public', 'ui/docs'];
+  const ignored = Bun.spawnSync(['git', 'ls-files', '-oi', '--exclude-standard', '--', ...folders], { cwd: root });
+  expect(ignored.stdout.toString()).toBe('');
+});
+
 test('no file holds a note of work left to do', () => {
   expect(matching(/\b(TODO|FIXME)\b/)).toEqual([]);
 });

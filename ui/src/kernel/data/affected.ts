@@ -1,0 +1,42 @@
+import type { OperationName } from '#core/contract/index.ts';
+
+type Noun<N extends string = OperationName> = N extends `${infer First}.${string}` ? First : never;
+
+/** Follows from whatever people configure. */
+const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue'] as const;
+const EVERYTHING = undefined;
+
+/** What is no longer true after a change of a noun, by nouns. */
+const AFFECTED = {
+  auth: ['auth', 'history'],
+  two_factor: ['two_factor', 'auth', 'history'],
+  connections: ['connections', 'schema', 'tools', 'resources', 'prompts', ...CONFIGURATION],
+  tools: ['tools', 'connections', ...CONFIGURATION],
+  resources: ['resources', 'connections', ...CONFIGURATION],
+  prompts: ['prompts', 'connections', ...CONFIGURATION],
+  toolsets: ['toolsets', ...CONFIGURATION],
+  config: ['config', 'ssl', ...CONFIGURATION],
+  ssl: ['ssl', 'history', 'server'],
+  deploy: ['snapshots', ...CONFIGURATION],
+  snapshots: ['snapshots', ...CONFIGURATION],
+  identity_providers: ['identity_providers', 'auth', 'history'],
+  people: ['people', 'auth', 'history'],
+  mcp_tokens: ['mcp_tokens', 'history'],
+  agent_tokens: ['agent_tokens', 'history'],
+  oauth_clients: ['oauth_clients', 'history'],
+  oauth_apps: ['oauth_apps', 'grants', 'history'],
+  grants: ['grants', 'history'],
+  history: EVERYTHING,
+  transfer: EVERYTHING,
+} as const satisfies { readonly [N in Noun]?: readonly Noun[] | undefined };
+
+/** Operations that ask something with a body, and the ends of a session: nobody may read after it, and everything is read anew with the next. */
+const CHANGES_NOTHING =
+  /^(preview|guard|metrics|logs)\.|^toolsets\.preview$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^oauth_requests\./;
+
+/** The nouns whose answers an operation has made untrue: none when it only reads, undefined for all. */
+export function affectedBy(name: OperationName, method: string, input: object): readonly string[] | undefined {
+  if (method === 'GET' || CHANGES_NOTHING.test(name) || ('dry_run' in input && input.dry_run === true)) return [];
+  const noun = name.replace(/\..*/, '');
+  return noun in AFFECTED ? AFFECTED[noun as keyof typeof AFFECTED] : EVERYTHING;
+}
