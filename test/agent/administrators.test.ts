@@ -42,6 +42,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   password_sign_in: { password_sign_in: false },
   oauth_access_minutes: { oauth_access_minutes: 1_440 },
   oauth_refresh_days: { oauth_refresh_days: 90 },
+  oauth_grant_days: { oauth_grant_days: 366 },
   dynamic_registration: { dynamic_registration: false },
   agent_rate_limit: { agent_rate_limit: 1_000_000 },
 };

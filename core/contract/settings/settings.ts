@@ -304,6 +304,14 @@ const liveSettings = {
     }),
     30,
   ),
+  oauth_grant_days: v.optional(
+    field(integerBetween(1, 366), {
+      label: 'Sign in again after',
+      unit: 'days',
+      help: 'A client must sign in again this long after a person let it in, however often it is used.',
+    }),
+    90,
+  ),
   dynamic_registration: v.optional(
     field(v.boolean(), {
       label: 'Client registration',

@@ -1,28 +1,36 @@
-import { and, eq, lt, notExists, notInArray } from 'drizzle-orm';
+import { and, eq, inArray, lt, notExists, notInArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
 import { forgetRegistrations } from './clients/registrations.ts';
 
 const EVERY_MS = 10 * 60_000;
+const DAY_MS = 24 * 3_600_000;
 /** A used code is remembered for so long: its second use ends the grant. */
-const CODES_MS = 24 * 3_600_000;
+const CODES_MS = DAY_MS;
 
 /** Deletes requests, codes and refresh tokens that have expired, grants of deleted people or that nothing can renew, and unused registrations. */
 export async function collectOauth(app: App): Promise<void> {
   const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people } = app.store.tables;
   const now = app.clock();
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  const longest = (await readSettings(app)).settings.oauth_grant_days * DAY_MS;
   await app.store.write(async (tx) => {
     await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, before(0)));
     await tx.delete(oauth_codes).where(lt(oauth_codes.expires_at, before(CODES_MS)));
     await tx.delete(oauth_refresh).where(lt(oauth_refresh.expires_at, before(0)));
+    const worn_out = tx
+      .select({ id: oauth_grants.id })
+      .from(oauth_grants)
+      .where(lt(oauth_grants.created_at, before(longest)));
+    await tx.delete(oauth_refresh).where(inArray(oauth_refresh.grant_id, worn_out));
     const renewable = tx
       .select({ digest: oauth_refresh.digest })
       .from(oauth_refresh)
       .where(eq(oauth_refresh.grant_id, oauth_grants.id));
     const alive = tx.select({ id: people.id }).from(people);
     await tx.delete(oauth_grants).where(notInArray(oauth_grants.person_id, alive));
-    await tx.delete(oauth_grants).where(and(lt(oauth_grants.last_used_at, before(CODES_MS)), notExists(renewable)));
+    await tx.delete(oauth_grants).where(and(lt(oauth_grants.last_used_at, before(DAY_MS)), notExists(renewable)));
   });
   await forgetRegistrations(app);
 }

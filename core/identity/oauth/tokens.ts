@@ -35,6 +35,10 @@ const BAD_CODE = refuse(
   'invalid_grant',
   'The code is not valid: it was used, has expired, or belongs to another client or request.',
 );
+const OLD_GRANT = refuse(
+  'invalid_grant',
+  'The sign-in has reached the longest lifetime that the administrator allows. Sign in again.',
+);
 const BAD_REFRESH = refuse(
   'invalid_grant',
   'The refresh token is not valid: it was used, has expired, or its grant was revoked.',
@@ -137,7 +141,7 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
   };
   const refresh_token = randomToken('svc_or_');
   const { oauth_refresh } = app.store.tables;
-  const expires_at = await refreshEnd(app);
+  const expires_at = await refreshEnd(app, grant);
   const stored = await app.store.write(async (tx) => {
     // A second use deletes the code, and waits here for what it has to end.
     const held = await tx.update(table).set({ spent: true }).where(eq(table.digest, digest)).returning({ digest: table.digest });
@@ -170,13 +174,14 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
   const now = app.clock();
   if (found === undefined || found.grant.client_id !== client.facts.client_id) return BAD_REFRESH;
   const { grant } = found;
+  if ((await grantEnd(app, grant)) <= now.getTime()) return OLD_GRANT;
   if (Date.parse(found.refresh.expires_at) <= now.getTime()) return BAD_REFRESH;
   const target = await sameResource(app, form.get('resource'), grant.resource);
   if (target !== null) return target;
   const person = await personOf(app, grant.person_id);
   if (person === null) return BAD_REFRESH;
   const scopes = form.has('scope') ? toScopes(form.get('scope')) : null;
-  const successor = await rotate(app, digest, grant.id);
+  const successor = await rotate(app, digest, grant);
   if (successor === null) {
     await endStolen(app, grant.id);
     return BAD_REFRESH;
@@ -188,12 +193,12 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
 const placeOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
 
 /** The token that comes after this one, also for who asks once more within the grace; null: this is a reuse. */
-async function rotate(app: App, digest: string, grant_id: string): Promise<string | null> {
+async function rotate(app: App, digest: string, grant: GrantRow): Promise<string | null> {
   const { oauth_refresh: table, oauth_grants } = app.store.tables;
   const now = app.clock();
   const fresh = randomToken('svc_or_');
   const fresh_digest = digestOf(fresh);
-  const expires_at = await refreshEnd(app);
+  const expires_at = await refreshEnd(app, grant);
   return app.store.write(async (tx) => {
     const rotated = await tx
       .update(table)
@@ -205,8 +210,8 @@ async function rotate(app: App, digest: string, grant_id: string): Promise<strin
       .where(and(eq(table.digest, digest), isNull(table.rotated_at)))
       .returning({ digest: table.digest });
     if (rotated.length > 0) {
-      await tx.insert(table).values({ digest: fresh_digest, grant_id, expires_at });
-      await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant_id));
+      await tx.insert(table).values({ digest: fresh_digest, grant_id: grant.id, expires_at });
+      await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant.id));
       return fresh;
     }
     const [old] = await tx.select().from(table).where(eq(table.digest, digest));
@@ -218,9 +223,16 @@ async function rotate(app: App, digest: string, grant_id: string): Promise<strin
   });
 }
 
-async function refreshEnd(app: App): Promise<string> {
+/** No refresh renews a grant beyond this (RFC 9700 section 4.14.2); a lowered setting also ends those that exist. */
+async function grantEnd(app: App, { created_at }: GrantRow): Promise<number> {
+  const { oauth_grant_days } = (await readSettings(app)).settings;
+  return Date.parse(created_at) + oauth_grant_days * DAY_MS;
+}
+
+async function refreshEnd(app: App, grant: GrantRow): Promise<string> {
   const { oauth_refresh_days } = (await readSettings(app)).settings;
-  return new Date(app.clock().getTime() + oauth_refresh_days * DAY_MS).toISOString();
+  const unused = app.clock().getTime() + oauth_refresh_days * DAY_MS;
+  return new Date(Math.min(unused, await grantEnd(app, grant))).toISOString();
 }
 
 /** A token is for the resource of its grant; clients that leave it out mean the same one (RFC 8707 section 2.2). */

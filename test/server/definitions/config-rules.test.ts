@@ -66,6 +66,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     agent_rate_limit: 120,
     oauth_access_minutes: 60,
     oauth_refresh_days: 30,
+    oauth_grant_days: 90,
     dynamic_registration: true,
     version: 1,
     updated_at: null,

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { TestApp } from '#test/support/app.ts';
 import { type Browser, createBrowser, post, refreshed, tokens } from '#test/support/sign-in.ts';
 
-type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'dynamic_registration';
+type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'oauth_grant_days' | 'dynamic_registration';
 
 /** What each setting of signing in from MCP clients does. */
 export function signInEffects(app: () => TestApp, patch: (body: object) => Promise<unknown>): Record<Field, () => Promise<void>> {
@@ -27,6 +27,16 @@ export function signInEffects(app: () => TestApp, patch: (body: object) => Promi
       expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
       const admin = { username: 'ada', password: 'correct horse' };
       await t.request('POST', '/api/v1/auth/login', { body: admin });
+    },
+    async oauth_grant_days() {
+      const t = app();
+      const { refresh } = await tokens(t, await signedIn(t));
+      t.advance(2 * 24 * 3_600_000);
+      await t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+      await patch({ oauth_grant_days: 2 });
+      expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
+      await patch({ oauth_grant_days: 90 });
+      expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(200);
     },
     async dynamic_registration() {
       const register = () =>

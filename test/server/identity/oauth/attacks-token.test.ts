@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { collectOauth } from '#core/identity/oauth/garbage.ts';
 import { rotateKeys } from '#core/identity/oauth/keys.ts';
 import { listEnded } from '#core/identity/oauth/published.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Browser, CALLBACK, createBrowser, exchanged, post, refreshed, tokens, VERIFIER } from '#test/support/sign-in.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 let t: TestApp;
 let ada: Browser;
@@ -135,6 +138,25 @@ describe('a refresh token', () => {
     const third = String((await token(refreshed(second))).body['refresh_token']);
     isGrantError(await token(refreshed(refresh)));
     isGrantError(await token(refreshed(third)));
+  });
+
+  test('however often it is used, ends 90 days after the person approved', async () => {
+    let { refresh } = await tokens(t, ada);
+    for (const days of [29, 29, 29]) {
+      t.advance(days * DAY_MS);
+      refresh = String((await token(refreshed(refresh))).body['refresh_token']);
+    }
+    t.advance(3 * DAY_MS - 60_000);
+    const last = await token(refreshed(refresh));
+    expect(last.status).toBe(200);
+    t.advance(60_000);
+    const late = await token(refreshed(String(last.body['refresh_token'])));
+    isGrantError(late);
+    expect(late.body['error_description']).toContain('longest lifetime');
+    t.advance(DAY_MS);
+    await collectOauth(t.app);
+    await ada.signIn();
+    expect((await ada.send('GET', '/api/v1/grants')).body['total']).toBe(0);
   });
 
   test('is nothing for another client, another resource, or after its rest', async () => {

@@ -44,7 +44,7 @@ export const PARTS = {
   guard: { title: 'Guard', fields: ['prompt_guard_enabled', 'prompt_guard_threshold', 'prompt_guard_allow'] },
   sign_in: {
     title: 'Sign-in',
-    fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'dynamic_registration'],
+    fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration'],
   },
   agent: { title: 'Agent', fields: ['agent_enabled', 'agent_rate_limit'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;
