@@ -36,4 +36,5 @@ export interface Parameter {
   readonly max_length?: number | undefined;
   readonly pattern?: string | undefined;
   readonly items?: ScalarType | undefined;
+  readonly examples?: readonly unknown[] | undefined;
 }

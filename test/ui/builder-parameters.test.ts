@@ -4,6 +4,7 @@ import { Parameter } from '#core/contract/definitions/parameters.ts';
 import { typeOfColumn } from '#core/lib/sql/column-type.ts';
 import { checkParameters, compileArguments } from '#core/lib/call/arguments.ts';
 import { parseEntry, sampleEntries, toArguments, writeEntry } from '#ui/src/features/run/arguments.ts';
+import { parseExamples, writeExamples } from '#ui/src/features/builder/values/examples.ts';
 import {
   constraintsOf,
   followParameters,
@@ -102,7 +103,24 @@ describe('the list of parameters', () => {
       'one of 1, 2, 3 and 1 more · 1 to 5',
     );
     expect(rulesInWords(parameter({ name: 'a', max_length: 20, pattern: '^x' }))).toBe('at most 20 characters · matches ^x');
+    expect(rulesInWords(parameter({ name: 'a', examples: ['A-1', 'B-2'] }))).toBe('such as "A-1"');
     expect(rulesInWords(parameter({ name: 'a' }))).toBe('');
+    expect(trimmed({ ...parameter({ name: 'a' }), examples: [] })).toEqual(parameter({ name: 'a' }));
+  });
+
+  test('examples are typed one per line, in the form of their type', () => {
+    const cases = [
+      [{ type: 'string' }, 'A-1\n\n B, 2 ', ['A-1', 'B, 2'], 'A-1\nB, 2'],
+      [{ type: 'integer' }, '1\n2', [1, 2], '1\n2'],
+      [{ type: 'json' }, '"a"\n{"b":1}', ['a', { b: 1 }], '"a"\n{"b":1}'],
+      [{ type: 'array', items: 'integer' }, '[1,2]', [[1, 2]], '[1,2]'],
+    ] as const;
+    for (const [typed, text, values, written] of cases) {
+      expect(parseExamples(text, typed)).toEqual({ values: [...values] });
+      expect(writeExamples(values, typed)).toBe(written);
+    }
+    expect(parseExamples('1\nx', { type: 'integer' })).toEqual({ values: [1, 'x'], fault: 'Line 2: Enter a whole number.' });
+    expect(sampleEntries([parameter({ name: 'a', examples: ['A-1'] })], '2026-01-01')).toEqual({ a: 'A-1' });
   });
 
   test('columns have the types of parameters', () => {

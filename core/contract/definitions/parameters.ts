@@ -21,6 +21,8 @@ const SOURCE =
 const SOURCES = `has to be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
 export const ValueSource = v.pipe(v.string(), v.maxLength(220), v.regex(SOURCE, SOURCES));
 
+const MOST_EXAMPLES = 10;
+
 /** A bound parameter of a statement (contract section 4). */
 export const Parameter = v.strictObject({
   name: v.pipe(
@@ -41,6 +43,10 @@ export const Parameter = v.strictObject({
   max_length: v.optional(integerBetween(0, 1_000_000)),
   pattern: v.optional(textBetween(1, 1_000)),
   items: v.optional(ScalarType),
+  examples: v.pipe(
+    v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(MOST_EXAMPLES))),
+    v.description('Values that a model can learn from, shown in the input schema'),
+  ),
   from: v.pipe(
     v.optional(ValueSource),
     v.description(

@@ -165,6 +165,7 @@ function propertySchema(parameter: Parameter): JsonSchema {
   const about = {
     ...(description && { description }),
     ...(fallback !== undefined && fallback !== null && { default: fallback }),
+    ...(parameter.examples && { examples: parameter.examples }),
   };
   if (type !== 'array') {
     const lengths = {
@@ -216,14 +217,20 @@ function definitionFaults(parameter: Parameter): [string, string][] {
   const one = checkValue(type === 'array' ? { ...free, type: items ?? 'string' } : free, undefined);
   const wrong = choices?.findIndex((choice) => !one(choice, new Work()).ok) ?? -1;
   if (wrong >= 0) faults.push(['enum', `${name}: entry ${wrong + 1} of enum is not a valid ${type === 'array' ? items : type}.`]);
-  const fallback = defaultFault(parameter, checkValue(parameter, matcher));
+  const check = checkValue(parameter, matcher);
+  const fallback = shownValueFault(parameter.default, check);
   if (fallback !== undefined) faults.push(['default', `${name}: default ${fallback}`]);
+  for (const [n, example] of (parameter.examples ?? []).entries()) {
+    const fault = example === null ? 'must not be null.' : shownValueFault(example, check);
+    if (fault !== undefined) faults.push(['examples', `${name}: example ${n + 1} ${fault}`]);
+  }
   return faults;
 }
 
-function defaultFault({ default: fallback }: Parameter, check: ValueCheck): string | undefined {
-  if (fallback === undefined || fallback === null) return undefined;
-  const found = check(fallback, new Work());
+/** Why a value that models see in the schema would be refused at a call. */
+function shownValueFault(value: unknown, check: ValueCheck): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const found = check(value, new Work());
   if (!found.ok) return found.fault;
   return found.undecided === undefined ? undefined : 'takes too long to check against the pattern.';
 }

@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, readonly ParameterType[]>> = {
   ),
 };
 
-const CONSTRAINTS = ['default', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern'] as const;
+const CONSTRAINTS = ['default', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern', 'examples'] as const;
 
 /** Why a parameter cannot have its source, at the field that says so. */
 export function sourceFaults(parameter: Parameter): [string, string][] {

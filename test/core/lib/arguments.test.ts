@@ -227,6 +227,8 @@ test('the schema shows every constraint', () => {
     parameter({ name: 'd', type: 'array', items: 'uuid', min_length: 1, required: false }),
     parameter({ name: 'e', type: 'array', items: 'integer', maximum: 5, max_length: 3, required: false }),
     parameter({ name: 'f', type: 'json', required: false, default: { g: 1 } }),
+    parameter({ name: 'h', examples: ['A-1', 'B-2'] }),
+    parameter({ name: 'i', type: 'array', items: 'integer', examples: [[1, 2]], required: false }),
   ]);
   expect(schema).toEqual({
     type: 'object',
@@ -237,8 +239,10 @@ test('the schema shows every constraint', () => {
       d: { type: 'array', items: { type: 'string', format: 'uuid' }, description: 'UUID', minItems: 1, maxItems: 10_000 },
       e: { type: 'array', items: { type: 'integer', maximum: 5 }, maxItems: 3 },
       f: { default: { g: 1 } },
+      h: { type: 'string', examples: ['A-1', 'B-2'] },
+      i: { type: 'array', items: { type: 'integer' }, examples: [[1, 2]], maxItems: 10_000 },
     },
-    required: ['a'],
+    required: ['a', 'h'],
     additionalProperties: false,
   });
 });
@@ -281,6 +285,8 @@ describe('definitions', () => {
       { type: 'json', default: { a: 1 } },
       { pattern: '^a+$', default: 'aa' },
       { required: false, default: null },
+      { enum: ['a'], examples: ['a'] },
+      { type: 'array', items: 'date', examples: [['2026-01-01'], []] },
     ] satisfies Partial<Parameter>[]) {
       expect(faults(more)).toEqual([]);
     }
@@ -303,6 +309,10 @@ describe('definitions', () => {
     [{ enum: ['a'], default: 'b' }, /default must be one of "a"/],
     [{ pattern: '^a', default: 'b' }, /default does not match/],
     [{ type: 'array', items: 'date', default: ['x'] }, /default has a wrong element at position 1/],
+    [{ type: 'integer', examples: [1, 'a'] }, /^parameters\.0\.examples: x: example 2 must be an integer\.$/],
+    [{ enum: ['a'], examples: ['b'] }, /example 1 must be one of "a"/],
+    [{ examples: [null] }, /example 1 must not be null/],
+    [{ from: 'caller.sub', examples: ['a'] }, /it cannot have examples/],
   ];
   for (const [more, message] of cases) test(JSON.stringify(more), () => expect(faults(more).join()).toMatch(message));
   test('a name declared twice', () => {

@@ -4,6 +4,7 @@ import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { parseEntry, writeEntry } from '#ui/src/features/run/arguments.ts';
+import { ExamplesField } from './values/examples-field.tsx';
 import { type Constraint, constraintsOf, ITEM_TYPES, withSource } from './parameters.ts';
 import { SourceField } from './source-field.tsx';
 import { same } from '#ui/src/kernel/form/merge.ts';
@@ -82,6 +83,13 @@ export function ParameterRules(props: RulesProps) {
           parameter={props.parameter}
           error={props.error('enum')}
           onChange={(choices) => set('enum', choices.length === 0 ? undefined : choices)}
+        />
+      </Show>
+      <Show when={!props.choices_only && !filled()}>
+        <ExamplesField
+          parameter={props.parameter}
+          error={props.error('examples')}
+          onChange={(examples) => set('examples', examples.length === 0 ? undefined : examples)}
         />
       </Show>
     </div>

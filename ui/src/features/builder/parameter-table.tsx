@@ -7,7 +7,7 @@ import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { PARAMETER_TYPES, rulesInWords, suggestionInWords, withSuggestion, withType } from './parameters.ts';
-import { DefaultField } from './default-field.tsx';
+import { DefaultField } from './values/default-field.tsx';
 import { ParameterRules } from './parameter-rules.tsx';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 import './parameters.css';
@@ -96,7 +96,7 @@ interface RowProps {
   onRemove: () => void;
 }
 
-const RULES = ['from', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern', 'items'] as const;
+const RULES = ['from', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern', 'items', 'examples'] as const;
 
 function ParameterRow(props: RowProps) {
   const id = createUniqueId();

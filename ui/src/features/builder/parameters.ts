@@ -130,17 +130,20 @@ const fits = (value: unknown, type: ParameterType): boolean => {
   return type === 'json' || typeof value === 'string';
 };
 
+const LISTS: readonly string[] = ['enum', 'examples'];
+
 /** A parameter without the fields that say nothing: what is sent. */
 export function trimmed(parameter: Parameter): Parameter {
   const kept = Object.entries(parameter).filter(
-    ([name, value]) => value !== undefined && value !== null && !(name === 'enum' && Array.isArray(value) && value.length === 0),
+    ([name, value]) =>
+      value !== undefined && value !== null && !(LISTS.includes(name) && Array.isArray(value) && value.length === 0),
   );
   return Object.fromEntries(kept) as Parameter;
 }
 
 /** The rules of a parameter in a few words, for its line in the table. */
 export function rulesInWords(parameter: Parameter): string {
-  const { enum: choices, minimum, maximum, min_length, max_length, pattern } = parameter;
+  const { enum: choices, minimum, maximum, min_length, max_length, pattern, examples } = parameter;
   const between = (least: number | undefined, most: number | undefined, unit: string) => {
     if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`;
     if (least !== undefined) return `at least ${least}${unit}`;
@@ -153,6 +156,7 @@ export function rulesInWords(parameter: Parameter): string {
     between(minimum, maximum, ''),
     between(min_length, max_length, parameter.type === 'array' ? ' items' : ' characters'),
     pattern === undefined ? '' : `matches ${pattern}`,
+    examples === undefined ? '' : `such as ${JSON.stringify(examples[0])}`,
   ]
     .filter((text) => text !== '')
     .join(' · ');

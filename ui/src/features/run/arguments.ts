@@ -107,10 +107,11 @@ export function sampleEntries(parameters: readonly Parameter[], today: string): 
 }
 
 function sampleOf(parameter: Parameter, today: string): string | undefined {
-  const { default: fallback, enum: choices, required, type, minimum } = parameter;
+  const { default: fallback, enum: choices, required, type, minimum, examples } = parameter;
   if (fallback !== undefined && fallback !== null) return undefined;
   if (!required) return undefined;
   if (choices !== undefined) return String(choices[0]);
+  if (examples !== undefined) return writeEntry(examples[0]);
   if (type === 'integer' || type === 'number') return String(minimum ?? 1);
   if (type === 'date') return today;
   if (type === 'datetime') return `${today}T00:00:00Z`;

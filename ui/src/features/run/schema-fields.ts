@@ -27,6 +27,7 @@ export function fieldsOfSchema(schema: unknown): Parameter[] {
       ...(type === 'array' ? { items: typeOf(items, ScalarType.options) } : {}),
       ...(Array.isArray(choices) ? { enum: choices.map(String) } : {}),
       ...(about['default'] === undefined ? {} : { default: about['default'] }),
+      ...(Array.isArray(about['examples']) ? { examples: about['examples'] } : {}),
       ...(typeof about['minimum'] === 'number' ? { minimum: about['minimum'] } : {}),
     };
   });
