@@ -21,6 +21,7 @@ import { previewDefinitionHandlers } from './definitions/preview/preview-definit
 import { oauthAttemptHandlers } from './identity/oauth/attempts.ts';
 import { oauthAppHandlers } from './identity/oauth/clients/apps.ts';
 import { grantHandlers } from './identity/oauth/grants.ts';
+import { signingKeyHandlers } from './identity/oauth/key-handlers.ts';
 import { oauthRequestHandlers } from './identity/oauth/requests.ts';
 import { prompt } from './definitions/prompts.ts';
 import { resource } from './definitions/resources.ts';
@@ -62,6 +63,7 @@ export const handlers: Handlers = {
   ...oauthAppHandlers,
   ...grantHandlers,
   ...oauthAttemptHandlers,
+  ...signingKeyHandlers,
   ...agentActivityHandlers,
   ...agentToolHandlers,
   ...batchToolHandlers,

@@ -10,6 +10,7 @@ export const EntityType = v.picklist([
   'oauth_client',
   'oauth_app',
   'grant',
+  'signing_key',
   'identity_provider',
   'admin',
   'snapshot',

@@ -17,6 +17,7 @@ import { preview } from './definitions/preview.ts';
 import { oauth } from './identity/oauth.ts';
 import { prompts } from './definitions/prompts.ts';
 import { resources } from './definitions/resources.ts';
+import { signingKeys } from './identity/signing-keys.ts';
 import { schema } from './definitions/schema.ts';
 import { server } from './deploy/server.ts';
 import { snapshots } from './deploy/snapshots.ts';
@@ -50,6 +51,7 @@ export const operations = {
   ...mcpTokens,
   ...agentAccess,
   ...oauth,
+  ...signingKeys,
   ...agentTools,
   ...flow,
   ...config,

@@ -21,6 +21,26 @@ async function passProvider(page: Page, login: string): Promise<void> {
 }
 
 browserTest(
+  'an administrator rotates the signing keys',
+  async () => {
+    const { page, context } = await ui.signedIn();
+    await page.goto(`${ui.programs.url}/settings/sign_in`);
+    const panel = page.getByRole('region', { name: 'Signing keys' });
+    await panel.getByText('No signing keys yet').waitFor();
+    await panel.getByRole('button', { name: 'Rotate keys' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate keys' }).click();
+    await panel.getByText('Signs', { exact: true }).waitFor();
+    await panel.getByText('Next', { exact: true }).waitFor();
+    await inspect(page, 'sign-in-keys', { width: 1280, scheme: 'light' });
+    await panel.getByRole('button', { name: 'Rotate keys' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate keys' }).click();
+    await page.getByText('Try again in 10 min.').waitFor();
+    await context.close();
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'an administrator adds a provider, links an account, turns passwords off, and people sign in',
   async () => {
     const look = { width: 1280, scheme: 'light' } as const;

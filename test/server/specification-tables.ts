@@ -110,6 +110,8 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 15', 'PATCH', '/api/v1/oauth-apps/{id}'],
   ['section 15', 'DELETE', '/api/v1/oauth-apps/{id}'],
   ['section 15', 'GET', '/api/v1/grants'],
+  ['section 15', 'GET', '/api/v1/oauth/signing-keys'],
+  ['section 15', 'POST', '/api/v1/oauth/signing-keys/rotate'],
   ['section 15', 'DELETE', '/api/v1/grants/{id}'],
   ['section 14', 'POST', '/api/v1/auth/accept-invite'],
   ['section 8', 'GET', '/api/v1/prompt-guard/rules'],

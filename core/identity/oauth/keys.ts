@@ -23,6 +23,11 @@ const LEASE = 'signing_keys';
 const WAIT_MS = 100;
 const WAITS = 50;
 
+interface Rotation {
+  readonly now?: boolean;
+  readonly noteRotation?: (tx: Db, before: string | null, after: string) => Promise<void>;
+}
+
 const placeOf = (kid: string): string => `signing_key/${kid}/private_key`;
 
 /** When the key that signs came into use, and when the next one does; null before the first one. */
@@ -52,15 +57,19 @@ export async function signAccessToken(app: App, claims: AccessTokenClaims, secon
 
 /**
  * Makes the first keys, puts the next one into use when it is time, and forgets those retired long ago; of several servers one does
- * it. @param now rotates in any case. @returns whether something changed.
+ * it. @param now rotates in any case. @param noteRotation is called in the transaction that puts another key into use.
+ * @returns whether something changed.
  */
-export async function rotateKeys(app: App, { now = false }: { readonly now?: boolean } = {}): Promise<boolean> {
+export async function rotateKeys(app: App, { now = false, noteRotation }: Rotation = {}): Promise<boolean> {
   const changed = await withLease(app, LEASE, app.ids(), async () => {
     const fresh = await newKey(app);
     return app.store.write(async (tx) => {
-      const rotated = await rotate(app, tx, fresh, now);
+      const before = await currentKey(app, tx);
+      const rotated = await rotate(app, tx, before, fresh, now);
       const forgotten = await forget(app, tx);
       if (rotated || forgotten) await touchIdentity(app, tx);
+      const after = rotated ? await currentKey(app, tx) : undefined;
+      if (after !== undefined) await noteRotation?.(tx, before?.kid ?? null, after.kid);
       return rotated || forgotten;
     });
   });
@@ -79,11 +88,10 @@ export const keepSigningKeys = (app: App): (() => void) =>
     },
   });
 
-async function rotate(app: App, tx: Db, fresh: KeyRow, now: boolean): Promise<boolean> {
+async function rotate(app: App, tx: Db, current: KeyRow | undefined, fresh: KeyRow, now: boolean): Promise<boolean> {
   const { signing_keys } = app.store.tables;
   const time = app.clock();
   const since = time.toISOString();
-  const current = await currentKey(app, tx);
   if (current === undefined) {
     const successor = await newKey(app);
     await tx.insert(signing_keys).values([{ ...fresh, state: 'current' }, successor]);

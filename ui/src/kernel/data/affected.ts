@@ -26,6 +26,7 @@ const AFFECTED = {
   oauth_clients: ['oauth_clients', 'history'],
   oauth_apps: ['oauth_apps', 'grants', 'history'],
   grants: ['grants', 'history'],
+  signing_keys: ['signing_keys', 'history'],
   history: EVERYTHING,
   transfer: EVERYTHING,
 } as const satisfies { readonly [N in Noun]?: readonly Noun[] | undefined };

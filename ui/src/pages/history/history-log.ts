@@ -66,6 +66,7 @@ export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> =
   identity_provider: 'identity provider',
   oauth_app: 'OAuth app',
   grant: 'sign-in',
+  signing_key: 'signing key',
   admin: 'person',
   snapshot: 'version',
 };

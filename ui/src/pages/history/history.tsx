@@ -46,6 +46,7 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   identity_provider: 'shield',
   oauth_app: 'key',
   grant: 'link',
+  signing_key: 'shield',
   admin: 'user',
   snapshot: 'rocket',
 };

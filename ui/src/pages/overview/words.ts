@@ -24,6 +24,7 @@ export const ENTITY_WORDS = {
   identity_provider: 'identity provider',
   oauth_app: 'OAuth app',
   grant: 'sign-in of',
+  signing_key: 'the',
   admin: 'person',
   snapshot: 'version',
 } as const satisfies Record<Entry['entity_type'], string>;

@@ -1,3 +1,4 @@
+import { KeysPanel } from './keys-panel.tsx';
 import { ProvidersPanel } from './providers-panel.tsx';
 import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
@@ -19,6 +20,7 @@ export function SignInPart(props: PartProps) {
           fields={['oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration']}
         />
       </SettingsForm>
+      <KeysPanel />
     </div>
   );
 }

@@ -1,0 +1,48 @@
+import type { App } from '#core/app.ts';
+import type { SigningKeys } from '#core/contract/identity/signing-keys.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Handlers } from '#core/run.ts';
+import { keyRotation, rotateKeys } from './keys.ts';
+
+/** Hosts, and caches of `/oauth/jwks`, know a published key well before the end of this. */
+export const REST_MS = 10 * 60_000;
+const ORDER = ['current', 'next', 'retired'] as const;
+
+export const signingKeyHandlers: Pick<Handlers, Extract<keyof Handlers, `signing_keys.${string}`>> = {
+  'signing_keys.get': ({ app }) => show(app),
+  'signing_keys.rotate': async (context) => {
+    const { app } = context;
+    const rotation = await keyRotation(app);
+    const left = rotation === null ? 0 : Date.parse(rotation.since) + REST_MS - app.clock().getTime();
+    if (left > 0) {
+      throw new AppError(
+        'conflict',
+        `The keys rotated less than ${REST_MS / 60_000} minutes ago, and some hosts may not know the next key yet. Try again in ${Math.ceil(left / 60_000)} min.`,
+      );
+    }
+    const rotated = await rotateKeys(app, {
+      now: true,
+      noteRotation: (tx, before, after) =>
+        recordHistory(tx, context, {
+          entity_type: 'signing_key',
+          entity_id: 'signing_keys',
+          entity_name: 'Signing keys',
+          action: 'update',
+          before: { kid: before },
+          after: { kid: after },
+        }),
+    });
+    if (!rotated) throw new AppError('conflict', 'Another server is rotating the keys. Try again in a moment.');
+    return show(app);
+  },
+};
+
+async function show(app: App): Promise<SigningKeys> {
+  const { signing_keys: table } = app.store.tables;
+  const rows = await app.store.db
+    .select({ kid: table.kid, state: table.state, created_at: table.created_at, since: table.since })
+    .from(table);
+  const items = rows.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.since < b.since ? 1 : -1));
+  return { items, rotates_at: (await keyRotation(app))?.rotates_at ?? null };
+}

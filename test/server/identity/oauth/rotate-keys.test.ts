@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { REST_MS } from '#core/identity/oauth/key-handlers.ts';
+import { ROTATE_MS } from '#core/identity/oauth/keys.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { type Member, peopleOf } from '#test/support/people.ts';
+import { createBrowser, tokens } from '#test/support/sign-in.ts';
+
+let t: TestApp;
+let owner: Member;
+beforeAll(async () => {
+  t = await testApp();
+  owner = await peopleOf(t).owner();
+});
+afterAll(() => t.close());
+
+const keys = async () => {
+  const { status, body } = await owner.ask('GET', 'oauth/signing-keys');
+  expect(status).toBe(200);
+  return body as { items: { kid: string; state: string; since: string }[]; rotates_at: string | null };
+};
+const states = async () => (await keys()).items.map(({ state }) => state);
+const rotate = (member = owner) => member.ask('POST', 'oauth/signing-keys/rotate', {});
+const history = async () =>
+  (await owner.ask('GET', 'history?entity_type=signing_key')).body['items'] as Record<string, unknown>[];
+
+describe('the signing keys over REST', () => {
+  test('are there after the first sign-in', async () => {
+    expect(await keys()).toEqual({ items: [], rotates_at: null });
+    const browser = createBrowser(t);
+    await browser.signIn('ada', 'correct horse');
+    expect((await tokens(t, browser)).status).toBe(200);
+    const { items, rotates_at } = await keys();
+    expect(items.map(({ state }) => state)).toEqual(['current', 'next']);
+    expect(Object.keys(items[0] ?? {}).sort()).toEqual(['created_at', 'kid', 'since', 'state']);
+    expect(Date.parse(rotates_at ?? '')).toBe(Date.parse(items[0]?.since ?? '') + ROTATE_MS);
+  });
+
+  test('rotate for administrators alone, and not again before hosts know the next one', async () => {
+    const editor = await peopleOf(t).join(owner, { username: 'eddy', role: 'editor' });
+    expect((await editor.ask('GET', 'oauth/signing-keys')).status).toBe(403);
+    expect((await rotate(editor)).status).toBe(403);
+    expect((await t.request('POST', '/api/v1/oauth/signing-keys/rotate', { anonymous: true, body: {} })).status).toBe(401);
+    const refused = await rotate();
+    expect([refused.status, refused.body['detail']]).toEqual([409, expect.stringContaining('Try again in 10 min.')]);
+    expect([await states(), await history()]).toEqual([['current', 'next'], []]);
+
+    const before = (await keys()).items;
+    t.advance(REST_MS);
+    const rotated = await rotate();
+    expect(rotated.status).toBe(200);
+    const after = (await keys()).items;
+    expect(rotated.body['items']).toEqual(after);
+    expect(after.map(({ state }) => state)).toEqual(['current', 'next', 'retired']);
+    expect([after[0]?.kid, after[2]?.kid]).toEqual([before[1]?.kid, before[0]?.kid]);
+    expect((await rotate()).status).toBe(409);
+  });
+
+  test('leave an entry in the history, which cannot be rolled back', async () => {
+    const [entry, ...others] = await history();
+    const { items } = await keys();
+    expect(others).toEqual([]);
+    expect(entry).toMatchObject({
+      entity_name: 'Signing keys',
+      action: 'update',
+      actor: { name: 'ada' },
+      changes: { kid: { old: items[2]?.kid, new: items[0]?.kid } },
+    });
+    const undone = await owner.ask('POST', `history/${String(entry?.['id'])}/rollback`, {});
+    expect(undone.status).toBeGreaterThanOrEqual(400);
+    expect(await keys()).toMatchObject({ items });
+  });
+
+  test('are created by a rotation where nobody signed in yet', async () => {
+    const fresh = await testApp();
+    try {
+      const first = await peopleOf(fresh).owner();
+      const made = await first.ask('POST', 'oauth/signing-keys/rotate', {});
+      expect([made.status, (made.body['items'] as unknown[]).length]).toEqual([200, 2]);
+    } finally {
+      await fresh.close();
+    }
+  });
+});
