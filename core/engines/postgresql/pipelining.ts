@@ -63,6 +63,8 @@ class PipelinedCall implements Exchange, PipelineSlot {
   prelude = 0;
   settings = false;
   closes = false;
+  steady = false;
+  joined = false;
   error: unknown = null;
   readonly #context: PipeliningOptions;
   readonly #session: PostgresSession;
@@ -94,11 +96,12 @@ class PipelinedCall implements Exchange, PipelineSlot {
     }
     this.#timeout_ms = timeout_ms;
     this.#columns = kept.columns;
+    this.steady = memory.latencies.isSteady(this.#statement.text);
     this.enough = this.largest = enoughOf(options.max_bytes);
     this.rows = openRows(kept.columns, options, memory);
     const cancel = () => this.#stop(new AppError('cancelled', 'The caller disconnected, so the statement was cancelled.'));
     // What has not begun has had none of its time.
-    const timeout = timeouts.add(timeout_ms, () => this.#stop(this.#pipeline.is_first(this) ? lateAfter(timeout_ms) : DISPLACED));
+    const timeout = timeouts.add(timeout_ms, () => this.#stop(this.#is_running() ? lateAfter(timeout_ms) : DISPLACED));
     signal?.addEventListener('abort', cancel, { once: true });
     this.#forget = () => {
       timeout.clear();
@@ -125,6 +128,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
     // It never began when the session was lost before its turn.
     if (this.since > 0) memory.latencies.note(text, performance.now() - this.since, this.rows?.rows.length ?? 0);
     if (error === FLOODED) memory.large.add(text);
+    else if (error !== null) memory.latencies.noteFailure(text);
     if (!this.#pipeline.is_clean()) this.#session.retire();
     if (!this.#settled) this.#settle(error);
     pool.unshare(this.#session);
@@ -138,6 +142,11 @@ class PipelinedCall implements Exchange, PipelineSlot {
   /** Its caller left before it began: now that it takes long, it is cancelled after all. */
   linger(): void {
     if (this.#settled) void this.#session.stop();
+  }
+
+  /** The answer of the first one may wait for that of another, and that one be late. */
+  #is_running(): boolean {
+    return this.#pipeline.is_first(this) && !this.joined;
   }
 
   #settle(error: unknown): void {

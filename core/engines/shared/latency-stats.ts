@@ -4,12 +4,17 @@ export interface LatencyStats {
   note(text: string, ms: number, rows: number): void;
   /** Measured as fast often enough that others can wait behind it on the same session. */
   isFast(text: string): boolean;
+  noteFailure(text: string): void;
+  /** None of its last runs failed. */
+  isSteady(text: string): boolean;
 }
 
 interface Latency {
   /** Mean in which later runs weigh more. */
   ms: number;
   runs: number;
+  /** Runs until it counts as steady. */
+  unsteady: number;
 }
 
 const TEXTS = 10_000;
@@ -21,6 +26,7 @@ const FAST_ROWS = 500;
 const NEWEST = 0.25;
 /** No run weighs more: about twenty fast ones later it is forgotten. */
 const MOST_MS = 1_000;
+const STEADY_RUNS = 200;
 
 export function createLatencyStats(): LatencyStats {
   const latencies = new Map<string, Latency>();
@@ -30,12 +36,18 @@ export function createLatencyStats(): LatencyStats {
       const latency = latencies.get(text);
       if (latency !== undefined) {
         latency.runs++;
+        if (latency.unsteady > 0) latency.unsteady--;
         latency.ms += (ms - latency.ms) * NEWEST;
-      } else if (latencies.size < TEXTS) latencies.set(text, { ms, runs: 1 });
+      } else if (latencies.size < TEXTS) latencies.set(text, { ms, runs: 1, unsteady: 0 });
     },
     isFast(text) {
       const latency = latencies.get(text);
       return latency !== undefined && latency.runs >= RUNS && latency.ms <= FAST_MS;
     },
+    noteFailure(text) {
+      const latency = latencies.get(text);
+      if (latency !== undefined) latency.unsteady = STEADY_RUNS;
+    },
+    isSteady: (text) => latencies.get(text)?.unsteady === 0,
   };
 }

@@ -19,6 +19,10 @@ export interface Exchange {
   settings: boolean;
   /** It is the last of its flight: the rollback is answered with it. */
   closes: boolean;
+  /** It seldom fails, so that no Sync has to part it from the one behind it. */
+  steady: boolean;
+  /** No Sync follows: it ends with its command, and if it fails, the server skips those behind it up to the next Sync. */
+  joined: boolean;
   /** The server's first complaint. */
   error: unknown;
   on(message: Incoming): void;
@@ -76,6 +80,8 @@ export const exchangeOf = (
   prelude: 0,
   settings,
   closes: false,
+  steady: false,
+  joined: false,
   error: null,
   on,
   end,

@@ -21,13 +21,20 @@ export const TRANSACTION_TAGS: ReadonlySet<string> = new Set(['BEGIN', 'ROLLBACK
 /** @param chains the server knows `rollback and chain`. */
 export const keepCommands = (chains: boolean): Buffer => Buffer.concat([...KEEP, ...(chains ? [KEEP_CHAIN] : []), SYNC]);
 
-/** Each call has a transaction of its own: it begins by ending the one before it, and the last of a flight ends its own as well. */
+/**
+ * Each call has a transaction of its own: it begins by ending the one before it, and the last of a flight ends its own as well. A
+ * Sync makes the server answer at once, which costs more than the transaction: calls that seldom fail do without.
+ */
 export function packFlight(waiting: readonly Part[], chains: boolean): Buffer[] {
   const parts: Buffer[] = [];
   let open: Exchange | null = null;
   for (const { bytes, exchange } of waiting) {
     const { kind } = exchange;
     if (kind === 'call' || kind === 'held') {
+      if (open?.steady === true && exchange.steady) {
+        open.joined = true;
+        parts.push(withoutSync(parts.pop()));
+      }
       if (open === null) parts.push(BEGIN);
       else parts.push(chains ? CHAIN : ROLLBACK_AND_BEGIN);
       exchange.prelude = open === null || chains ? 1 : 2;
@@ -41,9 +48,11 @@ export function packFlight(waiting: readonly Part[], chains: boolean): Buffer[] 
   if (open === null) return parts;
   open.closes = true;
   // Without the Sync of the call itself: both are answered at once.
-  parts.push((parts.pop() ?? SYNC).subarray(0, -SYNC.length), ROLLBACK_AND_SYNC);
+  parts.push(withoutSync(parts.pop()), ROLLBACK_AND_SYNC);
   return parts;
 }
+
+const withoutSync = (bytes: Buffer = SYNC): Buffer => bytes.subarray(0, -SYNC.length);
 
 /** A call that failed leaves its transaction as it is, even where it should have ended with it. */
 export function isExpected(status: number, { kind, closes, error }: Exchange): boolean {

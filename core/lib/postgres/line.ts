@@ -27,6 +27,8 @@ export interface Line {
 const SPILL_BYTES = 256 * 1024;
 /** Nobody waits longer behind another's statement. */
 const STALL_MS = 20;
+/** Nor does anybody wait longer for an answer that comes with another's. */
+const HELD_UP_MS = 100;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -51,6 +53,7 @@ export function openLine(socket: Socket, { exceeded, strange }: LineEnds): Line 
   let flying = 0;
   let watching = false;
   let stalled: Exchange | null = null;
+  let held_up: Exchange | null = null;
   let chains = false;
   let largest = OWN_BYTES;
 
@@ -105,12 +108,20 @@ export function openLine(socket: Socket, { exceeded, strange }: LineEnds): Line 
       return;
     }
     first.on(message);
+    if (message.type !== 'C' || !first.joined) return;
+    land();
+    if (line[0] !== undefined) begin(line[0]);
+    first.end(null);
   }
 
   function onReady(status: number): void {
-    const first = shift();
+    const was_flying = flying > 0;
+    const first = land();
     if (first !== undefined && !isExpected(status, first)) spoiled = true;
-    const has_landed = flying > 0 && --flying === 0;
+    const skipped: Exchange[] = [];
+    // It failed, so the server skipped those without a Sync between.
+    for (let last = first; last?.joined === true;) if ((last = land()) !== undefined) skipped.push(last);
+    const has_landed = was_flying && flying === 0;
     // The last of a flight failed, so its rollback was skipped.
     if (has_landed && status !== IDLE) {
       line.unshift(ownExchange());
@@ -121,6 +132,15 @@ export function openLine(socket: Socket, { exceeded, strange }: LineEnds): Line 
     else begin(next);
     if (has_landed && unsent.length > 0) sendSoon();
     first?.end(first.error);
+    for (const exchange of skipped) {
+      exchange.displace();
+      exchange.end(null);
+    }
+  }
+
+  function land(): Exchange | undefined {
+    if (flying > 0) flying--;
+    return shift();
   }
 
   function begin(exchange: Exchange): void {
@@ -201,7 +221,14 @@ export function openLine(socket: Socket, { exceeded, strange }: LineEnds): Line 
     watching = false;
     if (first === undefined) return;
     watch();
-    if (first === stalled || performance.now() - first.since < STALL_MS) return;
+    const took_ms = performance.now() - first.since;
+    // Its answer may be there long since, and wait for that of a slow one behind it.
+    if (first.joined && took_ms >= HELD_UP_MS && first !== held_up) {
+      held_up = first;
+      first.displace();
+      first.linger();
+    }
+    if (first === stalled || took_ms < STALL_MS) return;
     setImmediate(() => {
       if (line[0] !== first) return;
       first.linger();

@@ -152,6 +152,17 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
     await until(async () => (await backends(running)) === 0);
   });
 
+  test('an answer that waits for that of a slow one behind it is asked for elsewhere, and the slow one is cancelled', async () => {
+    await warm();
+    const limits = { mode: 'fixed' as const, timeout_ms: 10_000, max_rows: 10, max_bytes: MIB };
+    // The first one goes alone; the others together, without a Sync between.
+    const slots = [0, 0, 20, 0].map((s) => source.pipelineSlot?.(bind(statement, { n: 1, d: 1, w: 0, s }), 1));
+    const asked = slots.map((slot) => codeOf(Promise.resolve(slot?.query(limits))));
+    expect(await Promise.all(asked)).toEqual(['answered', 'displaced', 'displaced', 'displaced']);
+    await until(async () => (await backends(running)) === 0);
+    expect((await ask(3))?.['n']).toBe(3);
+  });
+
   test('who leaves while another one runs is gone at once; who leaves while it runs is cancelled in the database', async () => {
     await warm();
     const stops = Array.from({ length: 12 }, () => new Stop());

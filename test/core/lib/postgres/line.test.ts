@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { exchangeOf } from '#core/lib/postgres/exchange.ts';
 import { type Line, openLine } from '#core/lib/postgres/line.ts';
 import { login } from '#core/lib/postgres/login.ts';
 import { bindAndExecute, parseMessage, simpleQuery, SYNC } from '#core/lib/postgres/messages.ts';
@@ -79,6 +80,57 @@ describe.skipIf(!reachable.postgres)('a session of PostgreSQL without a driver',
       expect(await ask(line, 'select pg_backend_pid(), pg_current_xact_id_if_assigned()')).toEqual([String(backend.pid), null]);
       expect(line.is_clean()).toBe(true);
       socket.destroy();
+    },
+  );
+
+  /** A statement as a host sends it: its answer is read, and it may be told to go elsewhere. */
+  const steady = (line: Line, values: readonly string[]): Promise<readonly (string | null)[] | 'displaced' | { code: unknown }> =>
+    new Promise((resolve) => {
+      const rows = lastRow();
+      let displaced = false;
+      const end = (error: unknown) =>
+        resolve(displaced ? 'displaced' : error === null ? rows.cells : { code: (error as { code?: unknown }).code });
+      const exchange = exchangeOf('call', end, { rows });
+      exchange.steady = true;
+      exchange.displace = () => (displaced = true);
+      line.put({ bytes: bindAndExecute('asked', values), exchange });
+    });
+
+  test.each([true, false])(
+    'steady statements of a flight have a transaction each, though the server answers them at once (one command: %p)',
+    async (chains) => {
+      const { line, socket } = await signIn('postgres', '');
+      line.prepareTransactions(chains);
+      const text = `select $1::text, now(), current_setting('transaction_read_only'), set_config('sluice.trace', coalesce(current_setting('sluice.trace', true), '') || $1, true)`;
+      await line.exchange(Buffer.concat([parseMessage('asked', text, []), SYNC]), 'call');
+      const first = steady(line, ['0']);
+      const seen = (await Promise.all([first, ...['1', '2', '3', '4', '5'].map((n) => steady(line, [n]))])) as string[][];
+      expect(seen.map(([n, , reads_only, trace]) => [n, reads_only, trace])).toEqual(
+        ['0', '1', '2', '3', '4', '5'].map((n) => [n, 'on', n]),
+      );
+      expect(new Set(seen.map(([, began]) => began)).size).toBe(6);
+      expect(line.is_clean()).toBe(true);
+      socket.destroy();
+    },
+  );
+
+  test.each([true, false])(
+    'when a steady statement fails, those that the server skipped go elsewhere and the session stays clean (one command: %p)',
+    async (chains) => {
+      for (let failing = 1; failing < 6; failing++) {
+        const { line, backend, socket } = await signIn('postgres', '');
+        line.prepareTransactions(chains);
+        await line.exchange(Buffer.concat([parseMessage('asked', 'select 100 / $1::int', []), SYNC]), 'call');
+        // The first one goes alone, and the others together.
+        const answers = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => steady(line, [n === failing ? '0' : '10'])));
+        expect(answers).toEqual(
+          [0, 1, 2, 3, 4, 5].map((n) => (n < failing ? ['10'] : n === failing ? { code: '22012' } : 'displaced')),
+        );
+        expect(await steady(line, ['20'])).toEqual(['5']);
+        expect(await ask(line, 'select pg_backend_pid(), pg_current_xact_id_if_assigned()')).toEqual([String(backend.pid), null]);
+        expect(line.is_clean()).toBe(true);
+        socket.destroy();
+      }
     },
   );
 
