@@ -21,6 +21,7 @@ export const ERROR_STATUS = {
   prompt_injection_blocked: 422,
   secret_required: 422,
   cannot_deploy: 422,
+  gate_failed: 422,
   rate_limited: 429,
   cancelled: 499,
   internal: 500,
@@ -38,6 +39,8 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export interface FieldError {
   readonly field: string;
   readonly message: string;
+  /** The gate of a deploy that found it. */
+  readonly gate?: string;
 }
 
 export interface AppErrorOptions {

@@ -1,4 +1,6 @@
 import type { App } from '#core/app.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { Change, Counts, Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
@@ -12,7 +14,7 @@ import type { Db } from '#core/store/open.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
 import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
-import { type Candidate, runGates } from './gates/gate.ts';
+import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
 import { writeGenerated } from './generated.ts';
 import { changesBetween, markSuperusers, pendingChanges, pendingTotals } from './pending.ts';
@@ -21,7 +23,8 @@ import { elapsed, publish } from './publish.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
 
 export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${string}`>> = {
-  'deploy.run': (context, { note, dry_run }) => (dry_run ? rehearse(context) : inTurn(context.app, () => deploy(context, note))),
+  'deploy.run': (context, { dry_run, ...wanted }) =>
+    dry_run ? rehearse(context, wanted) : inTurn(context.app, () => deploy(context, wanted)),
   'deploy.status': async ({ app }) => {
     await app.hosts.refresh();
     const state = await readDeployment(app);
@@ -71,7 +74,9 @@ async function standingWarnings(app: App, { desired }: Deployment): Promise<stri
 /** Deploys, stops and activations one after the other, over every server of the database. */
 export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.deploy_lock(() => app.store.exclusive(work));
 
-async function deploy(context: Context, note: string | null): Promise<Receipt> {
+type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow'>;
+
+async function deploy(context: Context, { note, allow }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   try {
@@ -79,9 +84,9 @@ async function deploy(context: Context, note: string | null): Promise<Receipt> {
     const active = await activeSnapshot(app);
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
-    const warnings = await runGates(GATES, context, candidate, active);
+    const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
     const snapshot =
-      active === null || changed ? await store(context, prepared, candidate, note) : await resume(context, active, prepared);
+      active === null || changed ? await store(context, prepared, candidate, { note, ...said(allowed) }) : await resume(context, active, prepared);
     const receipt = await publish(app, snapshot, { changed, warnings, started });
     letGo(app);
     if (changed) app.background(writeGenerated(app, snapshot));
@@ -103,12 +108,12 @@ function letGo({ snapshot_cache }: App): void {
 const KEPT_TEXTS = 500;
 
 /** What a deploy would answer; nothing is stored or sent. */
-async function rehearse(context: Context): Promise<Receipt> {
+async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const prepared = await prepare(app);
   const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app)]);
-  const warnings = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active);
+  const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   return {
     status: statusOf(app, state),
     snapshot_version: state.active_version,
@@ -134,7 +139,7 @@ function toCandidate(app: App, { server, tree, problems, warnings, textOf }: Pre
     problems,
     warnings,
     texts,
-    changes: (): Promise<readonly Change[]> => changesBetween(active?.tree ?? null, tree, texts),
+    changes: once((): Promise<readonly Change[]> => changesBetween(active?.tree ?? null, tree, texts)),
   };
 }
 
@@ -142,14 +147,14 @@ async function store(
   context: Context,
   prepared: Prepared,
   { server, tree }: Candidate,
-  note: string | null,
+  said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
   const created_at = app.clock().toISOString();
   const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
   const stored = await app.store.write(async (tx) => {
-    const snapshot = await storeSnapshot(app, tx, { ...head, note, actor: by }, prepared.textOf);
+    const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null });
@@ -159,7 +164,7 @@ async function store(
       entity_name: `v${version}`,
       action: 'deploy',
       before: null,
-      after: { version, checksum, note },
+      after: { version, checksum, ...said_of },
     });
     await pruneChanges(app.store, tx);
     return snapshot;

@@ -1,5 +1,6 @@
 import { desc, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import type { Input } from '#core/contract/index.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -13,7 +14,7 @@ import { recordHistory } from '#core/observe/history.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
-import { type Candidate, runGates } from './gates/gate.ts';
+import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
@@ -49,17 +50,17 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
     const changes = await changesBetween(before.tree, after.tree, (leaves) => textsOf(context.app, leaves));
     return { from_version: from, to_version: to, changes: await markSuperusers(context.app, changes) };
   },
-  'snapshots.activate': (context, { version, note }) => inTurn(context.app, () => activate(context, version, note)),
+  'snapshots.activate': (context, wanted) => inTurn(context.app, () => activate(context, wanted)),
 };
 
 /** Serves an earlier snapshot as it was: nothing is frozen again, and tokens live outside of it. */
-async function activate(context: Context, version: number, note: string | null) {
+async function activate(context: Context, { version, note, allow }: Input<'snapshots.activate'>) {
   const { app } = context;
   const started = performance.now();
   const snapshot = await find(context, version);
   const active = await activeSnapshot(app);
   if (active !== null) await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
-  const warnings = await runGates(GATES, context, toCandidate(app, snapshot, active), active);
+  const { warnings, allowed } = await runGates(GATES, context, toCandidate(app, snapshot, active), active, allow);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
@@ -69,7 +70,7 @@ async function activate(context: Context, version: number, note: string | null) 
       entity_name: `v${version}`,
       action: 'deploy',
       before: active === null ? null : { version: active.version, checksum: active.checksum },
-      after: { version, checksum: snapshot.checksum, note },
+      after: { version, checksum: snapshot.checksum, note, ...said(allowed) },
     });
   });
   return publish(app, snapshot, { changed: active?.version !== version, warnings, started });
@@ -86,7 +87,7 @@ async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
 
 function toCandidate(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
-  const changes = () => changesBetween(active?.tree ?? null, tree, texts);
+  const changes = once(() => changesBetween(active?.tree ?? null, tree, texts));
   return { tree, server, version, problems: [], warnings: [], texts, changes };
 }
 

@@ -43,6 +43,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   oauth_access_minutes: { oauth_access_minutes: 1_440 },
   oauth_refresh_days: { oauth_refresh_days: 90 },
   oauth_grant_days: { oauth_grant_days: 366 },
+  deploy_gates: { deploy_gates: { breaking: 'off' } },
   dynamic_registration: { dynamic_registration: false },
   agent_rate_limit: { agent_rate_limit: 1_000_000 },
 };

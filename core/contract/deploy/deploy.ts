@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CONFIGURED } from '../entities.ts';
+import { Allow } from '../settings/deploy-gates.ts';
 import { Empty, textBetween, Timestamp, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -82,7 +83,11 @@ export const deploy = {
     method: 'POST',
     path: '/deploy',
     access: 'deploy',
-    input: v.strictObject({ note: v.optional(v.nullable(textBetween(1, 1_000)), null), dry_run: v.optional(v.boolean(), false) }),
+    input: v.strictObject({
+      note: v.optional(v.nullable(textBetween(1, 1_000)), null),
+      dry_run: v.optional(v.boolean(), false),
+      allow: v.optional(Allow, []),
+    }),
     output: Receipt,
     agent: 'deploy_server',
     summary: 'Freeze the working copy and serve it on every host',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Change, Counts, Receipt } from './deploy.ts';
+import { Allow } from '../settings/deploy-gates.ts';
 import { integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 
@@ -49,7 +50,11 @@ export const snapshots = {
     method: 'POST',
     path: '/snapshots/{version}/activate',
     access: 'deploy',
-    input: v.strictObject({ version: SnapshotVersion, note: v.optional(v.nullable(textBetween(1, 1_000)), null) }),
+    input: v.strictObject({
+      version: SnapshotVersion,
+      note: v.optional(v.nullable(textBetween(1, 1_000)), null),
+      allow: v.optional(Allow, []),
+    }),
     output: Receipt,
     summary: 'Restore an earlier snapshot at once, exactly as it was',
   }),

@@ -4,6 +4,7 @@ import { field, openNames } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
 import { CallerClaims } from '../identity/caller-claims.ts';
+import { DeployGates } from './deploy-gates.ts';
 import { ClientId, DnsCredentials, Secret, Variable, VariableDraft, VariableName } from './setting-values.ts';
 import { frozenSettings, frozenWhenSet, plainSettings } from './settings.ts';
 
@@ -55,6 +56,7 @@ export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 
 export const ServerConfig = v.object({
   ...plainSettings,
+  deploy_gates: v.pipe(DeployGates, v.description('What each gate does with its findings at a deploy')),
   // A default may come from the environment, where 0 lets the system choose.
   port: v.number(),
   oauth_clients: v.array(

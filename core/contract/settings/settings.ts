@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
 import { field } from '../marks.ts';
+import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
 import {
   AuthType,
@@ -287,6 +288,13 @@ const liveSettings = {
   prompt_guard_allow: v.optional(
     field(v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)), { label: 'Disabled rules' }),
     () => [],
+  ),
+  deploy_gates: v.optional(
+    field(DeployGatesPatch, {
+      label: 'Deploy gates',
+      help: 'What each check does with its findings at a deploy: nothing, warn, or block it.',
+    }),
+    () => ({ ...DEFAULT_GATES }),
   ),
   oauth_access_minutes: v.optional(
     field(integerBetween(5, 1_440), {

@@ -8,7 +8,7 @@ import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { checkSettings, differs } from './rules.ts';
 import { mergeSecrets, sealAgain } from './secrets.ts';
-import { CONFIG_ROW, readSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables } from './settings.ts';
+import { CONFIG_ROW, readSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables, withGates } from './settings.ts';
 import { checkVersion, retryOnConflict } from '../records.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';
@@ -58,7 +58,8 @@ function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
     throw invalidField('prompt_guard_enabled', message);
   }
   const shown: Readonly<Record<string, unknown>> = toConfig(app, stored);
-  const sent = Object.entries(rest).filter(
+  const whole = rest.deploy_gates && { deploy_gates: { ...stored.settings.deploy_gates, ...rest.deploy_gates } };
+  const sent = Object.entries({ ...rest, ...whole }).filter(
     ([field, value]) => value !== undefined && canonical(value) !== canonical(shown[field]),
   );
   return {
@@ -122,7 +123,7 @@ export async function prepareEarlierSettings(context: Context, earlier: Readonly
   const { app, actor } = context;
   const { settings } = await readSettings(app);
   const known = Object.entries(earlier).filter(([field]) => field in settings);
-  const after = { ...settings, ...(Object.fromEntries(known) as Partial<Settings>) };
+  const after = withGates({ ...settings, ...(Object.fromEntries(known) as Partial<Settings>) });
   refuseSettings(actor, settings, after);
   await checkSettings(app, settings, after);
   await guardSettings(context, settings, after);

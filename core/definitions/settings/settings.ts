@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { lockedOut, type ServerConfig } from '#core/contract/settings/config.ts';
 import type { Variable, VariableDraft } from '#core/contract/settings/setting-values.ts';
+import { DEFAULT_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { frozenSettings, frozenWhenSet, plainSettings } from '#core/contract/settings/settings.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Env } from '#core/env.ts';
@@ -45,12 +46,18 @@ export const defaultSettings = (env: Env): Settings => ({
 /** The one row of the table. */
 export const CONFIG_ROW = 1;
 
+/** The mode of every gate, also of those that a release brought after the settings were written. */
+export const withGates = (settings: Settings): Settings => ({
+  ...settings,
+  deploy_gates: { ...DEFAULT_GATES, ...settings.deploy_gates },
+});
+
 /** What is stored over the defaults. Nothing stored is version 1. */
 export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
   const { server_config } = app.store.tables;
   const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
   const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};
-  return { settings: { ...defaultSettings(app.env), ...settings }, version, updated_at };
+  return { settings: withGates({ ...defaultSettings(app.env), ...settings }), version, updated_at };
 }
 
 /** What a response shows: no secret, and the guard off when the environment turned it off. */

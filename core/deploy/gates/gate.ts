@@ -1,6 +1,8 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
-import { AppError, type ErrorCode } from '#core/errors.ts';
-import type { Context } from '#core/run.ts';
+import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
+import type { Actor, Context } from '#core/run.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { Problem } from '#snapshots/freeze.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
@@ -20,10 +22,13 @@ export interface Candidate {
   readonly changes: () => Promise<readonly Change[]>;
 }
 
-/** A warning, or with `refusal` a reason why the candidate is not served. */
+/** What a gate says of a candidate. Where an administrator chose that the gate blocks, its findings do. */
 export interface Finding {
   readonly message: string;
+  /** The candidate is not served, whatever the mode of the gate. */
   readonly refusal?: ErrorCode;
+  /** A warning, whatever the mode of the gate. */
+  readonly harmless?: true;
   /** Place that caused it, such as `tool.search`. */
   readonly field?: string;
 }
@@ -36,21 +41,83 @@ export interface DeployGate {
   run(context: Context, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 
-/** @returns the warnings of all gates. Rejects with everything that the first refusing gate found. */
+export interface Passed {
+  readonly warnings: string[];
+  /** Blocking gates with findings that were passed knowingly. */
+  readonly allowed: readonly GateName[];
+}
+
+/** Passed gates as history names them; nothing when there are none. */
+export const said = (allowed: readonly GateName[]): { allowed?: readonly GateName[] } =>
+  allowed.length === 0 ? {} : { allowed };
+
+/** Several gates ask for the same. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  return () => (known ??= work());
+}
+
+const adjustable = (name: string): GateName | null => (Object.hasOwn(DEPLOY_GATES, name) ? (name as GateName) : null);
+
+/**
+ * Rejects with everything that the first refusing gate found, then with everything that blocking gates found.
+ * @param allow blocking gates whose findings are passed as warnings.
+ */
 export async function runGates(
   gates: readonly DeployGate[],
   context: Context,
   candidate: Candidate,
   active: StoredSnapshot | null,
-): Promise<string[]> {
+  allow: readonly GateName[],
+): Promise<Passed> {
+  refuseAllow(context.actor, allow);
+  const { deploy_gates } = (await readSettings(context.app)).settings;
   const warnings = new Set<string>();
+  const allowed: GateName[] = [];
+  const blocked = new Map<GateName, readonly Finding[]>();
   for (const gate of gates) {
+    const name = adjustable(gate.name);
+    const mode = name === null ? 'warn' : deploy_gates[name];
+    if (mode === 'off') continue;
     const found = await gate.run(context, candidate, active);
     const [first, ...more] = found.filter(({ refusal }) => refusal !== undefined);
     if (first?.refusal !== undefined) throw refusalOf(first.refusal, [first, ...more]);
+    const blocking = mode === 'block' ? found.filter(({ harmless }) => harmless !== true) : [];
+    if (name !== null && blocking.length > 0) {
+      if (!allow.includes(name)) blocked.set(name, blocking);
+      else allowed.push(name);
+    }
     for (const { message } of found) warnings.add(message);
   }
-  return [...warnings];
+  if (blocked.size > 0) throw blockedBy(blocked);
+  return { warnings: [...warnings], allowed };
+}
+
+/** Some gates only a person may pass knowingly. */
+function refuseAllow(actor: Actor | null, allow: readonly GateName[]): void {
+  const closed = allow.filter((name) => DEPLOY_GATES[name].people_only === true);
+  if (closed.length === 0 || actor?.type === 'admin' || actor?.type === 'system') return;
+  const message = `Only a signed-in person can deploy past the gate ${closed.join(', ')}, not a token.`;
+  throw new AppError('admin_only', message, { errors: [{ field: 'allow', message }] });
+}
+
+/** Sentences in the detail; all of them are in `errors`. */
+const MOST_SENTENCES = 5;
+const MOST_ERRORS = 200;
+
+function blockedBy(blocked: ReadonlyMap<GateName, readonly Finding[]>): AppError {
+  const names = [...blocked.keys()];
+  const found = [...blocked.values()].flat();
+  const more = found.length - MOST_SENTENCES;
+  const detail = [
+    `Blocked by the ${names.length === 1 ? 'gate' : 'gates'} ${names.join(', ')}.`,
+    ...found.slice(0, MOST_SENTENCES).map(({ message }) => message),
+    ...(more > 0 ? [`And ${more} more.`] : []),
+  ].join(' ');
+  const errors = names.flatMap((gate) =>
+    (blocked.get(gate) ?? []).map(({ field, message }): FieldError => ({ field: field ?? gate, message, gate })),
+  );
+  return new AppError('gate_failed', detail, { errors: errors.slice(0, MOST_ERRORS) });
 }
 
 function refusalOf(code: ErrorCode, found: readonly Finding[]): AppError {

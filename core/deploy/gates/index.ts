@@ -1,12 +1,25 @@
+import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { accessGate } from './access.ts';
+import { breakingGate } from './breaking.ts';
 import { exposureGate } from './exposure.ts';
 import type { DeployGate } from './gate.ts';
 import { listenerGate } from './listener.ts';
 import { prepareGate } from './prepare.ts';
 import { signInGate } from './sign-in.ts';
 
+/** The check of each gate that administrators set (`core/contract/settings/deploy-gates.ts`). */
+const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate };
+
 /** In the order in which they run. Exposure once more at the end: the hosts may have taken seconds. */
-export const GATES: readonly DeployGate[] = [prepareGate, accessGate, signInGate, exposureGate, listenerGate, exposureGate];
+export const GATES: readonly DeployGate[] = [
+  prepareGate,
+  accessGate,
+  signInGate,
+  exposureGate,
+  listenerGate,
+  ...GATE_NAMES.map((name) => ADJUSTABLE[name]),
+  exposureGate,
+];
 
 /** Those that only look. */
 export const REHEARSED: readonly DeployGate[] = GATES.filter(({ acts }) => acts !== true);

@@ -263,6 +263,16 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     const answer = await t.request('PATCH', '/api/v1/server/config', { body: { password_sign_in: false } });
     expect([answer.status, answer.body['detail']]).toEqual([422, expect.stringContaining('Link an owner’s account first')]);
   },
+  // Every mode of every gate: test/server/deploy/gates.test.ts.
+  async deploy_gates() {
+    await patch({ deploy_gates: { breaking: 'block' } });
+    const port = freePort();
+    const blocked = await deployed({ port });
+    expect([blocked.status, blocked.body['code']]).toEqual([422, 'gate_failed']);
+    await patch({ deploy_gates: { breaking: 'off' } });
+    expect((await deploy()).body).toMatchObject({ warnings: [] });
+    await patch({ deploy_gates: { breaking: 'warn' } });
+  },
   async agent_enabled() {
     const token = await agentToken();
     const authorize = () =>

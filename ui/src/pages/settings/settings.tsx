@@ -11,6 +11,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Part, PART_NAMES, PARTS, pendingOf } from './settings-draft.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { AuthPart } from './auth-part.tsx';
+import { GatesPart } from './gates-part.tsx';
 import { GuardPart } from './guard-part.tsx';
 import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 import { SignInPart } from './sign-in-part.tsx';
@@ -25,6 +26,7 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   variables: VariablesPart,
   guard: GuardPart,
   sign_in: SignInPart,
+  gates: GatesPart,
   agent: AgentPart,
 };
 const pathOf = (part: Part): string => (part === 'general' ? '/settings' : `/settings/${part}`);
