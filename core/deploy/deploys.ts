@@ -86,7 +86,9 @@ async function deploy(context: Context, { note, allow }: Wanted): Promise<Receip
     const changed = active?.checksum !== prepared.tree.checksum;
     const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
     const snapshot =
-      active === null || changed ? await store(context, prepared, candidate, { note, ...said(allowed) }) : await resume(context, active, prepared);
+      active === null || changed
+        ? await store(context, prepared, candidate, { note, ...said(allowed) })
+        : await resume(context, active, prepared);
     const receipt = await publish(app, snapshot, { changed, warnings, started });
     letGo(app);
     if (changed) app.background(writeGenerated(app, snapshot));

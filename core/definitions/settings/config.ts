@@ -8,7 +8,16 @@ import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { checkSettings, differs } from './rules.ts';
 import { mergeSecrets, sealAgain } from './secrets.ts';
-import { CONFIG_ROW, readSettings, type Settings, type StoredSettings, toConfig, toFrozen, toVariables, withGates } from './settings.ts';
+import {
+  CONFIG_ROW,
+  readSettings,
+  type Settings,
+  type StoredSettings,
+  toConfig,
+  toFrozen,
+  toVariables,
+  withGates,
+} from './settings.ts';
 import { checkVersion, retryOnConflict } from '../records.ts';
 import { refuseUnknownToolsets } from '../toolsets/names.ts';
 import { guardDraft } from '../guard/guard.ts';

@@ -268,7 +268,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await patch({ deploy_gates: { breaking: 'block' } });
     const port = freePort();
     const blocked = await deployed({ port });
-    expect([blocked.status, blocked.body['code']]).toEqual([422, 'gate_failed']);
+    expect([blocked.status, blocked.body['detail']]).toEqual([422, expect.stringContaining('Blocked by the gate breaking.')]);
     await patch({ deploy_gates: { breaking: 'off' } });
     expect((await deploy()).body).toMatchObject({ warnings: [] });
     await patch({ deploy_gates: { breaking: 'warn' } });

@@ -20,7 +20,12 @@ beforeEach(async () => {
     body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
   });
   const made = await t.request('POST', '/api/v1/tools', {
-    body: { connection_id: body['id'], name: 'products', description: 'All products', sql_query: 'select id, name from products' },
+    body: {
+      connection_id: body['id'],
+      name: 'products',
+      description: 'All products',
+      sql_query: 'select id, name from products',
+    },
   });
   tool = String(made.body['id']);
   expect((await deploy()).status).toBe(200);
@@ -29,8 +34,9 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const GONE = 'tool products: name is no longer in the result of this tool.';
+const PROBLEM = { accept: 'application/problem+json' };
 const deploy = (body: object = {}, headers?: Record<string, string>) =>
-  t.request('POST', '/api/v1/deploy', { body, ...(headers && { anonymous: true, headers }) });
+  t.request('POST', '/api/v1/deploy', { body, headers: { ...PROBLEM, ...headers }, anonymous: headers !== undefined });
 const setGates = (deploy_gates: unknown) => t.request('PATCH', '/api/v1/server/config', { body: { deploy_gates } });
 const version = async () => (await t.request('GET', '/api/v1/deploy/status')).body['snapshot_version'];
 const newest = async () => {
@@ -84,12 +90,9 @@ test('restoring a version passes the same gates', async () => {
   await t.request('PATCH', `/api/v1/tools/${tool}`, { body: { sql_query: 'select id, name from products' } });
   await deploy();
   await setGates({ breaking: 'block' });
-  const restore = (body: object) => t.request('POST', '/api/v1/snapshots/2/activate', { body });
+  const restore = (body: object) => t.request('POST', '/api/v1/snapshots/2/activate', { body, headers: PROBLEM });
   const blocked = await restore({});
-  expect([blocked.status, blocked.body['errors']]).toEqual([
-    422,
-    [{ field: 'tool.products', message: GONE, gate: 'breaking' }],
-  ]);
+  expect([blocked.status, blocked.body['errors']]).toEqual([422, [{ field: 'tool.products', message: GONE, gate: 'breaking' }]]);
   expect(await version()).toBe(3);
   expect((await restore({ allow: ['breaking'], note: 'Outage' })).body).toMatchObject({ snapshot_version: 2, warnings: [GONE] });
   expect((await newest())?.changes).toMatchObject({ allowed: { new: ['breaking'] }, note: { new: 'Outage' } });
@@ -108,7 +111,10 @@ test('tokens pass gates only with the scope deploy, and never those that people 
   }
   expect(await version()).toBe(1);
   expect((await deploy({ allow: ['breaking'] }, headers)).body).toMatchObject({ snapshot_version: 2 });
-  expect(await newest()).toMatchObject({ actor: { type: 'agent_token', name: 'ci' }, changes: { allowed: { new: ['breaking'] } } });
+  expect(await newest()).toMatchObject({
+    actor: { type: 'agent_token', name: 'ci' },
+    changes: { allowed: { new: ['breaking'] } },
+  });
 });
 
 test('modes are an administrator’s, a gate that is left out keeps its own, and unknown ones are refused', async () => {
@@ -128,6 +134,6 @@ test('modes are an administrator’s, a gate that is left out keeps its own, and
 test('settings that were stored before a gate came have its default', async () => {
   const { server_config } = t.app.store.tables;
   await setGates({ breaking: 'block' });
-  await t.app.store.db.update(server_config).set({ settings: { deploy_gates: {} as never } });
+  await t.app.store.db.update(server_config).set({ settings: { deploy_gates: {} } });
   expect((await t.request('GET', '/api/v1/server/config')).body['deploy_gates']).toEqual(DEFAULT_GATES);
 });
