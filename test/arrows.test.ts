@@ -37,7 +37,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   'core/contract': /^valibot$/,
   'core/client': /^$/,
-  ui: /^(solid-js|@solidjs\/[\w-]+|@kobalte\/core|@tanstack\/solid-virtual|@codemirror\/[\w-]+|@lezer\/[\w-]+|sql-formatter|uplot|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
+  ui: /^(solid-js|@solidjs\/[\w-]+|@kobalte\/core|@codemirror\/[\w-]+|@lezer\/[\w-]+|sql-formatter|uplot|uqr|valibot|vite|vite-plugin-solid|node:url)(\/|$)/,
 };
 const PROJECT = 'snapshots/generate/project';
 const MAX_LINES = 400;

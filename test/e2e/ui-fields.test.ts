@@ -45,7 +45,12 @@ browserTest(
     await button(page, 'Save').click();
     await page.getByText('Some fields need attention.').waitFor();
     await slots.fill('3');
-    await slots.press('ArrowUp');
+    await slots.press('PageUp');
+    expect(await slots.inputValue()).toBe('13');
+    for (const key of ['PageDown', 'PageDown']) await slots.press(key);
+    // Not below the lowest.
+    expect(await slots.inputValue()).toBe('1');
+    for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowUp', 'ArrowDown']) await slots.press(key);
     await button(page, 'Save').click();
     await toast(page, /^Saved/).waitFor();
     expect(await ui.programs.api<object>('GET', `/connections/${connection?.id}`)).toMatchObject({ max_concurrency: 4 });

@@ -53,6 +53,20 @@ async function delayOf(page: Page, work: () => Promise<unknown>): Promise<number
   return Math.round(Math.max(0, ...(await page.evaluate(() => (window as unknown as { delays: number[] }).delays))));
 }
 
+/** The row that has the focus, and whether neither the head of its table nor an edge covers it. */
+const focusedRow = (page: Page) =>
+  page.evaluate(() => {
+    const row = document.activeElement?.closest('tr');
+    const box = row?.getBoundingClientRect();
+    const scroller = row?.closest('.table-scroll')?.getBoundingClientRect();
+    const count = Number(row?.closest('table')?.getAttribute('aria-rowcount'));
+    const head = row?.closest('table')?.tHead?.getBoundingClientRect();
+    return {
+      place: row?.ariaRowIndex === '2' ? 'first' : Number(row?.ariaRowIndex) === count ? 'last' : 'between',
+      in_sight: box !== undefined && box.top >= (head?.bottom ?? 0) - 1 && box.bottom <= (scroller?.bottom ?? 0) + 1,
+    };
+  });
+
 browserTest(
   `list, flow, review and palette react at once with ${TOOLS} tools on five connections`,
   async () => {
@@ -67,6 +81,11 @@ browserTest(
     found['list: clear'] = await delayOf(page, () => page.keyboard.press('Escape'));
     await page.getByText('find_thing_0000').waitFor();
     found['list: select all'] = await delayOf(page, () => page.getByRole('checkbox', { name: /^Select all/ }).click());
+    await page.getByRole('row', { name: 'find_thing_0000' }).focus();
+    found['list: last row'] = await delayOf(page, () => page.keyboard.press('End'));
+    expect(await focusedRow(page)).toEqual({ place: 'last', in_sight: true });
+    found['list: first row'] = await delayOf(page, () => page.keyboard.press('Home'));
+    expect(await focusedRow(page)).toEqual({ place: 'first', in_sight: true });
     found['list: sort'] = await delayOf(page, () => page.getByRole('button', { name: 'Changed' }).click());
 
     await page.goto(`${ui.programs.url}/deploy`);

@@ -1,4 +1,3 @@
-import * as Kobalte from '@kobalte/core/number-field';
 import { createSignal, createUniqueId, Show } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 
@@ -14,7 +13,7 @@ interface NumberFieldProps extends FieldWords {
   placeholder?: string | undefined;
 }
 
-/** A number that may be missing. A text that is not a number is kept and reported, so that it is never saved as nothing. */
+/** A number that may be missing; arrow and page keys step through values. A text that is not a number is kept and reported, so that it is never saved as nothing. */
 export function NumberField(props: NumberFieldProps) {
   const id = createUniqueId();
   const [typed, setTyped] = createSignal('');
@@ -24,41 +23,54 @@ export function NumberField(props: NumberFieldProps) {
     setTyped(next);
     props.onInput(read(next));
   };
+  const step = (event: KeyboardEvent) => {
+    const next = stepped(event.key, props);
+    if (next === undefined || props.blocked === true) return;
+    event.preventDefault();
+    take(String(next));
+  };
   return (
     <FieldFrame {...props} error={error()} id={id}>
-      <Kobalte.Root
-        classList={{ 'with-end': props.unit !== undefined }}
-        value={text()}
-        onChange={take}
-        format={false}
-        changeOnWheel={false}
-        {...(props.min === undefined ? {} : { minValue: props.min })}
-        {...(props.max === undefined ? {} : { maxValue: props.max })}
-        step={props.step ?? 1}
-        readOnly={props.blocked === true}
-        required={props.required === true}
-        validationState={error() === undefined ? 'valid' : 'invalid'}
-      >
-        <Kobalte.Input
+      <div classList={{ 'with-end': props.unit !== undefined }}>
+        <input
           id={id}
           class="input num"
-          // Kobalte shows nothing where there is no number.
-          value={text()}
           name={props.name}
+          type="text"
+          role="spinbutton"
+          inputmode="decimal"
+          autocomplete="off"
+          value={text()}
           placeholder={props.placeholder}
+          readOnly={props.blocked}
+          aria-required={props.required ? 'true' : undefined}
+          aria-invalid={error() === undefined ? undefined : 'true'}
+          aria-valuenow={typeof props.value === 'number' ? props.value : undefined}
+          aria-valuemin={props.min}
+          aria-valuemax={props.max}
           aria-describedby={describedBy(id, { hint: props.hint, error: error() })}
-          onInput={(event) => {
-            // Kobalte would take back what is not a number, without a word.
-            event.preventDefault();
-            take(event.currentTarget.value);
-          }}
+          onInput={(event) => take(event.currentTarget.value)}
+          onKeyDown={step}
         />
         <Show when={props.unit}>
           <span class="input-suffix">{props.unit}</span>
         </Show>
-      </Kobalte.Root>
+      </div>
     </FieldFrame>
   );
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
+
+/** The number that a key leads to; undefined when the key does not step, or there is no number to step from. */
+function stepped(key: string, props: NumberFieldProps): number | undefined {
+  const { value, min = -Infinity, max = Infinity, step = 1 } = props;
+  const steps = STEPS[key];
+  if (steps === undefined || typeof value === 'string') return undefined;
+  // An empty field begins at its lowest value.
+  const next = value === null ? 0 : value + steps * step;
+  // 0.1 + 0.2 is shown as 0.3.
+  return Number(Math.min(Math.max(next, min), max).toPrecision(12));
 }
 
 function read(text: string): number | string | null {

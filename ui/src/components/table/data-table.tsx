@@ -1,28 +1,14 @@
-import { createVirtualizer } from '@tanstack/solid-virtual';
-import {
-  createEffect,
-  createMemo,
-  createRenderEffect,
-  createSignal,
-  For,
-  type JSX,
-  Match,
-  on,
-  onMount,
-  Show,
-  Switch,
-} from 'solid-js';
+import { createEffect, createMemo, createSignal, For, type JSX, Match, on, Show, Switch } from 'solid-js';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
-import { plural } from '#ui/src/kernel/words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
-import { Icon } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
+import { Choose, ChooseAll, HeadCell, SkeletonRows } from './cells.tsx';
 import { LoadMore } from './load-more.tsx';
+import { createRowWindow, SpacerRow } from './row-window.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
-import { Skeleton } from '#ui/src/components/skeleton.tsx';
 
 export interface Column<T> {
   readonly id: string;
@@ -71,7 +57,6 @@ const ROW_PX = 44;
 export function DataTable<T>(props: DataTableProps<T>) {
   const { router } = useKernel();
   const [own_sort, setOwnSort] = createSignal<Sort>();
-  const [scroller, setScroller] = createSignal<HTMLDivElement>();
   const [active, setActive] = createSignal(0);
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
@@ -81,21 +66,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
     return order === undefined || value === undefined ? given : sortRows(given, value, order.down);
   });
   const virtual = () => rows().length > VIRTUAL_FROM;
-  const virtualizer = createVirtualizer({
-    get count() {
-      return rows().length;
-    },
-    getScrollElement: () => scroller() ?? null,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-  });
-  const shown = createMemo(() =>
-    virtual()
-      ? virtualizer.getVirtualItems().flatMap(({ index }) => (rows()[index] === undefined ? [] : [index]))
-      : rows().map((_, index) => index),
-  );
-  const before = () => (virtual() ? (virtualizer.getVirtualItems()[0]?.start ?? 0) : 0);
-  const after = () => (virtual() ? virtualizer.getTotalSize() - (virtualizer.getVirtualItems().at(-1)?.end ?? 0) : 0);
+  const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12 });
+  const shown = () => (virtual() ? sight.indices() : rows().map((_, index) => index));
   const columns = () => props.columns.length + (props.selection ? 1 : 0) + (props.actions ? 1 : 0);
 
   const press = (column: Column<T>) => {
@@ -128,8 +100,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
   };
   const focusRow = (index: number) => {
     setActive(index);
-    if (virtual()) virtualizer.scrollToIndex(index);
-    requestAnimationFrame(() => scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus());
+    if (virtual()) sight.reveal(index);
+    requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus());
   };
   const openable = () => props.href !== undefined || props.onOpen !== undefined;
   const reachable = () => openable() || props.selection !== undefined;
@@ -140,7 +112,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
       if (focused === undefined || before === undefined || now.length >= before.length) return;
       queueMicrotask(() => {
         if (document.activeElement !== document.body || focused === undefined || now.length === 0) return;
-        const row = scroller()?.querySelector<HTMLElement>(`tr[data-row="${Math.min(focused, now.length - 1)}"]`);
+        const row = sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${Math.min(focused, now.length - 1)}"]`);
         (row?.hasAttribute('tabindex') ? row : row?.querySelector<HTMLElement>('a, button'))?.focus();
       });
     }),
@@ -170,8 +142,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         <Match when={props.rows?.length === 0}>{props.empty}</Match>
         <Match when={true}>
           <div
-            // Before it is in the page it has no window, and nothing would be observed.
-            ref={(element) => onMount(() => setScroller(element))}
+            ref={sight.ref}
             class="table-scroll"
             // A plain table is scrolled by the keyboard as a whole.
             tabindex={reachable() ? undefined : 0}
@@ -180,14 +151,26 @@ export function DataTable<T>(props: DataTableProps<T>) {
             data-virtual={virtual() ? 'true' : undefined}
             style={{ 'max-height': virtual() ? (props.height ?? '72vh') : undefined }}
           >
-            <table class="table" aria-label={props.label} aria-rowcount={props.rows?.length} aria-busy={props.rows === undefined}>
+            <table class="table" aria-label={props.label} aria-rowcount={props.rows && props.rows.length + 1} aria-busy={props.rows === undefined}>
               <thead>
                 <tr>
                   <Show when={props.selection}>
                     {(selection) => <ChooseAll ids={rows().map(props.key)} selection={selection()} />}
                   </Show>
                   <For each={props.columns}>
-                    {(column) => <Head column={column} sort={sort()} onPress={() => press(column)} />}
+                    {(column) => (
+                      <HeadCell
+                        id={column.id}
+                        sortable={column.sort !== undefined}
+                        sort={sort()}
+                        onPress={() => press(column)}
+                        align={column.align}
+                        narrow={column.narrow}
+                        width={column.width}
+                      >
+                        {column.head}
+                      </HeadCell>
+                    )}
                   </For>
                   <Show when={props.actions}>
                     <th scope="col" class="cell-actions">
@@ -198,7 +181,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
               </thead>
               <tbody onKeyDown={move}>
                 <Show when={props.rows !== undefined} fallback={<SkeletonRows columns={columns()} />}>
-                  <Spacer height={before()} columns={columns()} />
+                  <SpacerRow height={virtual() ? sight.before() : 0} columns={columns()} />
                   <For each={shown()}>
                     {(index) => (
                       <Show when={rows()[index]} keyed>
@@ -245,7 +228,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                       </Show>
                     )}
                   </For>
-                  <Spacer height={after()} columns={columns()} />
+                  <SpacerRow height={virtual() ? sight.after() : 0} columns={columns()} />
                 </Show>
               </tbody>
             </table>
@@ -258,84 +241,6 @@ export function DataTable<T>(props: DataTableProps<T>) {
         </Match>
       </Switch>
     </div>
-  );
-}
-
-function Head<T>(props: { column: Column<T>; sort: Sort | undefined; onPress: () => void }) {
-  const order = () => (props.sort?.column === props.column.id ? (props.sort.down ? 'descending' : 'ascending') : undefined);
-  return (
-    <th
-      scope="col"
-      data-align={props.column.align}
-      data-narrow={props.column.narrow}
-      aria-sort={order()}
-      style={{ width: props.column.width }}
-    >
-      <Show when={props.column.sort} fallback={props.column.head}>
-        <button type="button" class="sort" onClick={() => props.onPress()}>
-          {props.column.head}
-          <span class="sort-mark" data-order={order()}>
-            <Icon name="down" size={12} />
-          </span>
-        </button>
-      </Show>
-    </th>
-  );
-}
-
-function Choose(props: { id: string; selection: Selection }) {
-  return (
-    <td class="cell-choose">
-      <input
-        type="checkbox"
-        aria-label="Select this row"
-        checked={props.selection.has(props.id)}
-        onChange={() => props.selection.toggle(props.id)}
-      />
-    </td>
-  );
-}
-
-function ChooseAll(props: { ids: readonly string[]; selection: Selection }) {
-  const all = () => props.ids.length > 0 && props.ids.every((id) => props.selection.has(id));
-  return (
-    <th scope="col" class="cell-choose">
-      <input
-        type="checkbox"
-        aria-label={`Select all ${plural(props.ids.length, 'row')}`}
-        checked={all()}
-        ref={(input) => createRenderEffect(() => (input.indeterminate = !all() && props.selection.count() > 0))}
-        onChange={() => (all() ? props.selection.clear() : props.selection.set(props.ids))}
-      />
-    </th>
-  );
-}
-
-function Spacer(props: { height: number; columns: number }) {
-  return (
-    <Show when={props.height > 0}>
-      <tr aria-hidden="true">
-        <td colspan={props.columns} class="spacer" style={{ height: `${props.height}px` }} />
-      </tr>
-    </Show>
-  );
-}
-
-function SkeletonRows(props: { columns: number }) {
-  return (
-    <For each={[0, 1, 2, 3, 4]}>
-      {(row) => (
-        <tr>
-          <For each={Array.from({ length: props.columns }, (_, index) => index)}>
-            {(index) => (
-              <td>
-                <Skeleton width={(row + index) % 2 === 0 ? 'long' : 'half'} />
-              </td>
-            )}
-          </For>
-        </tr>
-      )}
-    </For>
   );
 }
 

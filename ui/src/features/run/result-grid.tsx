@@ -1,5 +1,5 @@
-import { createVirtualizer } from '@tanstack/solid-virtual';
-import { createEffect, createMemo, createSignal, For, on, onMount, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
+import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { cellText } from '#core/lib/csv.ts';
 
@@ -19,28 +19,17 @@ const LONGEST = 300;
  */
 export function ResultGrid(props: ResultGridProps) {
   const { toasts } = useKernel();
-  const [scroller, setScroller] = createSignal<HTMLDivElement>();
   const [active, setActive] = createSignal({ row: 0, column: 0 });
-  const virtualizer = createVirtualizer({
-    get count() {
-      return props.rows.length;
-    },
-    getScrollElement: () => scroller() ?? null,
-    estimateSize: () => ROW_PX,
-    overscan: 10,
-  });
+  const sight = createRowWindow({ count: () => props.rows.length, row_px: ROW_PX, around: 10 });
   createEffect(
     on(
       () => props.rows,
       () => {
         setActive({ row: 0, column: 0 });
-        scroller()?.scrollTo({ top: 0, left: 0 });
+        sight.scroller()?.scrollTo({ top: 0, left: 0 });
       },
     ),
   );
-  const items = () => virtualizer.getVirtualItems().filter(({ index }) => index < props.rows.length);
-  const before = () => items()[0]?.start ?? 0;
-  const after = () => virtualizer.getTotalSize() - (items().at(-1)?.end ?? 0);
   const numeric = createMemo(() => props.columns.map((column) => props.rows.some((row) => typeof row[column] === 'number')));
 
   const copy = async () => {
@@ -63,16 +52,12 @@ export function ResultGrid(props: ResultGridProps) {
     if (to === undefined) return;
     event.preventDefault();
     setActive(to);
-    virtualizer.scrollToIndex(to.row);
-    requestAnimationFrame(() => scroller()?.querySelector<HTMLElement>(`[data-cell="${to.row}:${to.column}"]`)?.focus());
+    sight.reveal(to.row);
+    requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`[data-cell="${to.row}:${to.column}"]`)?.focus());
   };
 
   return (
-    <div
-      // Before it is in the page it has no window, and nothing would be observed.
-      ref={(element) => onMount(() => setScroller(element))}
-      class="result-grid"
-    >
+    <div ref={sight.ref} class="result-grid">
       <table role="grid" aria-label={props.label} aria-rowcount={props.rows.length + 1} onKeyDown={press}>
         <thead>
           <tr>
@@ -87,8 +72,8 @@ export function ResultGrid(props: ResultGridProps) {
           </tr>
         </thead>
         <tbody>
-          <Spacer height={before()} columns={props.columns.length} />
-          <For each={items().map(({ index }) => index)}>
+          <SpacerRow height={sight.before()} columns={props.columns.length} />
+          <For each={sight.indices()}>
             {(index) => (
               <tr aria-rowindex={index + 2}>
                 <For each={props.columns}>
@@ -107,7 +92,7 @@ export function ResultGrid(props: ResultGridProps) {
               </tr>
             )}
           </For>
-          <Spacer height={after()} columns={props.columns.length} />
+          <SpacerRow height={sight.after()} columns={props.columns.length} />
         </tbody>
       </table>
     </div>
@@ -121,16 +106,6 @@ function Cell(props: { value: unknown }) {
       <span title={text().length > 40 ? text().slice(0, 2_000) : undefined}>
         {text().length > LONGEST ? `${text().slice(0, LONGEST)}…` : text()}
       </span>
-    </Show>
-  );
-}
-
-function Spacer(props: { height: number; columns: number }) {
-  return (
-    <Show when={props.height > 0}>
-      <tr aria-hidden="true">
-        <td colspan={props.columns} class="spacer" style={{ height: `${props.height}px` }} />
-      </tr>
     </Show>
   );
 }

@@ -1,15 +1,14 @@
 import { plural } from '#ui/src/kernel/words.ts';
-import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, For, on, Show } from 'solid-js';
 import { exactTime, logTime } from '#ui/src/kernel/dates.ts';
 import type { Entry, Line } from '#ui/src/features/log/live-log.ts';
+import { createRowWindow } from '#ui/src/components/table/row-window.tsx';
 import { nextRow } from '#ui/src/components/table/table.ts';
 import { SOURCE_WORDS } from './words.ts';
 
 const LINE_PX = 30;
 /** So far from the end still counts as at the end. */
 const NEAR_PX = 2 * LINE_PX;
-/** Lines kept ready above and below what is in sight. */
-const AROUND = 20;
 
 /** Lines of one height, of which only those in sight are in the page. Scrolling up ends following, scrolling down begins it again. */
 export function LogList(props: {
@@ -19,45 +18,23 @@ export function LogList(props: {
   onOpen: (line: Line) => void;
 }) {
   const [active, setActive] = createSignal<string>();
-  const [top, setTop] = createSignal(0);
-  const [height, setHeight] = createSignal(0);
-  let scroller: HTMLDivElement | undefined;
-  /** Indices of the lines in sight and some around them. */
-  const shown = createMemo(() => {
-    const first = Math.max(0, Math.floor(top() / LINE_PX) - AROUND);
-    const last = Math.min(props.entries.length, Math.ceil((top() + height()) / LINE_PX) + AROUND);
-    return Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
-  });
-  const toEnd = () => {
-    if (scroller !== undefined) scroller.scrollTop = scroller.scrollHeight;
-  };
-  onMount(() => {
-    const sizes = new ResizeObserver(([entry]) => {
-      setHeight(entry?.contentRect.height ?? 0);
-      if (props.follow) toEnd();
-    });
-    if (scroller !== undefined) sizes.observe(scroller);
-    onCleanup(() => sizes.disconnect());
-  });
+  const sight = createRowWindow({ count: () => props.entries.length, row_px: LINE_PX, around: 20 });
+  let top = 0;
   createEffect(
-    on([() => props.entries, () => props.follow], ([, follow]) => {
+    on([() => props.entries, () => props.follow, sight.height], ([, follow]) => {
+      if (!follow) return;
       // After the taller list is in the page.
-      if (follow) requestAnimationFrame(toEnd);
+      requestAnimationFrame(() => {
+        const scroller = sight.scroller();
+        if (scroller !== undefined) scroller.scrollTop = scroller.scrollHeight;
+      });
     }),
   );
-  const scrolled = () => {
-    if (scroller === undefined) return;
-    const { scrollTop, scrollHeight, clientHeight } = scroller;
-    const up = scrollTop < top();
-    setTop(scrollTop);
+  const scrolled = (event: { readonly currentTarget: HTMLElement }) => {
+    const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+    const up = scrollTop < top;
+    top = scrollTop;
     if (props.follow && up && scrollHeight - scrollTop - clientHeight > NEAR_PX) props.onFollow(false);
-  };
-  const bringIntoView = (index: number) => {
-    if (scroller === undefined) return;
-    const from = index * LINE_PX;
-    if (from < scroller.scrollTop) scroller.scrollTop = from;
-    else if (from + LINE_PX > scroller.scrollTop + scroller.clientHeight)
-      scroller.scrollTop = from + LINE_PX - scroller.clientHeight;
   };
   const at = () => {
     const index = props.entries.findIndex(({ id }) => id === active());
@@ -74,12 +51,12 @@ export function LogList(props: {
     event.preventDefault();
     props.onFollow(event.key === 'End');
     setActive(props.entries[to]?.id);
-    bringIntoView(to);
+    sight.reveal(to);
   };
 
   return (
     <div
-      ref={(element) => (scroller = element)}
+      ref={sight.ref}
       class="log-list"
       role="region"
       tabindex="0"
@@ -89,7 +66,7 @@ export function LogList(props: {
       onKeyDown={move}
     >
       <ol style={{ height: `${props.entries.length * LINE_PX}px` }}>
-        <For each={shown()}>
+        <For each={sight.indices()}>
           {(index) => (
             <Show when={props.entries[index]} keyed>
               {(entry) => (

@@ -1,0 +1,67 @@
+import { type Accessor, createEffect, createMemo, createSignal, onCleanup, onMount, Show } from 'solid-js';
+
+interface RowWindowOptions {
+  readonly count: Accessor<number>;
+  /** The height of every row. */
+  readonly row_px: number;
+  /** Rows kept ready above and below what is in sight. */
+  readonly around: number;
+}
+
+/** The rows of a long list that are in sight: all rows have one height, only these are in the page. */
+export function createRowWindow(options: RowWindowOptions) {
+  const { count, row_px, around } = options;
+  const [scroller, setScroller] = createSignal<HTMLElement>();
+  const [top, setTop] = createSignal(0);
+  const [height, setHeight] = createSignal(0);
+  const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around));
+  const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around));
+  const indices = createMemo(() => Array.from({ length: Math.max(0, last() - first()) }, (_, index) => first() + index));
+  /** A head that stays while the rows scroll covers as much of them. */
+  const headHeight = () => scroller()?.querySelector('thead')?.offsetHeight ?? 0;
+  const read = () => {
+    setTop(scroller()?.scrollTop ?? 0);
+    setHeight(scroller()?.clientHeight ?? 0);
+  };
+  createEffect(() => {
+    const element = scroller();
+    if (element === undefined) return;
+    const sizes = new ResizeObserver(read);
+    sizes.observe(element);
+    element.addEventListener('scroll', read, { passive: true });
+    onCleanup(() => {
+      sizes.disconnect();
+      element.removeEventListener('scroll', read);
+    });
+  });
+  return {
+    /** The `ref` of the element that scrolls. */
+    // Its size is known once it is in the page.
+    ref: (element: HTMLElement) => onMount(() => setScroller(element)),
+    scroller,
+    height,
+    indices,
+    before: () => first() * row_px,
+    after: () => (count() - first() - indices().length) * row_px,
+    /** Scrolls as little as needed to show a row. */
+    reveal(index: number) {
+      const element = scroller();
+      if (element === undefined) return;
+      const end = (index + 1) * row_px + headHeight();
+      if (index * row_px < element.scrollTop) element.scrollTop = index * row_px;
+      else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
+      read();
+    },
+  };
+}
+
+/** Stands in a table for the rows that are not in sight. */
+export function SpacerRow(props: { height: number; columns: number }) {
+  return (
+    <Show when={props.height > 0}>
+      <tr aria-hidden="true">
+        <td colspan={props.columns} class="spacer" style={{ height: `${props.height}px` }} />
+      </tr>
+    </Show>
+  );
+}
