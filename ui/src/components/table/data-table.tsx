@@ -151,7 +151,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
             data-virtual={virtual() ? 'true' : undefined}
             style={{ 'max-height': virtual() ? (props.height ?? '72vh') : undefined }}
           >
-            <table class="table" aria-label={props.label} aria-rowcount={props.rows && props.rows.length + 1} aria-busy={props.rows === undefined}>
+            <table
+              class="table"
+              aria-label={props.label}
+              aria-rowcount={props.rows && props.rows.length + 1}
+              aria-busy={props.rows === undefined}
+            >
               <thead>
                 <tr>
                   <Show when={props.selection}>
