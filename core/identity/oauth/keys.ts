@@ -40,12 +40,17 @@ export async function keyRotation(app: App): Promise<{ since: string; rotates_at
 /**
  * An access token of a signed-in person (RFC 9068), signed with the current key.
  * @param seconds it lives.
+ * @param issued_at in seconds since 1970; now by default.
  */
-export async function signAccessToken(app: App, claims: AccessTokenClaims, seconds: number): Promise<string> {
+export async function signAccessToken(
+  app: App,
+  claims: AccessTokenClaims,
+  seconds: number,
+  issued_at = Math.floor(app.clock().getTime() / 1_000),
+): Promise<string> {
   const { kid, private_key } = (await currentKey(app, app.store.db)) ?? (await firstKey(app));
   if (private_key === null) throw new AppError('internal', 'The signing key has no private part.');
   const key = await importJWK(JSON.parse(app.keyring.open(private_key.$sealed, placeOf(kid))) as JWK, ACCESS_TOKEN_ALGORITHM);
-  const issued_at = Math.floor(app.clock().getTime() / 1_000);
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: ACCESS_TOKEN_ALGORITHM, typ: 'at+jwt', kid })
     .setIssuer(await issuerOf(app))

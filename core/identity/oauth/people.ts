@@ -2,6 +2,8 @@ import { eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { holds, type Role } from '#core/contract/identity/roles.ts';
 import { leastRole, type Scope } from '#core/contract/operation.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
 
 /** Who signed in, as tokens and grants need to know them. */
 export interface Person {
@@ -21,10 +23,21 @@ const SCOPES: readonly Scope[] = ['read', 'write', 'deploy'];
 export async function personOf({ store }: App, id: string): Promise<Person | null> {
   const { people } = store.tables;
   const [row] = await store.db.select().from(people).where(eq(people.id, id));
+  return toPerson(row);
+}
+
+/** The same, as they stay until the end of this transaction: whoever changes them waits for it, or was waited for. */
+export async function heldPerson({ store }: App, tx: Db, id: string): Promise<Person | null> {
+  const { people } = store.tables;
+  const [row] = await tx.update(people).set({ id }).where(eq(people.id, id)).returning();
+  return toPerson(row);
+}
+
+function toPerson(row: Schema['people']['$inferSelect'] | undefined): Person | null {
   if (row === undefined || !row.enabled) return null;
   const { username, display_name: name, email, role, groups } = row;
   const scopes = SCOPES.filter((access) => holds(role, leastRole({ access }) ?? 'caller'));
-  return { id, username, name, email, role, groups, scopes };
+  return { id: row.id, username, name, email, role, groups, scopes };
 }
 
 export async function usernamesOf({ store }: App, ids: readonly string[]): Promise<Map<string, string>> {

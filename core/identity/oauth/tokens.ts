@@ -6,12 +6,14 @@ import type { Login } from '#core/edge/token-form.ts';
 import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
 import { digestOf, randomToken } from '#core/identity/random-token.ts';
 import type { Context } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
+import { issuedAt } from './ended.ts';
 import { issuerOf } from './issuer.ts';
 import { signAccessToken } from './keys.ts';
-import { type Person, personOf } from './people.ts';
+import { heldPerson, type Person } from './people.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { toScopes } from './scopes.ts';
@@ -127,11 +129,9 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
   if (!fits) return BAD_CODE;
   const target = await sameResource(app, form.get('resource'), row.resource);
   if (target !== null) return target;
-  const person = await personOf(app, row.person_id);
-  if (person === null) return BAD_CODE;
   const grant: GrantRow = {
     id: row.grant_id,
-    person_id: person.id,
+    person_id: row.person_id,
     client_id: row.client.client_id,
     client: row.client,
     resource: row.resource,
@@ -143,18 +143,20 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
   const { oauth_refresh } = app.store.tables;
   const expires_at = await refreshEnd(app, grant);
   const stored = await app.store.write(async (tx) => {
+    const person = await heldPerson(app, tx, row.person_id);
+    if (person === null) return null;
     // A second use deletes the code, and waits here for what it has to end.
     const held = await tx.update(table).set({ spent: true }).where(eq(table.digest, digest)).returning({ digest: table.digest });
-    if (held.length === 0) return false;
+    if (held.length === 0) return null;
     await addGrant(app, tx, grant);
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return true;
+    return { person, refresh_token, issued_at: await issuedAt(app, tx, holderOf(grant)) };
   });
-  if (!stored) return BAD_CODE;
+  if (stored === null) return BAD_CODE;
   await noteRegistrationUse(app, grant.client_id);
-  return issue(app, grant, person, refresh_token, null);
+  return issue(app, grant, stored, null);
 }
 
 const isVerifier = (verifier: string, challenge: string): boolean =>
@@ -178,49 +180,54 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
   if (Date.parse(found.refresh.expires_at) <= now.getTime()) return BAD_REFRESH;
   const target = await sameResource(app, form.get('resource'), grant.resource);
   if (target !== null) return target;
-  const person = await personOf(app, grant.person_id);
-  if (person === null) return BAD_REFRESH;
   const scopes = form.has('scope') ? toScopes(form.get('scope')) : null;
-  const successor = await rotate(app, digest, grant);
-  if (successor === null) {
-    await endStolen(app, grant.id);
-    return BAD_REFRESH;
-  }
+  const fresh = { refresh_token: randomToken('svc_or_'), expires_at: await refreshEnd(app, grant) };
+  const renewed = await app.store.write(async (tx) => {
+    const person = await heldPerson(app, tx, grant.person_id);
+    if (person === null) return 'nobody';
+    const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
+    if (refresh_token === null) return 'stolen';
+    return { person, refresh_token, issued_at: await issuedAt(app, tx, holderOf(grant)) };
+  });
+  if (renewed === 'stolen') await endStolen(app, grant.id);
+  if (typeof renewed === 'string') return BAD_REFRESH;
   await noteRegistrationUse(app, grant.client_id);
-  return issue(app, grant, person, successor, scopes);
+  return issue(app, grant, renewed, scopes);
 }
 
 const placeOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
 
 /** The token that comes after this one, also for who asks once more within the grace; null: this is a reuse. */
-async function rotate(app: App, digest: string, grant: GrantRow): Promise<string | null> {
+async function rotate(
+  app: App,
+  tx: Db,
+  digest: string,
+  grant_id: string,
+  { refresh_token, expires_at }: { readonly refresh_token: string; readonly expires_at: string },
+): Promise<string | null> {
   const { oauth_refresh: table, oauth_grants } = app.store.tables;
   const now = app.clock();
-  const fresh = randomToken('svc_or_');
-  const fresh_digest = digestOf(fresh);
-  const expires_at = await refreshEnd(app, grant);
-  return app.store.write(async (tx) => {
-    const rotated = await tx
-      .update(table)
-      .set({
-        rotated_at: now.toISOString(),
-        successor: app.keyring.seal(fresh, placeOf(digest)),
-        successor_digest: fresh_digest,
-      })
-      .where(and(eq(table.digest, digest), isNull(table.rotated_at)))
-      .returning({ digest: table.digest });
-    if (rotated.length > 0) {
-      await tx.insert(table).values({ digest: fresh_digest, grant_id: grant.id, expires_at });
-      await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant.id));
-      return fresh;
-    }
-    const [old] = await tx.select().from(table).where(eq(table.digest, digest));
-    if (old?.rotated_at == null || old.successor === null || old.successor_digest === null) return null;
-    if (Date.parse(old.rotated_at) + GRACE_MS <= now.getTime()) return null;
-    // Only the one before: once its successor was used, this one is two behind.
-    const [next] = await tx.select().from(table).where(eq(table.digest, old.successor_digest));
-    return next !== undefined && next.rotated_at === null ? app.keyring.open(old.successor, placeOf(digest)) : null;
-  });
+  const successor_digest = digestOf(refresh_token);
+  const rotated = await tx
+    .update(table)
+    .set({
+      rotated_at: now.toISOString(),
+      successor: app.keyring.seal(refresh_token, placeOf(digest)),
+      successor_digest,
+    })
+    .where(and(eq(table.digest, digest), isNull(table.rotated_at)))
+    .returning({ digest: table.digest });
+  if (rotated.length > 0) {
+    await tx.insert(table).values({ digest: successor_digest, grant_id, expires_at });
+    await tx.update(oauth_grants).set({ last_used_at: now.toISOString() }).where(eq(oauth_grants.id, grant_id));
+    return refresh_token;
+  }
+  const [old] = await tx.select().from(table).where(eq(table.digest, digest));
+  if (old?.rotated_at == null || old.successor === null || old.successor_digest === null) return null;
+  if (Date.parse(old.rotated_at) + GRACE_MS <= now.getTime()) return null;
+  // Only the one before: once its successor was used, this one is two behind.
+  const [next] = await tx.select().from(table).where(eq(table.digest, old.successor_digest));
+  return next !== undefined && next.rotated_at === null ? app.keyring.open(old.successor, placeOf(digest)) : null;
 }
 
 /** No refresh renews a grant beyond this (RFC 9700 section 4.14.2); a lowered setting also ends those that exist. */
@@ -241,12 +248,21 @@ async function sameResource(app: App, asked: string | null, granted: string): Pr
   return refuse('invalid_target', 'resource is not the one that the person granted access to.');
 }
 
+/** Whose tokens a grant gives. */
+const holderOf = ({ id, person_id, client_id }: GrantRow) => ({ grant: id, sub: person_id, client_id });
+
+interface Issue {
+  readonly person: Person;
+  readonly refresh_token: string;
+  /** In seconds since 1970, of the moment at which the person and the grant were as they are here. */
+  readonly issued_at: number;
+}
+
 /** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */
 async function issue(
   app: App,
   grant: GrantRow,
-  person: Person,
-  refresh_token: string,
+  { person, refresh_token, issued_at }: Issue,
   wanted: readonly string[] | null,
 ): Promise<TokenAnswer> {
   const { oauth_access_minutes } = (await readSettings(app)).settings;
@@ -267,6 +283,7 @@ async function issue(
       ...(person.email === null ? {} : { email: person.email }),
     },
     seconds,
+    issued_at,
   );
   const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };
   return { status: 200, body: scope === '' ? body : { ...body, scope } };
