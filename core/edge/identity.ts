@@ -23,7 +23,7 @@ export interface AccessTokenClaims {
   readonly email?: string;
 }
 
-/** Tokens issued up to `before`, in seconds since 1970, are refused. Exactly one of the others is set. */
+/** Tokens issued up to `before`, in seconds since 1970 with their fractions, are refused. Exactly one of the others is set. */
 export interface EndedGrant {
   readonly grant?: string;
   readonly sub?: string;

@@ -1,7 +1,7 @@
-import { inArray, lt } from 'drizzle-orm';
+import { lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { Db } from '#core/store/open.ts';
-import { endedSeconds, expiredBefore, tellIdentity, touchIdentity } from './published.ts';
+import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
 
 /** Whose access tokens end: those of one grant, of a person, or of a client. */
 export type EndedTarget = { readonly grant: string } | { readonly sub: string } | { readonly client_id: string };
@@ -28,15 +28,4 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
 export async function endGrants(app: App, target: EndedTarget): Promise<void> {
   await app.store.write((tx) => noteEnded(app, tx, target));
   await tellIdentity(app);
-}
-
-/**
- * The `iat` of a token issued in this transaction, in seconds since 1970: later than what ended before. A client renews its token
- * within the second in which a person's groups change, and the new one counts.
- */
-export async function issuedAt(app: App, tx: Db, of: Record<'grant' | 'sub' | 'client_id', string>): Promise<number> {
-  const { ended_grants } = app.store.tables;
-  const ids = Object.entries(of).map(([kind, value]) => `${kind}:${value}`);
-  const rows = await tx.select({ ended_at: ended_grants.ended_at }).from(ended_grants).where(inArray(ended_grants.id, ids));
-  return Math.max(Math.floor(app.clock().getTime() / 1_000), ...rows.map(({ ended_at }) => endedSeconds(ended_at) + 1));
 }

@@ -40,13 +40,13 @@ export async function keyRotation(app: App): Promise<{ since: string; rotates_at
 /**
  * An access token of a signed-in person (RFC 9068), signed with the current key.
  * @param seconds it lives.
- * @param issued_at in seconds since 1970; now by default.
+ * @param issued_at now by default. To the millisecond (RFC 7519 section 2): what is issued after an end in the same second counts.
  */
 export async function signAccessToken(
   app: App,
   claims: AccessTokenClaims,
   seconds: number,
-  issued_at = Math.floor(app.clock().getTime() / 1_000),
+  issued_at: Date = app.clock(),
 ): Promise<string> {
   const { kid, private_key } = (await currentKey(app, app.store.db)) ?? (await firstKey(app));
   if (private_key === null) throw new AppError('internal', 'The signing key has no private part.');
@@ -54,8 +54,8 @@ export async function signAccessToken(
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: ACCESS_TOKEN_ALGORITHM, typ: 'at+jwt', kid })
     .setIssuer(await issuerOf(app))
-    .setIssuedAt(issued_at)
-    .setExpirationTime(issued_at + seconds)
+    .setIssuedAt(issued_at.getTime() / 1_000)
+    .setExpirationTime(Math.floor(issued_at.getTime() / 1_000) + seconds)
     .setJti(crypto.randomUUID())
     .sign(key);
 }

@@ -25,9 +25,6 @@ export async function publicKeys(app: App): Promise<JWK[]> {
   return rows.map(({ public_key }) => public_key);
 }
 
-/** Tokens with an `iat` up to this second count no more. */
-export const endedSeconds = (ended_at: string): number => Math.floor(Date.parse(ended_at) / 1_000);
-
 /** What hosts are to refuse; tokens older than the longest lifetime have expired by themselves. */
 export async function listEnded(app: App): Promise<EndedGrant[]> {
   const { ended_grants } = app.store.tables;
@@ -37,7 +34,7 @@ export async function listEnded(app: App): Promise<EndedGrant[]> {
     .where(gte(ended_grants.ended_at, expiredBefore(app)))
     .orderBy(asc(ended_grants.id));
   return rows.map(({ kind, value, ended_at }) => {
-    const before = endedSeconds(ended_at);
+    const before = Date.parse(ended_at) / 1_000;
     if (kind === 'grant') return { grant: value, before };
     return kind === 'sub' ? { sub: value, before } : { client_id: value, before };
   });

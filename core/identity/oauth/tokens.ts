@@ -10,7 +10,6 @@ import type { Db } from '#core/store/open.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
-import { issuedAt } from './ended.ts';
 import { issuerOf } from './issuer.ts';
 import { signAccessToken } from './keys.ts';
 import { heldPerson, type Person } from './people.ts';
@@ -152,7 +151,7 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
     await tx.insert(oauth_refresh).values({ digest: digestOf(refresh_token), grant_id: grant.id, expires_at });
     const actor = { type: 'admin' as const, id: person.id, name: person.username, scopes: [], role: person.role };
     await recordGrant({ ...context, actor }, tx, 'create', grant, person.username);
-    return { person, refresh_token, issued_at: await issuedAt(app, tx, holderOf(grant)) };
+    return { person, refresh_token, issued_at: app.clock() };
   });
   if (stored === null) return BAD_CODE;
   await noteRegistrationUse(app, grant.client_id);
@@ -187,7 +186,7 @@ async function byRefresh(context: Context, client: Client, form: URLSearchParams
     if (person === null) return 'nobody';
     const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
     if (refresh_token === null) return 'stolen';
-    return { person, refresh_token, issued_at: await issuedAt(app, tx, holderOf(grant)) };
+    return { person, refresh_token, issued_at: app.clock() };
   });
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;
@@ -248,14 +247,11 @@ async function sameResource(app: App, asked: string | null, granted: string): Pr
   return refuse('invalid_target', 'resource is not the one that the person granted access to.');
 }
 
-/** Whose tokens a grant gives. */
-const holderOf = ({ id, person_id, client_id }: GrantRow) => ({ grant: id, sub: person_id, client_id });
-
 interface Issue {
   readonly person: Person;
   readonly refresh_token: string;
-  /** In seconds since 1970, of the moment at which the person and the grant were as they are here. */
-  readonly issued_at: number;
+  /** When the person and the grant were as they are here: whatever ends later ends this token. */
+  readonly issued_at: Date;
 }
 
 /** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { decodeJwt } from 'jose';
+import { noteEnded } from '#core/identity/oauth/ended.ts';
+import { listEnded } from '#core/identity/oauth/published.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
+import { createBrowser, exchanged, post, refreshed, tokens } from '#test/support/sign-in.ts';
+
+let t: TestApp;
+let owner: Member;
+let carl: Member;
+let browser: ReturnType<typeof createBrowser>;
+beforeAll(async () => {
+  t = await testApp();
+  owner = await peopleOf(t).owner();
+  carl = await peopleOf(t).join(owner, { username: 'carl', role: 'caller', groups: ['first'] });
+  browser = createBrowser(t);
+  expect((await browser.signIn('carl', PASSWORD)).status).toBe(200);
+});
+afterAll(() => t.close());
+
+/** Whether hosts accept it, as far as ended grants go, and whose groups it names. */
+async function readToken(access: unknown): Promise<{ counts: boolean; groups: unknown }> {
+  const { iat = 0, sub, grant, groups } = decodeJwt<{ grant: string; groups: string[] }>(String(access));
+  const of_it = (await listEnded(t.app)).filter((ended) => ended.sub === sub || ended.grant === grant);
+  return { counts: of_it.every(({ before }) => iat > before), groups };
+}
+async function regroup(groups: string[]): Promise<void> {
+  const { version } = (await owner.ask('GET', `people/${carl.id}`)).body;
+  expect((await owner.ask('PATCH', `people/${carl.id}`, { groups, version })).status).toBe(200);
+}
+
+test('a token renewed within the second of a change counts, with what changed', async () => {
+  const { access, refresh } = await tokens(t, browser);
+  expect(await readToken(access)).toEqual({ counts: true, groups: ['first'] });
+  await regroup(['second']);
+  expect(await readToken(access)).toEqual({ counts: false, groups: ['first'] });
+  t.advance(1);
+  const { body } = await post(t, '/oauth/token', refreshed(refresh));
+  expect(await readToken(body['access_token'])).toEqual({ counts: true, groups: ['second'] });
+  t.advance(1);
+  await regroup(['third']);
+  expect(await readToken(body['access_token'])).toEqual({ counts: false, groups: ['second'] });
+  t.advance(1);
+  const signed_in = await tokens(t, browser);
+  expect(await readToken(signed_in.access)).toEqual({ counts: true, groups: ['third'] });
+});
+
+test('a token that is asked for while its person changes waits, and never carries what was before', async () => {
+  await regroup(['before']);
+  t.advance(1);
+  const { refresh } = await tokens(t, browser);
+  const code = await browser.code();
+  const { people } = t.app.store.tables;
+  const asking = await t.app.store.write(async (tx) => {
+    await tx
+      .update(people)
+      .set({ groups: ['after'] })
+      .where(eq(people.id, carl.id));
+    await noteEnded(t.app, tx, { sub: carl.id });
+    t.advance(1_000);
+    const sent = [post(t, '/oauth/token', refreshed(refresh)), post(t, '/oauth/token', exchanged(code))];
+    // Long enough for both to get to the person; however far they get, what follows holds.
+    await Bun.sleep(200);
+    return { sent };
+  });
+  for (const { status, body } of await Promise.all(asking.sent)) {
+    expect(status).toBe(200);
+    expect(await readToken(body['access_token'])).toEqual({ counts: true, groups: ['after'] });
+  }
+});
