@@ -122,11 +122,11 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
     const { signing_keys } = app.store.tables;
     const statuses: number[] = [];
     const kids = new Set<string | undefined>();
-    let going = true;
+    const done = new AbortController();
     const old = await Promise.all(hosts.map((host) => token({}, host)));
     const callers = hosts.flatMap((host, n) =>
       [0, 1, 2].map(async () => {
-        while (going) {
+        while (!done.signal.aborted) {
           const fresh = await token({}, host);
           kids.add(decodeProtectedHeader(fresh).kid);
           for (const credential of [fresh, old[n]!]) statuses.push(await statusOf(credential, host));
@@ -149,7 +149,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
         await until(() => statuses.length > seen + 24);
       }
     } finally {
-      going = false;
+      done.abort();
       await Promise.all(callers);
     }
     expect([...new Set(statuses)]).toEqual([200]);

@@ -16,7 +16,10 @@ export function createRowWindow(options: RowWindowOptions) {
   const [height, setHeight] = createSignal(0);
   const first = createMemo(() => Math.max(0, Math.min(count(), Math.floor(top() / row_px)) - around));
   const last = createMemo(() => Math.min(count(), Math.ceil((top() + height()) / row_px) + around));
-  const indices = createMemo(() => Array.from({ length: Math.max(0, last() - first()) }, (_, index) => first() + index));
+  const indices = createMemo(() => {
+    const from = first();
+    return Array.from({ length: Math.max(0, last() - from) }, (_, index) => from + index);
+  });
   /** A head that stays while the rows scroll covers as much of them. */
   const headHeight = () => scroller()?.querySelector('thead')?.offsetHeight ?? 0;
   const read = () => {

@@ -69,13 +69,13 @@ export function KeysPanel() {
         onRetry={() => void keys.reload()}
         key={({ kid }) => kid}
         columns={[
-          { id: 'key', head: WORDS.key, cell: ({ kid }) => <span class="mono small truncate">{kid}</span> },
+          { id: 'key', head: WORDS.key, cell: (key) => <span class="mono small truncate">{key.kid}</span> },
           {
             id: 'state',
             head: WORDS.state,
-            cell: ({ state }) => <Badge tone={STATES[state].tone}>{STATES[state].label}</Badge>,
+            cell: (key) => <Badge tone={STATES[key.state].tone}>{STATES[key.state].label}</Badge>,
           },
-          { id: 'since', head: WORDS.since, cell: ({ since }) => <Ago iso={since} /> },
+          { id: 'since', head: WORDS.since, cell: (key) => <Ago iso={key.since} /> },
         ]}
         empty={
           <EmptyState icon="key" title={WORDS.empty_title}>
