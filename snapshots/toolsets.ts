@@ -58,6 +58,10 @@ export const ofPrompt = ({ id, connection_id, tags = [] }: FrozenPrompt): Select
   reads: true,
 });
 
+/** Whether somebody in these groups has a toolset: one without groups is for everyone who signs in. */
+export const isOpenTo = ({ groups }: { readonly groups: readonly string[] }, own: readonly string[]): boolean =>
+  groups.length === 0 || groups.some((group) => own.includes(group));
+
 /** A stored toolset. */
 export interface ToolsetDefinition extends FrozenToolset {
   readonly enabled: boolean;

@@ -7,8 +7,18 @@ export interface PlaygroundClaims {
   readonly session_id: string;
   readonly username: string;
   /** Who the messages are sent as: the person, or whom the person chose to pretend to be. */
-  readonly caller: { readonly identity: Identity; readonly claims: Claims };
+  readonly caller: PlaygroundCaller;
 }
+
+export interface PlaygroundCaller {
+  readonly identity: Identity;
+  readonly claims: Claims;
+  /** Names of the toolsets that it sees; null, or nothing as in an earlier release: everything. */
+  readonly toolsets?: readonly string[] | null | typeof BY_GROUPS;
+}
+
+/** The toolsets that a signed-in person in the groups of the identity has. */
+export const BY_GROUPS = 'by_groups';
 
 /** Before the signed part, so that a host knows it at sight. */
 export const PLAYGROUND_PREFIX = 'svc_playground_';

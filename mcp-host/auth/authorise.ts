@@ -14,6 +14,7 @@ import { metadataAt, resourceMetadataUrl } from './metadata.ts';
 import { ANONYMOUS, type Caller } from './caller.ts';
 import type { Rights, ToolsetAccess } from './rights.ts';
 import { type Credential, INVALID, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
+import { PLAYGROUND_PREFIX } from '#core/edge/playground-token.ts';
 import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playground.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
@@ -84,6 +85,7 @@ export const isAuthPath = (path: string): boolean =>
   TOKEN_PATHS.has(path) || path === AUTHORIZE_PATH || path === REGISTER_PATH || path.startsWith('/.well-known/oauth-');
 
 const BEARER = 'Bearer ';
+const PLAYGROUND_BEARER = `${BEARER}${PLAYGROUND_PREFIX}`;
 const toCredential = (token: string, { path }: RequestOrigin): Credential => ({ token, digest: sha256(token), path });
 
 export function createAuth(options: AuthOptions): Auth {
@@ -100,7 +102,7 @@ export function createAuth(options: AuthOptions): Auth {
   const isIssuer = (url: string) => (public_issuer === null ? addresses.include(url) : url === public_issuer);
   const attempts = createAttempts(options.ticks, options.attempts);
   const bearer = createBearer({ file: options.tokens, openSecret, log, now });
-  const playground = createPlayground(options.keys, now);
+  const playground = createPlayground(options.keys, now, options.toolsets);
   const access_tokens = createAccessTokens({ keys: options.keys, addresses, isIssuer, now });
   const { people, foreign, identity, foreign_keys } = createSignedSchemes({ ...options, addresses });
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
@@ -123,7 +125,7 @@ export function createAuth(options: AuthOptions): Auth {
   const toResponse = (
     { status, message, retry_after }: Refusal,
     is_missing: boolean,
-    scheme: Scheme,
+    scheme: Scheme | null,
     server: FrozenServer,
     from: RequestOrigin,
   ): Response => {
@@ -132,18 +134,24 @@ export function createAuth(options: AuthOptions): Auth {
     if (status === 401) {
       // RFC 6750 section 3.1: no error code for a request without any credential.
       const error = is_missing ? '' : ', error="invalid_token"';
-      const scopes = scheme.scopes?.(server, from.path) ?? [];
+      const scopes = scheme?.scopes?.(server, from.path) ?? [];
       const scope = scopes.length === 0 ? '' : `, scope="${scopes.join(' ')}"`;
       headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(from)}"${scope}${error}`);
     }
     return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }), { status, headers });
   };
 
+  /** Where everybody may call, the playground still calls as whom it says. */
+  const tryOut = async (header: string, server: FrozenServer, from: RequestOrigin): Promise<Caller | Response> => {
+    const checked = await playground.check(header.slice(BEARER.length), from);
+    return isCaller(checked) ? checked : toResponse(checked, false, null, server, from);
+  };
+
   return {
     authorise(request, server, from) {
       const scheme = schemeOf(server);
-      if (scheme === null) return ANONYMOUS;
       const header = request.headers.get('authorization');
+      if (scheme === null) return header?.startsWith(PLAYGROUND_BEARER) === true ? tryOut(header, server, from) : ANONYMOUS;
       if (header === null) return toResponse(MISSING, true, scheme, server, from);
       // As nearly everybody writes it; what is remembered had the form of a token.
       const known = header.startsWith(BEARER) ? scheme.recall(toCredential(header.slice(BEARER.length), from), server) : null;
@@ -174,11 +182,12 @@ export function createAuth(options: AuthOptions): Auth {
       return Response.json(document, { headers: { 'cache-control': 'no-cache' } });
     },
     holds(owner, server) {
+      if (isPlaygroundOwner(owner)) return playground.holds(owner);
       const scheme = schemeOf(server);
-      if (scheme === null) return owner === ANONYMOUS.owner;
-      return isPlaygroundOwner(owner) ? playground.holds(owner) : scheme.holds(owner, server);
+      return scheme === null ? owner === ANONYMOUS.owner : scheme.holds(owner, server);
     },
-    rights: (owner, server) => (isPlaygroundOwner(owner) ? null : (schemeOf(server)?.rights?.(owner, server) ?? null)),
+    rights: (owner, server) =>
+      isPlaygroundOwner(owner) ? playground.rights(owner) : (schemeOf(server)?.rights?.(owner, server) ?? null),
     challenge: (scopes, from) =>
       `Bearer resource_metadata="${metadataUrl(from)}", error="insufficient_scope", scope="${scopes.join(' ')}"`,
     useTokens: (tokens) => bearer.use(tokens),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { PLAYGROUND_PREFIX, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
+import { BY_GROUPS, PLAYGROUND_PREFIX, type PlaygroundCaller, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
 import { type Caller, callerName, createCaller } from './caller.ts';
+import { type Rights, rightsOf, rightsOfPerson, type ToolsetAccess } from './rights.ts';
 import { INVALID, type Refusal, type RequestOrigin } from './scheme.ts';
 
 /** Administrators who call from the playground of the server, whatever `auth_type` asks of everybody else. */
@@ -10,14 +11,25 @@ export interface Playground {
   check(token: string, from: RequestOrigin): Promise<Caller | Refusal>;
   /** Whether one that was let in would be let in now. */
   holds(owner: string): boolean;
+  /** What one that was let in may see now. */
+  rights(owner: string): Rights | null;
 }
 
 const OWNER = 'playground:';
 const SESSIONS = 1_000;
 
-/** @param keys `SVC_ENCRYPTION_KEY`, which the server signs with. */
-export function createPlayground(keys: readonly string[], now: () => number): Playground {
-  const owners = createExpiringMap<true>(now, SESSIONS);
+/**
+ * @param keys `SVC_ENCRYPTION_KEY`, which the server signs with.
+ * @param toolsets those that are deployed now.
+ */
+export function createPlayground(
+  keys: readonly string[],
+  now: () => number,
+  toolsets: () => readonly ToolsetAccess[],
+): Playground {
+  const owners = createExpiringMap<PlaygroundCaller>(now, SESSIONS);
+  const rightsOfCaller = ({ identity, toolsets: own = null }: PlaygroundCaller): Rights =>
+    own === BY_GROUPS ? rightsOfPerson(toolsets(), identity.groups, []) : rightsOf(own);
   return {
     async check(token, { ours }) {
       if (!ours()) return INVALID;
@@ -27,10 +39,14 @@ export function createPlayground(keys: readonly string[], now: () => number): Pl
       // A session that was opened as one caller is no other's.
       const caller_digest = createHash('sha256').update(JSON.stringify(claims.caller)).digest('base64url').slice(0, 16);
       const owner = `${OWNER}${claims.session_id}:${caller_digest}`;
-      owners.set(owner, true, Math.max(claims.ends, owners.until(owner)));
-      return createCaller(owner, callerName(`${OWNER}${claims.username}`), undefined, said, identity);
+      owners.set(owner, claims.caller, Math.max(claims.ends, owners.until(owner)));
+      return createCaller(owner, callerName(`${OWNER}${claims.username}`), rightsOfCaller(claims.caller), said, identity);
     },
-    holds: (owner) => owners.get(owner) === true,
+    holds: (owner) => owners.get(owner) !== undefined,
+    rights(owner) {
+      const caller = owners.get(owner);
+      return caller === undefined ? null : rightsOfCaller(caller);
+    },
   };
 }
 

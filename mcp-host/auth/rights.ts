@@ -1,3 +1,5 @@
+import { isOpenTo } from '#snapshots/toolsets.ts';
+
 /** What a caller may see and call. Callers with equal keys see the same: what is kept for one of them is for all of them. */
 export interface Rights {
   readonly key: string;
@@ -31,10 +33,7 @@ const OTHER_SCOPES: ReadonlySet<string> = new Set(['mcp', 'offline_access', 'ope
 /** Of a signed-in person: the toolsets of everyone and of its groups, cut to the scopes that were granted; none granted: all of these. */
 export function rightsOfPerson(toolsets: readonly ToolsetAccess[], groups: readonly string[], scopes: readonly string[]): Rights {
   if (toolsets.length === 0) return FULL_RIGHTS;
-  const own = new Set(groups);
-  const allowed = toolsets.flatMap((one) =>
-    one.groups.length === 0 || one.groups.some((group) => own.has(group)) ? [one.name] : [],
-  );
+  const allowed = toolsets.flatMap((one) => (isOpenTo(one, groups) ? [one.name] : []));
   const asked = new Set(scopes.filter((scope) => !OTHER_SCOPES.has(scope)));
   if (asked.size === 0) return rightsOf(allowed);
   return rightsOf(

@@ -3,10 +3,9 @@ import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { readText } from '#core/edge/body.ts';
-import { signPlaygroundToken } from '#core/edge/playground-token.ts';
-import { PretendedCaller } from '#core/contract/definitions/preview.ts';
+import { BY_GROUPS, type PlaygroundCaller as Signed, signPlaygroundToken } from '#core/edge/playground-token.ts';
+import { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 import { toCaller } from '#core/definitions/preview/pretended.ts';
-import type { CallFacts } from '#core/lib/call/values.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { requireRole } from '#core/identity/roles.ts';
@@ -115,17 +114,18 @@ async function toHost(app: App, c: Context<ServerEnv>, actor: Actor): Promise<He
 }
 
 /** @returns whom the person chose to call as; null: nobody else. Those who may preview may. */
-function readPretended(header: string | undefined, actor: Actor): CallFacts['caller'] | null {
+function readPretended(header: string | undefined, actor: Actor): Signed | null {
   if (header === undefined) return null;
   requireRole(actor, 'editor');
-  const parsed = header.length > MOST_CALLER_BYTES ? undefined : v.safeParse(PretendedCaller, readJson(header));
+  const parsed = header.length > MOST_CALLER_BYTES ? undefined : v.safeParse(PlaygroundCaller, readJson(header));
   if (parsed?.success !== true) {
     throw new AppError(
       'invalid',
       `${CALLER_HEADER} has to be URL-encoded JSON of at most 8 kB, such as {"sub": "ada", "groups": []}.`,
     );
   }
-  return toCaller(parsed.output);
+  const { toolsets = BY_GROUPS, ...caller } = parsed.output;
+  return { ...toCaller(caller), toolsets };
 }
 
 function readJson(text: string): unknown {
@@ -138,7 +138,7 @@ function readJson(text: string): unknown {
 }
 
 /** As MCP clients of the same person call. */
-async function personAsCaller({ store }: App, { id, name }: Actor): Promise<CallFacts['caller']> {
+async function personAsCaller({ store }: App, { id, name }: Actor): Promise<Signed> {
   const { people } = store.tables;
   const [person] = id === null ? [] : await store.db.select().from(people).where(eq(people.id, id));
   const { display_name = null, email = null, groups = [] } = person ?? {};

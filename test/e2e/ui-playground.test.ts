@@ -163,6 +163,99 @@ browserTest(
 );
 
 browserTest(
+  'what another caller sees and gets is shown as a person, a token or typed values',
+  async () => {
+    const { programs } = ui;
+    const tools = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools?limit=100');
+    const idOf = (name: string) => tools.items.find((tool) => tool.name === name)?.id ?? '';
+    const made = [
+      await programs.api<{ id: string }>('POST', '/toolsets', {
+        name: 'open',
+        include: { tool_ids: [idOf('sales_by_category')] },
+      }),
+      await programs.api<{ id: string }>('POST', '/toolsets', {
+        name: 'support',
+        include: { tool_ids: [idOf('get_customer')] },
+        groups: ['support'],
+      }),
+    ];
+    const grace = await programs.api<{ id: string }>('POST', '/people', {
+      username: 'grace',
+      display_name: 'Grace Hopper',
+      groups: ['support'],
+    });
+    const token = await programs.api<{ id: string }>('POST', '/mcp-tokens', { name: 'desk', toolsets: ['support'] });
+    await programs.api('POST', '/deploy', {});
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    await page.goto(`${programs.url}/playground`);
+    const list = page.getByRole('navigation', { name: 'What to call' });
+    const offers = async () =>
+      (await list.getByRole('button').allInnerTexts()).map((text) => text.split('\n')[0] ?? '').filter((text) => text !== '');
+    const sees = (...names: string[]) =>
+      until(
+        async () => JSON.stringify((await offers()).sort()) === JSON.stringify(names.sort()),
+        20_000,
+        () => 'other offers',
+      );
+    const callAs = async (option: string | RegExp) => {
+      await page.getByRole('button', { name: /^Caller/ }).click();
+      await page.getByRole('option', { name: option }).click();
+      await page.getByRole('listbox').waitFor({ state: 'detached' });
+    };
+    await list.getByRole('button', { name: /^get_customer/ }).waitFor();
+    const everything = await offers();
+    await page.getByRole('button', { name: 'Show as…' }).click();
+    await callAs('A person');
+    await page.getByRole('combobox', { name: 'Person' }).fill('grace');
+    await page.getByRole('option', { name: /Grace Hopper \(grace\)/ }).click();
+    await page.getByText('Toolsets: open, support. Groups: support. 2 definitions').waitFor();
+    await sees('get_customer', 'sales_by_category');
+    await inspect(page, 'show-as-1440-light', { width: 1440, scheme: 'light' });
+    await callAs(/^Token desk/);
+    await sees('get_customer');
+    await callAs('Typed values');
+    await sees('sales_by_category');
+    await page.getByLabel('Claims').fill('{');
+    await page.getByText('This isn’t a JSON object.').waitFor();
+    await page.getByLabel('Claims').fill('');
+    await page.getByLabel(/^Groups/).fill('support,');
+    await sees('get_customer', 'sales_by_category');
+    await page.getByText('A token', { exact: true }).click();
+    await page.getByText('Some toolsets', { exact: true }).click();
+    await page.getByText('This caller sees nothing').waitFor();
+    await page.getByRole('button', { name: 'Call as yourself' }).click();
+    await sees(...everything);
+
+    await page.goto(`${programs.url}/toolsets`);
+    await page.getByRole('button', { name: 'Show as…' }).click();
+    await callAs(/^Token desk/);
+    const members = page.getByRole('region', { name: 'Members' });
+    await members.getByRole('link', { name: 'get_customer' }).waitFor();
+    expect(await members.getByRole('listitem').count()).toBe(1);
+    await inspect(page, 'toolsets-show-as-1440-light', { width: 1440, scheme: 'light' });
+
+    await page.goto(`${programs.url}/tools/${idOf('get_customer')}`);
+    await page.getByRole('button', { name: /^Run as/ }).click();
+    await page.getByRole('option', { name: 'A person' }).click();
+    await page.getByRole('combobox', { name: 'Person' }).fill('ada');
+    await page.getByRole('option', { name: /ada/ }).click();
+    await page.getByText('This caller doesn’t see this tool').waitFor();
+    await page.getByRole('listbox').waitFor({ state: 'detached' });
+    await page.getByRole('combobox', { name: 'Person' }).fill('grace');
+    await page.getByRole('option', { name: /grace/ }).click();
+    await page.getByText('This caller doesn’t see this tool').waitFor({ state: 'detached' });
+    await expectAccessible(page, 'the preview as a person');
+    await close(opened);
+    for (const { id } of made) await programs.api('DELETE', `/toolsets/${id}`);
+    await programs.api('DELETE', `/mcp-tokens/${token.id}`);
+    await programs.api('DELETE', `/people/${grace.id}`);
+    await programs.api('POST', '/deploy', {});
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'a server with access tokens lets its administrator in, and tries a token that no message shows',
   async () => {
     const opened = await ui.signedIn(1280, 'dark');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { verifyPlaygroundToken } from '#core/edge/playground-token.ts';
+import { BY_GROUPS, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
@@ -138,8 +138,19 @@ test('it calls as the person, or as whom the person pretends to be; an access to
   expect(await claimsOf({ 'x-sluice-caller': caller })).toMatchObject({
     identity: { sub: 'u1', name: 'Grâce', groups: ['a'] },
     claims: { tenant: 'x' },
+    toolsets: BY_GROUPS,
   });
-  for (const wrong of ['{', '[]', encodeURIComponent('{"role":"owner"}'), `{"sub":"${'x'.repeat(9_000)}"}`]) {
+  for (const toolsets of [null, [], ['desk']]) {
+    const shown = encodeURIComponent(JSON.stringify({ sub: 'u1', toolsets }));
+    expect(await claimsOf({ 'x-sluice-caller': shown })).toMatchObject({ toolsets });
+  }
+  for (const wrong of [
+    '{',
+    '[]',
+    encodeURIComponent('{"role":"owner"}'),
+    encodeURIComponent('{"toolsets":["No name"]}'),
+    `{"sub":"${'x'.repeat(9_000)}"}`,
+  ]) {
     expect(await claimsOf({ 'x-sluice-caller': wrong })).toMatchObject({ status: 422 });
   }
   expect(await claimsOf({ 'x-sluice-caller': caller, authorization: 'Bearer svc_mcp_x' })).toMatchObject({ status: 422 });

@@ -137,6 +137,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 16', 'GET', '/api/v1/toolsets/{id}/members'],
   ['section 16', 'POST', '/api/v1/toolsets/{id}/duplicate'],
   ['section 16', 'POST', '/api/v1/toolsets/preview'],
+  ['section 16', 'POST', '/api/v1/toolsets/visible'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
 ];
 

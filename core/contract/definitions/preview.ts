@@ -6,6 +6,7 @@ import { Masks } from './masks.ts';
 import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
 import { PromptArgument, PromptMessage } from './prompts.ts';
 import { Annotations, ReturnType } from './tools.ts';
+import { ToolsetNames } from './toolsets.ts';
 
 /** A result or a line of a list, with the words that the protocol has for its members. */
 const Members = v.record(v.string(), v.unknown());
@@ -38,6 +39,13 @@ export const PretendedCaller = v.strictObject({
   claims: v.optional(v.record(v.string(), v.unknown()), {}),
 });
 export type PretendedCaller = v.InferOutput<typeof PretendedCaller>;
+/** Whom the playground calls as: lists and calls have the toolsets that this caller sees. */
+export const PlaygroundCaller = v.strictObject({
+  ...PretendedCaller.entries,
+  /** Names; null: everything. Absent: the toolsets of a signed-in person in `groups`. */
+  toolsets: v.optional(v.nullable(ToolsetNames)),
+});
+export type PlaygroundCaller = v.InferOutput<typeof PlaygroundCaller>;
 const caller = v.pipe(
   v.optional(PretendedCaller),
   v.description('Who calls: what `caller.…` reads, and whose masks and session values hold. Absent: nobody. Not for tokens'),

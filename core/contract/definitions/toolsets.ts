@@ -125,6 +125,15 @@ export const ToolsetMembers = v.object({
 });
 export type ToolsetMembers = v.InferOutput<typeof ToolsetMembers>;
 
+/** The toolsets of a caller: those named, or those that its groups give a signed-in person. */
+const Viewer = v.strictObject({
+  toolsets: v.pipe(
+    v.optional(v.nullable(ToolsetNames)),
+    v.description('Names of toolsets; null: everything. Absent: the toolsets that a signed-in person in `groups` has'),
+  ),
+  groups: v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), []),
+});
+
 export const toolsets = {
   ...entityOperations({
     kind: 'toolset',
@@ -159,5 +168,16 @@ export const toolsets = {
     input: v.strictObject(rule),
     output: ToolsetMembers,
     summary: 'List what a toolset with these rules would hold',
+  }),
+  'toolsets.visible': operation({
+    method: 'POST',
+    path: '/toolsets/visible',
+    access: 'read',
+    input: Viewer,
+    output: v.object({
+      toolsets: v.pipe(v.nullable(v.array(v.string())), v.description('Names of the enabled toolsets; null: everything')),
+      ...ToolsetMembers.entries,
+    }),
+    summary: 'List what a caller sees in the working copy, and what its lists cost a model',
   }),
 };

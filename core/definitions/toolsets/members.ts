@@ -5,7 +5,7 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
-import { holdsOf, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
+import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/toolsets.ts';
 import { readCompiled } from '../statements.ts';
 
 type Member = ToolsetMembers['members'][number];
@@ -19,9 +19,28 @@ interface Served extends Omit<Member, 'tokens' | 'connection_name'> {
 /** Ids that one statement asks for. */
 const PAGE = 500;
 
-/** What a toolset holds in the working copy: definitions that are enabled, on connections that are. */
-export async function membersOf(context: Context, rule: SelectionRule): Promise<ToolsetMembers> {
-  const holds = holdsOf(rule);
+/** What a toolset holds in the working copy. */
+export const membersOf = (context: Context, rule: SelectionRule): Promise<ToolsetMembers> => membersIn(context, holdsOf(rule));
+
+/** What a caller sees in the working copy. @param named toolsets of the caller; null: everything, undefined: those of its groups. */
+export async function visibleTo(
+  context: Context,
+  named: readonly string[] | null | undefined,
+  groups: readonly string[],
+): Promise<ToolsetMembers & { toolsets: string[] | null }> {
+  const { toolsets } = context.app.store.tables;
+  const enabled = await context.app.store.db.select().from(toolsets).where(eq(toolsets.enabled, true)).orderBy(toolsets.name);
+  if (named === null || (named === undefined && enabled.length === 0)) {
+    return { toolsets: null, ...(await membersIn(context, () => true)) };
+  }
+  const own = enabled.filter((one) => (named === undefined ? isOpenTo(one, groups) : named.includes(one.name)));
+  const holds = own.map(holdsOf);
+  const members = await membersIn(context, (one) => holds.some((isIn) => isIn(one)));
+  return { toolsets: own.map(({ name }) => name), ...members };
+}
+
+/** Definitions that are enabled, on connections that are. */
+async function membersIn(context: Context, holds: Holds): Promise<ToolsetMembers> {
   const { app } = context;
   const { connections } = app.store.tables;
   const rows = await app.store.db

@@ -7,7 +7,7 @@ import { createEntity } from '../entity.ts';
 import { guardDraft } from '../guard/guard.ts';
 import { refuseFaults } from '../prompts.ts';
 import { createNoun, type RowOf, toDraft } from '../records.ts';
-import { membersOf, missingIds } from './members.ts';
+import { membersOf, missingIds, visibleTo } from './members.ts';
 
 type Row = RowOf<'toolset'>;
 
@@ -30,6 +30,7 @@ export const toolsetHandlers: Pick<Handlers, Extract<keyof Handlers, `toolsets.$
   'toolsets.duplicate': toolset.duplicate,
   'toolsets.members': async (context, { id }) => membersOf(context, await toolset.noun.get(context, id)),
   'toolsets.preview': (context, rule) => membersOf(context, rule),
+  'toolsets.visible': (context, { toolsets, groups }) => visibleTo(context, toolsets, groups),
 };
 
 async function prepareToolset(context: Context, draft: ToolsetDraft, stored: Row | null): Promise<ToolsetDraft> {

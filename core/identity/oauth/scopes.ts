@@ -5,7 +5,7 @@ import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { contentOf } from '#core/deploy/stored-snapshots.ts';
-import { holdsOf, ofTool } from '#snapshots/toolsets.ts';
+import { holdsOf, isOpenTo, ofTool } from '#snapshots/toolsets.ts';
 import type { Person } from './people.ts';
 import type { Resource } from './resources.ts';
 
@@ -42,7 +42,7 @@ export async function scopesFor(app: App, resource: Resource, person: Person | n
   // Whether there is one of this name that is open to others, nobody learns.
   const only = /^\/mcp\/(?!readonly$)([a-z][a-z0-9-]*)$/.exec(resource.path)?.[1];
   return toolsets
-    .filter(({ name, groups }) => (only === undefined || name === only) && isOpenTo(groups, person))
+    .filter(({ name, groups }) => (only === undefined || name === only) && isOpenTo({ groups }, person?.groups ?? []))
     .map((toolset) => {
       const holds = holdsOf(toolset);
       const { name, title, description } = toolset;
@@ -50,10 +50,6 @@ export async function scopesFor(app: App, resource: Resource, person: Person | n
       return { name, title: title ?? name, description: description ?? '', ...toolsOf(names), optional: true };
     });
 }
-
-/** A toolset without groups is open to everyone who signs in. */
-const isOpenTo = (groups: readonly string[], person: Person | null): boolean =>
-  groups.length === 0 || groups.some((group) => person?.groups.includes(group));
 
 const toolsOf = (names: readonly string[]) => ({ tools: names.slice(0, SHOWN_TOOLS), tools_total: names.length });
 

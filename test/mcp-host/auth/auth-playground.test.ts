@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { signPlaygroundToken } from '#core/edge/playground-token.ts';
+import { BY_GROUPS, type PlaygroundCaller, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import { NO_IDENTITY } from '#core/lib/call/identity.ts';
-import type { FrozenServer } from '#snapshots/format.ts';
+import type { FrozenServer, FrozenToolset } from '#snapshots/format.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -17,6 +17,8 @@ import {
   toolOf,
   until,
 } from '../support.ts';
+
+import { toolsetOf } from '../toolsets/toolsets-support.ts';
 
 let folder: ReturnType<typeof sqliteFolder>;
 let control: ControlServer;
@@ -48,13 +50,13 @@ const deploy = (server: Partial<FrozenServer>) =>
     }),
   );
 const caller = { identity: { ...NO_IDENTITY, sub: 'p1', groups: ['staff'] }, claims: { tenant: 'acme' } };
-const sign = (keys: readonly string[] = [KEY]) =>
-  signPlaygroundToken(keys, { session_id: 's1', username: 'ada', caller }, new Date(now));
+const sign = (keys: readonly string[] = [KEY], more: Partial<PlaygroundCaller> = {}) =>
+  signPlaygroundToken(keys, { session_id: 's1', username: 'ada', caller: { ...caller, ...more } }, new Date(now));
 const call = async (token: string, headers: Record<string, string> = { 'x-service-token': SERVICE_TOKEN }) =>
   (await modern(host.mcp, 'tools/call', { name: 'one', arguments: {} }, { authorization: `Bearer ${token}`, ...headers })).status;
 
 describe('an administrator calls from the playground', () => {
-  for (const auth_type of ['bearer', 'oauth_credentials'] as const) {
+  for (const auth_type of ['none', 'bearer', 'oauth_credentials'] as const) {
     test(`when callers need ${auth_type}, named in the request log`, async () => {
       await deploy({ auth_type });
       expect(await call(await sign())).toBe(200);
@@ -79,6 +81,36 @@ describe('an administrator calls from the playground', () => {
     expect(body.result?.['structuredContent']).toMatchObject({ rows: [{ sub: 'p1', tenant: 'acme' }] });
   });
 
+  for (const auth_type of ['none', 'bearer'] as const) {
+    test(`with the toolsets of the caller and no other, with auth_type ${auth_type}`, async () => {
+      const tools = ['orders', 'salaries', 'loose'].map((name) => toolOf(connection, name, 'select 1 as n', { tags: [name] }));
+      const served = (toolsets: FrozenToolset[]) =>
+        control.deploy(snapshotOf(++version, { connections: [connection], tools, toolsets, server: { auth_type } }));
+      const salaries = toolsetOf('salaries', { tags: ['salaries'] }, { groups: ['hr'] });
+      await served([toolsetOf('orders', { tags: ['orders'] }), salaries]);
+      const ask = async (method: string, params: Record<string, unknown>, more: Partial<PlaygroundCaller>) => {
+        const headers = { authorization: `Bearer ${await sign([KEY], more)}`, 'x-service-token': SERVICE_TOKEN };
+        return (await modern(host.mcp, method, params, headers)).body;
+      };
+      const names = async (more: Partial<PlaygroundCaller>) =>
+        ((await ask('tools/list', {}, more)).result as { tools: { name: string }[] }).tools.map(({ name }) => name).sort();
+      expect(await names({})).toEqual(['loose', 'orders', 'salaries']);
+      expect(await names({ toolsets: null })).toEqual(['loose', 'orders', 'salaries']);
+      expect(await names({ toolsets: ['salaries'] })).toEqual(['salaries']);
+      expect(await names({ toolsets: [] })).toEqual([]);
+      expect(await names({ toolsets: BY_GROUPS })).toEqual(['orders']);
+      const hr = { toolsets: BY_GROUPS, identity: { ...NO_IDENTITY, groups: ['hr'] } } as const;
+      expect(await names(hr)).toEqual(['orders', 'salaries']);
+      const hidden = await ask('tools/call', { name: 'salaries', arguments: {} }, { toolsets: BY_GROUPS });
+      const missing = await ask('tools/call', { name: 'salaries2', arguments: {} }, { toolsets: BY_GROUPS });
+      expect(JSON.stringify(hidden.error).replace('salaries', 'x')).toBe(JSON.stringify(missing.error).replace('salaries2', 'x'));
+      expect((await ask('tools/call', { name: 'salaries', arguments: {} }, hr)).result).toBeDefined();
+      // Nobody in a group has it once it is for others.
+      await served([toolsetOf('orders', { tags: ['orders'] }, { groups: ['hr'] })]);
+      expect(await names({ toolsets: BY_GROUPS })).toEqual([]);
+    });
+  }
+
   test('with nothing but what our own server hands on, unchanged and not older than 15 minutes', async () => {
     await deploy({ auth_type: 'bearer' });
     const token = await sign();
@@ -89,5 +121,7 @@ describe('an administrator calls from the playground', () => {
     now += 15 * 60_000 + 1_000;
     expect(await call(token)).toBe(401);
     expect(await call(await sign())).toBe(200);
+    await deploy({ auth_type: 'none' });
+    expect([await call(token), await call(await sign(), {}), await call(await sign())]).toEqual([401, 401, 200]);
   });
 });

@@ -75,6 +75,27 @@ test('a toolset is made, read, changed, copied, deleted and brought back', async
   expect(back.body['entity']).toMatchObject({ name: 'sales', version: 3, groups: ['desk'], read_only: true });
 });
 
+test('what a caller sees is worked out from groups or from names, of what is enabled', async () => {
+  const seen = async (body: object) => {
+    const answer = await send('POST', `${PATH}/visible`, body);
+    return [answer.body['toolsets'], namesIn(answer)];
+  };
+  const all = ['orders', 'rename', 'greet'];
+  expect(await seen({ groups: ['desk'] })).toEqual([null, all]);
+  await make('toolsets', { name: 'reading', include: { tool_ids: [ids['orders']] } });
+  await make('toolsets', { name: 'desk', include: { tags: ['sales'] }, read_only: true, groups: ['desk'] });
+  await make('toolsets', { name: 'off', include: { tool_ids: [ids['rename']] }, enabled: false });
+  expect(await seen({})).toEqual([['reading'], ['orders']]);
+  expect(await seen({ groups: ['desk', 'other'] })).toEqual([
+    ['desk', 'reading'],
+    ['orders', 'greet'],
+  ]);
+  expect(await seen({ toolsets: ['desk', 'off', 'gone'], groups: [] })).toEqual([['desk'], ['orders', 'greet']]);
+  expect(await seen({ toolsets: [] })).toEqual([[], []]);
+  expect(await seen({ toolsets: null })).toEqual([null, all]);
+  expect((await send('POST', `${PATH}/visible`, { toolsets: ['No name'] })).status).toBe(422);
+});
+
 test('what is wrong with a toolset is said at its field', async () => {
   const fieldsOf = ({ body }: Answer) => (body['errors'] as { field: string }[]).map(({ field }) => field);
   for (const name of ['tag', 'readonly', 'candidate', 'oauth', 'Sales', '1st', 'a_b', 'x'.repeat(33), '']) {

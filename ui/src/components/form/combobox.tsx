@@ -21,12 +21,14 @@ export function Combobox(props: ComboboxProps) {
   const id = createUniqueId();
   const label_id = `${id}-label`;
   const [typed, setTyped] = createSignal('');
+  // Made once for each list: another object for what is chosen resets what is being typed.
+  const given = createMemo(() => props.options);
   const options = createMemo<Option[]>(() => {
     const text = typed().trim();
-    const known = props.options.some(({ value, label }) => value === text || label === text);
-    const extra = props.value !== undefined && !props.options.some(({ value }) => value === props.value) ? [props.value] : [];
+    const known = given().some(({ value, label }) => value === text || label === text);
+    const extra = props.value !== undefined && !given().some(({ value }) => value === props.value) ? [props.value] : [];
     const own = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
-    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...props.options];
+    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...given()];
   });
   const chosen = createMemo(() => options().find(({ value }) => value === props.value) ?? null);
   return (

@@ -5,14 +5,17 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
-import { ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { ShowAs, type Subject } from '#ui/src/features/run/show-as.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
 import type { Statement } from './use-statement.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(value).toLocaleString('en')} rows` }));
 
 /** Values, a button, and what came of it. */
-export function PreviewPane(props: { statement: Statement; ready: boolean }) {
+export function PreviewPane(props: { statement: Statement; ready: boolean; stored?: Subject | undefined }) {
+  const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
+
   return (
     <div class="stack">
       <form
@@ -30,8 +33,13 @@ export function PreviewPane(props: { statement: Statement; ready: boolean }) {
             error={(name) => props.statement.argumentError(name)}
           />
         </Show>
-        <Show when={props.statement.called()}>
-          <ShowAs label="Run as" nobody="Nobody" onChange={(caller) => props.statement.setCaller(caller)} />
+        <Show when={props.statement.called() || (toolsets.data()?.total ?? 0) > 0}>
+          <ShowAs
+            label="Run as"
+            nobody="Nobody"
+            subject={props.stored}
+            onChange={(caller) => props.statement.setCaller(caller)}
+          />
         </Show>
         <div class="row">
           <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>

@@ -4,7 +4,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import { isFilled } from './parameters.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { PretendedCaller, Preview, Suggestion } from '#core/contract/definitions/preview.ts';
+import type { PlaygroundCaller, Preview, Suggestion } from '#core/contract/definitions/preview.ts';
 import type { Fault, Language } from '#ui/src/components/editor/code-editor.tsx';
 import { type Entered, sampleEntries, toArguments } from '#ui/src/features/run/arguments.ts';
 import { type Catalog, createCatalog } from './sql/completion.ts';
@@ -96,7 +96,7 @@ export function useStatement(options: StatementOptions) {
   /** Parameters of the statement itself: what is declared and not in it cannot be tried. */
   const declared = createMemo(() => options.parameters().filter(({ name }) => names().names.includes(name)));
   const tried = createMemo(() => declared().filter((parameter) => !isFilled(parameter)));
-  const [caller, setCaller] = createSignal<Partial<PretendedCaller>>();
+  const [caller, setCaller] = createSignal<Partial<PlaygroundCaller>>();
   const values = (): Entered => ({ ...sampleEntries(tried(), today), ...entered() });
   const given = createMemo(() => toArguments(tried(), values()));
 
@@ -146,7 +146,7 @@ export function useStatement(options: StatementOptions) {
       parameters: { ...given().values },
       definitions: declared().map(trimmed),
       masks: options.masks().filter(({ column }) => column !== ''),
-      ...(caller() === undefined ? {} : { caller: caller() }),
+      ...asCaller(caller()),
       limit: limit(),
       ...(template === null || template === '' ? {} : { transform_template: template }),
       ...options.becomes(),
@@ -207,6 +207,13 @@ export function useStatement(options: StatementOptions) {
       else options.setSql(formatted);
     },
   };
+}
+
+/** A statement that is not deployed is in no toolset. */
+export function asCaller(chosen: Partial<PlaygroundCaller> | undefined): Pick<RawInput<'preview.execute'>, 'caller'> {
+  if (chosen === undefined) return {};
+  const { toolsets: _, ...caller } = chosen;
+  return { caller };
 }
 
 /** Where in the statement a refusal points. */

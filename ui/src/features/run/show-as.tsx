@@ -1,26 +1,29 @@
 import { createSignal, Show } from 'solid-js';
-import * as v from 'valibot';
-import { PretendedCaller } from '#core/contract/definitions/preview.ts';
-import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
+import type { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
+import type { Person } from '#core/contract/identity/people.ts';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { ClaimsField, ToolsetsField } from '#ui/src/features/connect/token-access.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import './result.css';
 
-type Caller = Partial<PretendedCaller>;
+export type Caller = Partial<PlaygroundCaller>;
 
 const MOST_TOKENS = 100;
+/** One page, and as many people as there can be. */
+const PAGE = 500;
 const TYPED = 'typed';
+const PERSON = 'person';
 const NONE = '';
 
 /** The caller of an access token, as a host makes it out. */
-const callerOfToken = ({
-  name,
-  claims,
-}: {
-  readonly name: string;
-  readonly claims: Readonly<Record<string, unknown>>;
-}): Caller => {
+const callerOfToken = ({ name, claims, toolsets }: Pick<PlaygroundCaller, 'claims'> & TokenAccess): Caller => {
   const text = (claim: string): string | null => (typeof claims[claim] === 'string' ? claims[claim] : null);
   const groups = Array.isArray(claims['groups']) ? claims['groups'].filter((group) => typeof group === 'string') : [];
   return {
@@ -31,74 +34,162 @@ const callerOfToken = ({
     groups,
     token: name,
     claims,
+    toolsets,
   };
 };
+interface TokenAccess {
+  readonly name: string;
+  readonly toolsets: string[] | null;
+}
 
-/** Runs as a chosen caller: whose values are bound, and whose masks hold. */
-export function ShowAs(props: { label: string; nobody: string; onChange: (caller: Caller | undefined) => void }) {
+/** A person who signed in from an MCP client, with the claims of the token that they get. */
+const callerOfPerson = ({ id, username, display_name, email, groups }: Person): Caller => {
+  const identity = { sub: id, name: display_name ?? username, groups };
+  return { ...identity, email, claims: email === null ? identity : { ...identity, email } };
+};
+
+const personLabel = ({ username, display_name }: Person): string =>
+  display_name === null ? username : `${display_name} (${username})`;
+
+/** What decides which toolsets a caller has. */
+export const rightsOf = ({ toolsets, groups = [] }: Caller) => (toolsets === undefined ? { groups } : { toolsets });
+
+/** A stored definition that the caller may or may not see. */
+export interface Subject {
+  readonly kind: 'tool' | 'resource' | 'prompt';
+  readonly id: string;
+}
+
+/** Runs as a chosen caller: whose values are bound, whose masks hold, and what it sees. */
+export function ShowAs(props: {
+  label: string;
+  nobody: string;
+  onChange: (caller: Caller | undefined) => void;
+  /** The definition that is being looked at. */
+  subject?: Subject | undefined;
+}) {
   const { session } = useKernel();
   const tokens = useQuery(async (read) =>
     session.may('mcp_tokens.list') ? (await read('mcp_tokens.list', { limit: MOST_TOKENS })).items : [],
   );
+  const people = useQuery(async (read) => {
+    if (!session.may('people.list')) return [];
+    const { items, total } = await read('people.list', { enabled: true, limit: PAGE });
+    return total <= PAGE ? items : [...items, ...(await read('people.list', { enabled: true, limit: PAGE, skip: PAGE })).items];
+  });
   const [chosen, setChosen] = createSignal(NONE);
-  const [typed, setTyped] = createSignal<Caller>({ sub: '', groups: [] });
-  const [claims, setClaims] = createSignal('');
-  const [fault, setFault] = createSignal<string>();
+  const [caller, setCaller] = createSignal<Caller>();
+  const [typed, setTyped] = createSignal<Caller>({ sub: '', groups: [], claims: {} });
   const live = () => (tokens.data() ?? []).filter(({ revoked }) => !revoked);
   const options = () => [
     { value: NONE, label: props.nobody },
-    ...live().map(({ id, name }) => ({ value: id, label: `Token ${name}` })),
+    ...((people.data() ?? []).length > 0 ? [{ value: PERSON, label: 'A person' }] : []),
+    ...live().map(({ id, name, toolsets }) => ({
+      value: id,
+      label: `Token ${name}`,
+      hint: toolsets === null ? undefined : `Toolsets: ${toolsets.join(', ') || 'none'}`,
+    })),
     { value: TYPED, label: 'Typed values' },
   ];
-  const tell = (caller: Caller, text: string) => {
-    setTyped(caller);
-    setClaims(text);
-    const parsed = parseClaims(text);
-    setFault(parsed === undefined ? 'This isn’t a JSON object.' : undefined);
-    if (parsed !== undefined) props.onChange({ ...caller, sub: caller.sub || null, claims: parsed });
+  const use = (next: Caller | undefined) => {
+    setCaller(next);
+    props.onChange(next);
+  };
+  const type = (next: Caller) => {
+    setTyped(next);
+    // What is no JSON yet is said at its field.
+    if (typeof next.claims === 'object') use({ ...next, sub: next.sub || null });
   };
   const choose = (value: string) => {
     setChosen(value);
-    if (value === TYPED) return tell(typed(), claims());
+    if (value === TYPED) return type(typed());
     const token = live().find(({ id }) => id === value);
-    props.onChange(token === undefined ? undefined : callerOfToken(token));
+    use(token === undefined ? undefined : callerOfToken(token));
+  };
+  const choosePerson = (id: string | undefined) => {
+    const person = people.data()?.find((one) => one.id === id);
+    if (person !== undefined) use(callerOfPerson(person));
   };
   return (
-    <div class="stack">
+    <div class="show-as stack">
       <Select label={props.label} options={options()} value={chosen()} onChange={choose} />
+      <Show when={chosen() === PERSON}>
+        <Combobox
+          label="Person"
+          placeholder="Find by name"
+          options={(people.data() ?? []).map((person) => ({
+            value: person.id,
+            label: personLabel(person),
+            hint: [person.role, ...person.groups].join(' · '),
+          }))}
+          value={caller()?.sub ?? undefined}
+          onChange={choosePerson}
+        />
+      </Show>
       <Show when={chosen() === TYPED}>
         <div class="grid-2">
-          <TextField label="ID" mono optional value={typed().sub ?? ''} onInput={(sub) => tell({ ...typed(), sub }, claims())} />
-          <TagsField
-            label="Groups"
-            optional
-            value={typed().groups ?? []}
-            onChange={(groups) => tell({ ...typed(), groups }, claims())}
-          />
+          <TextField label="ID" mono optional value={typed().sub ?? ''} onInput={(sub) => type({ ...typed(), sub })} />
+          <TagsField label="Groups" optional value={typed().groups ?? []} onChange={(groups) => type({ ...typed(), groups })} />
         </div>
-        <TextArea
-          label="Claims"
-          mono
-          optional
-          rows={2}
-          placeholder={'{"tenant_id": "acme"}'}
-          value={claims()}
-          onInput={(text) => tell(typed(), text)}
-          error={fault()}
+        <ClaimsField value={typed().claims ?? {}} onChange={(claims) => type({ ...typed(), claims })} error={undefined} />
+        <SegmentedControl
+          label="Toolsets come from"
+          options={[
+            { value: 'groups', label: 'The groups' },
+            { value: 'names', label: 'A token' },
+          ]}
+          value={typed().toolsets === undefined ? 'groups' : 'names'}
+          onChange={(value) => {
+            const { toolsets: _, ...rest } = typed();
+            type(value === 'groups' ? rest : { ...rest, toolsets: null });
+          }}
         />
+        <Show when={typed().toolsets !== undefined}>
+          <ToolsetsField
+            value={typed().toolsets ?? null}
+            onChange={(toolsets) => type({ ...typed(), toolsets })}
+            error={undefined}
+          />
+        </Show>
+      </Show>
+      <Show when={caller()}>{(one) => <Seen caller={one()} subject={props.subject} />}</Show>
+    </div>
+  );
+}
+
+/** What the chosen caller sees, by the working copy. */
+function Seen(props: { caller: Caller; subject: Subject | undefined }) {
+  const seen = useQuery((read) => read('toolsets.visible', rightsOf(props.caller)), {
+    watch: () => JSON.stringify(rightsOf(props.caller)),
+  });
+  const misses = () => {
+    const { subject } = props;
+    return (
+      subject !== undefined && seen.data()?.members.some(({ kind, id }) => kind === subject.kind && id === subject.id) === false
+    );
+  };
+  return (
+    <div aria-live="polite">
+      <Show
+        when={seen.data()}
+        fallback={<Show when={seen.problem()}>{(problem) => <p class="small">{problem().detail}</p>}</Show>}
+      >
+        {(found) => (
+          <>
+            <Show when={misses()}>
+              <Notice tone="brass">This caller doesn’t see this {props.subject?.kind}: it is in none of their toolsets.</Notice>
+            </Show>
+            <p class="small soft">
+              {toolsetsText(found().toolsets)}
+              {(props.caller.groups ?? []).length > 0 ? ` Groups: ${props.caller.groups?.join(', ')}.` : ''}
+              {` ${plural(found().total, 'definition')}, about ${found().tokens.toLocaleString('en')} tokens.`}
+            </p>
+          </>
+        )}
       </Show>
     </div>
   );
 }
 
-const Claims = v.record(v.string(), v.unknown());
-
-function parseClaims(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return {};
-  try {
-    const parsed = v.safeParse(Claims, JSON.parse(text));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const toolsetsText = (names: readonly string[] | null): string =>
+  names === null ? 'Sees everything.' : names.length === 0 ? 'Has no toolset.' : `Toolsets: ${names.join(', ')}.`;

@@ -116,10 +116,21 @@ export function Playground() {
       <Show when={as_caller() && !as_token()}>
         <Panel
           title="Show as another caller"
-          lead="Values of the caller, masks and session values are those of the chosen caller. Toolsets are your own."
+          lead="Lists and calls have the toolsets, values, masks and session values of the chosen caller."
+          actions={
+            <Button
+              size="small"
+              onPress={() => {
+                setAsCaller(false);
+                state.setCaller(undefined);
+              }}
+            >
+              Call as yourself
+            </Button>
+          }
         >
           <div class="panel-body">
-            <ShowAs label="Call as" nobody="Yourself" onChange={state.setCaller} />
+            <ShowAs label="Caller" nobody="Yourself" onChange={state.setCaller} />
           </div>
         </Panel>
       </Show>
@@ -145,6 +156,13 @@ export function Playground() {
       <Switch>
         <Match when={status.data() === undefined && status.problem()}>
           {(problem) => <ProblemNotice problem={problem()} onRetry={() => void status.reload()} />}
+        </Match>
+        <Match when={serves() === true && as_caller() && state.offers()?.length === 0}>
+          <div class="panel">
+            <EmptyState icon="play" title="This caller sees nothing">
+              None of the caller’s toolsets holds a deployed tool, resource or prompt.
+            </EmptyState>
+          </div>
         </Match>
         <Match when={serves() === false || state.offers()?.length === 0}>
           <div class="panel">

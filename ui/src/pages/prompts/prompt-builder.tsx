@@ -11,6 +11,8 @@ import { followParameters } from '#ui/src/features/builder/parameters.ts';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
+import { ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -55,6 +57,8 @@ export function PromptBuilder(props: PromptBuilderProps) {
   const { form, save } = builder;
 
   const messages = () => messagesOf(form.values);
+  const [caller, setCaller] = createSignal<Parameters<typeof asCaller>[0]>();
+  const reads_caller = createMemo(() => messages().some(({ template }) => template.includes('caller')));
   const parameters = createMemo(() => form.values.arguments.map(asParameter));
   const values = () =>
     Object.fromEntries(
@@ -72,6 +76,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       JSON.stringify(form.values.messages),
       JSON.stringify(form.values.arguments),
       values(),
+      JSON.stringify(caller()),
     ],
     async load(signal) {
       const { name, title, description, tags, template, messages: list, arguments: own } = form.snapshot();
@@ -80,7 +85,11 @@ export function PromptBuilder(props: PromptBuilderProps) {
         template: template === null ? null : written(template),
         messages: list?.map((message) => ({ ...message, template: written(message.template) })) ?? null,
       };
-      return call('preview.prompt', { name, title, description, tags, ...texts, arguments: own, values: values() }, signal);
+      return call(
+        'preview.prompt',
+        { name, title, description, tags, ...texts, arguments: own, values: values(), ...asCaller(caller()) },
+        signal,
+      );
     },
     sql: () => '',
   });
@@ -117,6 +126,14 @@ export function PromptBuilder(props: PromptBuilderProps) {
               entered={entered()}
               onInput={(name, value) => setEntered((before) => ({ ...before, [name]: value }))}
               error={() => undefined}
+            />
+          </Show>
+          <Show when={reads_caller()}>
+            <ShowAs
+              label="Preview as"
+              nobody="Nobody"
+              subject={props.prompt && { kind: 'prompt', id: props.prompt.id }}
+              onChange={setCaller}
             />
           </Show>
           <Choose fallback={<p class="soft small">Write a message to preview it.</p>}>

@@ -114,7 +114,11 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       onRun={run}
       reveal={builder.reveal()}
       preview={() => (
-        <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
+        <PreviewPane
+          statement={statement}
+          ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
+          stored={props.resource && { kind: 'resource', id: props.resource.id }}
+        />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}

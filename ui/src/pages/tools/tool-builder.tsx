@@ -116,7 +116,11 @@ export function ToolBuilder(props: ToolBuilderProps) {
       onRun={run}
       reveal={builder.reveal()}
       preview={() => (
-        <PreviewPane statement={statement} ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''} />
+        <PreviewPane
+          statement={statement}
+          ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
+          stored={props.tool && { kind: 'tool', id: props.tool.id }}
+        />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}

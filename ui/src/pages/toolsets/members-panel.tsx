@@ -8,20 +8,27 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { COSTLY_TOKENS, KIND_WORDS, WORDS } from './words.ts';
+import './toolsets.css';
 
 const SHOWN = 50;
 
 /** What the rules select now, and what it costs a model to read it. */
-export function MembersPanel(props: { members: ToolsetMembers | undefined; problem: Problem | undefined; pending: boolean }) {
+export function MembersPanel(props: {
+  members: ToolsetMembers | undefined;
+  problem: Problem | undefined;
+  pending: boolean;
+  lead?: string;
+  none?: string;
+}) {
   const [all, setAll] = createSignal(false);
   const shown = () => props.members?.members.slice(0, all() ? undefined : SHOWN) ?? [];
   return (
-    <Panel title={WORDS.members} lead={WORDS.members_lead} count={props.members?.total}>
+    <Panel title={WORDS.members} lead={props.lead ?? WORDS.members_lead} count={props.members?.total}>
       <div class="panel-body stack" aria-live="polite" aria-busy={props.pending}>
         <Switch fallback={<SkeletonList rows={4} label="Loading the members" />}>
           <Match when={props.problem}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Match>
           <Match when={props.members?.total === 0}>
-            <p class="soft small">{WORDS.members_none}</p>
+            <p class="soft small">{props.none ?? WORDS.members_none}</p>
           </Match>
           <Match when={props.members}>
             {(members) => (

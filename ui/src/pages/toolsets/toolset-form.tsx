@@ -14,7 +14,6 @@ import { MembersPanel } from './members-panel.tsx';
 import { PickField } from './pick-field.tsx';
 import type { Selectable } from './use-selectable.ts';
 import { WORDS } from './words.ts';
-import './toolsets.css';
 
 /** What a toolset holds and who has it, with its members as they would be now. */
 export function ToolsetForm(props: {

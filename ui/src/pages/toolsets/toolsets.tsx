@@ -1,9 +1,11 @@
-import { For, Show } from 'solid-js';
+import { createSignal, For, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { SeenBy } from './seen-by.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -13,6 +15,7 @@ const MOST = 200;
 
 /** Every toolset, with the address at which it is served. */
 export function Toolsets() {
+  const [shown_as, setShownAs] = createSignal(false);
   const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
   const health = useQuery((read) => read('server.health', {}));
   const address = (name: string) => `${(health.data()?.mcp_url ?? '').replace(/\/$/, '')}/${name}`;
@@ -21,8 +24,19 @@ export function Toolsets() {
       {WORDS.new}
     </LinkButton>
   );
+  const actions = () => (
+    <>
+      <Button needs="preview.execute" aria-expanded={shown_as()} onPress={() => setShownAs(!shown_as())}>
+        {WORDS.show_as}
+      </Button>
+      {action()}
+    </>
+  );
   return (
-    <Page title={WORDS.title} lead={WORDS.lead} actions={action()}>
+    <Page title={WORDS.title} lead={WORDS.lead} actions={actions()}>
+      <Show when={shown_as()}>
+        <SeenBy />
+      </Show>
       <section class="panel" aria-label={WORDS.title}>
         <DataTable
           label={WORDS.title}

@@ -31,6 +31,11 @@ export const WORDS = {
   unknown: (names: readonly string[]) => `${names.join(', ')}: nothing has this name. Choose from the list.`,
   members: 'Members',
   members_lead: 'What clients of this toolset will see after the next deploy.',
+  show_as: 'Show as…',
+  show_as_title: 'What a caller sees',
+  show_as_lead: 'Choose a person or a token, or type groups and claims.',
+  seen_lead: 'What this caller will see after the next deploy.',
+  seen_none: 'This caller sees nothing: none of their toolsets holds an enabled definition.',
   members_none: 'Nothing is selected yet. Include a tag, a connection or single definitions.',
   cost: (total: number, tokens: number) =>
     `${plural(total, 'member')}, about ${tokens.toLocaleString('en')} tokens in the context of a model`,

@@ -1,0 +1,36 @@
+import { createSignal, Show } from 'solid-js';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { type Caller, rightsOf, ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { MembersPanel } from './members-panel.tsx';
+import { WORDS } from './words.ts';
+
+/** The lists of the working copy as a chosen caller has them. */
+export function SeenBy() {
+  const [caller, setCaller] = createSignal<Caller>();
+  return (
+    <>
+      <Panel title={WORDS.show_as_title} lead={WORDS.show_as_lead}>
+        <div class="panel-body">
+          <ShowAs label="Caller" nobody="Choose a caller" onChange={setCaller} />
+        </div>
+      </Panel>
+      <Show when={caller()}>{(one) => <Seen caller={one()} />}</Show>
+    </>
+  );
+}
+
+function Seen(props: { caller: Caller }) {
+  const seen = useQuery((read) => read('toolsets.visible', rightsOf(props.caller)), {
+    watch: () => JSON.stringify(rightsOf(props.caller)),
+  });
+  return (
+    <MembersPanel
+      members={seen.data()}
+      problem={seen.problem()}
+      pending={seen.data() === undefined}
+      lead={WORDS.seen_lead}
+      none={WORDS.seen_none}
+    />
+  );
+}
