@@ -17,7 +17,7 @@ const claudeCode: Client = {
     await setup.write('mcp.json', { mcpServers: { shop: { type: 'http', url: setup.url, headers: bearer(setup.token) } } });
     const servers = ['--strict-mcp-config', '--mcp-config', `${setup.home}/mcp.json`];
     // Without its own tools and its tool search, it offers the server's tools in the first request.
-    const command = [...program('claude'), '-p', QUESTION, ...servers, '--tools', '', '--allowedTools', 'mcp__shop'];
+    const command = [...claudeCommand, ...servers];
     return seenBy(setup, await setup.execute(command, claudeSettings(setup)));
   },
   async refused(setup) {
@@ -25,7 +25,8 @@ const claudeCode: Client = {
     return setup.execute([...program('claude'), 'mcp', 'list'], claudeSettings(setup));
   },
 };
-const claudeSettings = ({ home, model }: Setup) => ({
+export const claudeCommand = [...program('claude'), '-p', QUESTION, '--tools', '', '--allowedTools', 'mcp__shop'];
+export const claudeSettings = ({ home, model }: Setup) => ({
   CLAUDE_CONFIG_DIR: home,
   ANTHROPIC_BASE_URL: model.url,
   ANTHROPIC_API_KEY: 'none',
@@ -38,16 +39,20 @@ export const codex: Client = {
   package: '@openai/codex',
   async run(setup) {
     const env = await codexSettings(setup);
-    const flags = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
-    return seenBy(setup, await setup.execute([...program('codex'), 'exec', ...flags, QUESTION], env));
+    return seenBy(setup, await setup.execute(codexCommand, env));
   },
   async refused(setup) {
     const env = await codexSettings(setup);
     return setup.execute([...program('codex'), 'mcp', 'login', 'shop'], env);
   },
 };
-async function codexSettings({ home, model, token, url, write }: Setup): Promise<Record<string, string>> {
+const codexFlags = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+export const codexCommand = [...program('codex'), 'exec', ...codexFlags, QUESTION];
+/** @param more settings beside those that every test wants. */
+export async function codexSettings(setup: Setup, ...more: readonly string[]): Promise<Record<string, string>> {
+  const { home, model, token, url, write } = setup;
   const lines = [
+    ...more,
     'model = "scripted"',
     'model_provider = "scripted"',
     'check_for_update_on_startup = false',

@@ -56,6 +56,6 @@ const mcpRemote: Client = {
   refused: (setup) => setup.execute([...program('mcp-remote'), setup.url]),
 };
 
-const namesIn = (listed: string): string[] => [...listed.matchAll(/^\s*"name": "(\w+)"/gm)].map(([, name = '']) => name);
+export const namesIn = (listed: string): string[] => [...listed.matchAll(/^\s*"name": "(\w+)"/gm)].map(([, name = '']) => name);
 
 export const CALLERS: readonly Client[] = [mcporter, inspector, mcpRemote];

@@ -45,7 +45,8 @@ export interface Setup {
 const PROGRAM_MS = 50_000;
 const MODULES = join(import.meta.dir, 'node_modules');
 
-export const isInstalled = (client: Client): boolean => existsSync(join(MODULES, client.package, 'package.json'));
+export const isInstalled = (client: Pick<Client, 'package'>): boolean =>
+  existsSync(join(MODULES, client.package, 'package.json'));
 
 /** The command of an installed program; JavaScript runs in this Bun, because some clients want a newer Node than there may be. */
 export function program(name: string): string[] {
@@ -66,7 +67,7 @@ export async function withSetup<T>(at: Pick<Setup, 'url' | 'token' | 'call'>, wo
     await Bun.write(join(home, path), typeof content === 'string' ? content : JSON.stringify(content));
   };
   try {
-    return await work({ ...at, home, model, write, execute: (command, env = {}) => execute(home, command, env) });
+    return await work({ ...at, home, model, write, execute: (command, env = {}) => execute(home, command, { env }) });
   } finally {
     await model.stop();
     await rm(home, { recursive: true, force: true });
@@ -83,16 +84,47 @@ export const environment = (home: string): Record<string, string> => ({
   NO_PROXY: '127.0.0.1,localhost',
 });
 
-async function execute(home: string, command: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  const child = Bun.spawn([...command], {
+interface Run {
+  readonly env?: Readonly<Record<string, string>>;
+  /** It gets a terminal: some programs ask nobody to sign in without one. */
+  readonly terminal?: boolean;
+  /** Called once, with the address at which it asks a person to sign in. */
+  readonly onSignIn?: (address: string, stop: () => void) => void;
+}
+
+/** Runs a program to its end; answers with all it printed. */
+export async function execute(
+  home: string,
+  command: readonly string[],
+  { env = {}, terminal, onSignIn }: Run = {},
+): Promise<string> {
+  let printed = '';
+  let asked = false;
+  const hear = (chunk: Uint8Array): void => {
+    printed += Buffer.from(chunk).toString();
+    const address = SIGN_IN.exec(printed)?.[0];
+    if (address === undefined || asked || onSignIn === undefined) return;
+    asked = true;
+    onSignIn(address, () => child.kill('SIGKILL'));
+  };
+  const options = {
     cwd: join(home, 'work'),
     env: { ...environment(home), ...env },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
     timeout: PROGRAM_MS,
     killSignal: 'SIGKILL',
-  });
-  const texts = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return texts.join('\n');
+  } as const;
+  const child = terminal
+    ? Bun.spawn([...command], { ...options, terminal: { cols: 2_000, rows: 50, data: (_, chunk) => hear(chunk) } })
+    : Bun.spawn([...command], { ...options, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const streams = [child.stdout, child.stderr].filter((stream) => stream instanceof ReadableStream);
+  await Promise.all([
+    child.exited,
+    ...streams.map(async (stream) => {
+      for await (const chunk of stream) hear(chunk);
+    }),
+  ]);
+  return printed;
 }
+
+/** An address of the authorization endpoint, complete: something that ends it follows. */
+export const SIGN_IN = /https?:\/\/[\w.:-]+\/oauth\/authorize\?[\w.%&=+-]+(?=[^\w.%&=+-])/;

@@ -31,9 +31,15 @@ export async function connectClient(kind: ClientKind, url: string, headers: Reco
   };
 }
 
-/** The older official client, connected to a program on its standard streams. */
-export const connectProgram = (parameters: StdioServerParameters): Promise<McpClient> =>
-  connectLegacy(new StdioClientTransport(parameters));
+/**
+ * The older official client, connected to a program on its standard streams.
+ * @param hear gets what the program prints beside its answers, if `stderr` is `pipe`.
+ */
+export function connectProgram(parameters: StdioServerParameters, hear?: (chunk: Uint8Array) => void): Promise<McpClient> {
+  const transport = new StdioClientTransport(parameters);
+  if (hear !== undefined) transport.stderr?.on('data', hear);
+  return connectLegacy(transport);
+}
 
 async function connectLegacy(transport: Parameters<LegacyClient['connect']>[0]): Promise<McpClient> {
   const client = new LegacyClient(INFO);
