@@ -5,6 +5,7 @@ import type { Context } from '#core/run.ts';
 import { CONFIG_ID, configHandlers, prepareEarlierSettings, readSettings, restoreSettings } from './settings/config.ts';
 import type { Settings } from './settings/settings.ts';
 import { connection } from './connections.ts';
+import { oauthAppUndo } from '#core/identity/oauth/clients/undo-apps.ts';
 import { providerUndo } from '#core/identity/providers/undo.ts';
 import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
@@ -25,9 +26,9 @@ export type Values = Readonly<Record<string, unknown>>;
 
 /** What a rollback needs of something that history records. */
 export interface Undoable {
-  readonly entity_type: EntityKind | 'server_config' | 'identity_provider';
+  readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
   /** Its part of the names of operations. */
-  readonly plural: Plural | 'config' | 'identity_providers';
+  readonly plural: Plural | 'config' | 'identity_providers' | 'oauth_apps';
   readonly noun: {
     get(context: Context, id: string, tx?: Db): Promise<Stored>;
     restore(context: Context, tx: Db, earlier: Stored, expected: number | null, values: Values): Promise<Stored>;
@@ -38,6 +39,8 @@ export interface Undoable {
   remove(context: Context, tx: Db, id: string): Promise<unknown>;
   /** The record as a response shows it. */
   read(context: Context, id: string): Promise<Record<string, unknown>>;
+  /** What follows the commit of a rollback. */
+  settle?(context: Context): Promise<void>;
 }
 
 /** `Entity` of any noun: who reads the table below knows which one it is by its data alone. */
@@ -86,4 +89,4 @@ const settings: Undoable = {
 };
 
 /** Everything that a rollback restores, in the order of writing. */
-export const UNDOABLE: readonly Undoable[] = [...KINDS, settings, providerUndo];
+export const UNDOABLE: readonly Undoable[] = [...KINDS, settings, providerUndo, oauthAppUndo];

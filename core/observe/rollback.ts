@@ -64,7 +64,9 @@ export async function rollback(
       const gone = main === undefined || main.earlier === null;
       return { entry: toEntry(inside.app, written), entity: gone ? null : await main.kind.read(inside, main.id) };
     });
-    if (!dry_run) for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);
+    if (dry_run) return answer;
+    for (const { id, earlier } of steps) if (earlier === null) context.app.sources.drop(id);
+    for (const kind of new Set(steps.map((step) => step.kind))) await kind.settle?.(context);
     return answer;
   });
 }

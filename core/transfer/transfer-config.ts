@@ -8,17 +8,23 @@ import { configHandlers, readSettings } from '#core/definitions/settings/config.
 import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
+import { exportOauthApps, importOauthApps, OauthAppItems } from '#core/identity/oauth/clients/transfer-apps.ts';
 import { exportProviders, importProviders, type ProviderItem, ProviderItems } from '#core/identity/providers/transfer.ts';
 
 const { version: _version, ...entries } = ServerConfigPatch.entries;
-const Settings = v.strictObject({ ...entries, identity_providers: v.optional(ProviderItems) });
+const Settings = v.strictObject({
+  ...entries,
+  identity_providers: v.optional(ProviderItems),
+  oauth_apps: v.optional(OauthAppItems),
+});
 
 /** Settings of an import, checked. */
 export interface SentConfig {
-  readonly settings: Omit<v.InferOutput<typeof Settings>, 'identity_providers'>;
+  readonly settings: Omit<v.InferOutput<typeof Settings>, 'identity_providers' | 'oauth_apps'>;
   readonly providers: readonly ProviderItem[];
   /** The providers as they stand in the import. */
   readonly sent_providers: readonly unknown[];
+  readonly apps: v.InferOutput<typeof OauthAppItems>;
 }
 
 /** The configuration as `config.update` takes it, without secrets. */
@@ -37,7 +43,9 @@ export async function exportServerConfig(context: Context): Promise<Values> {
       ...(Object.keys(claims).length === 0 ? {} : { claims }),
     })),
     // Who comes in is an administrator's business alone.
-    ...(isAdministrator(context.actor) ? { identity_providers: await exportProviders(context) } : {}),
+    ...(isAdministrator(context.actor)
+      ? { identity_providers: await exportProviders(context), oauth_apps: await exportOauthApps(context) }
+      : {}),
   };
 }
 
@@ -45,8 +53,8 @@ export async function exportServerConfig(context: Context): Promise<Values> {
 export function readServerConfig(sent: Values): SentConfig {
   const result = v.safeParse(Settings, sent, { abortPipeEarly: true });
   if (!result.success) throw toInvalid(result.issues, Object.keys(Settings.entries));
-  const { identity_providers: providers = [], ...settings } = result.output;
-  return { settings, providers, sent_providers: (sent['identity_providers'] as readonly unknown[] | undefined) ?? [] };
+  const { identity_providers: providers = [], oauth_apps: apps = [], ...settings } = result.output;
+  return { settings, providers, apps, sent_providers: (sent['identity_providers'] as readonly unknown[] | undefined) ?? [] };
 }
 
 export interface ImportedConfig {
@@ -63,10 +71,11 @@ export interface ImportedConfig {
  */
 export async function importServerConfig(
   inside: Context,
-  { settings: sent, providers, sent_providers }: SentConfig,
+  { settings: sent, providers, sent_providers, apps }: SentConfig,
   overwrite: boolean,
 ): Promise<ImportedConfig> {
   const imported = await importProviders(inside, providers, sent_providers, overwrite);
+  const imported_apps = await importOauthApps(inside, apps, overwrite);
   const stored = new Set((await readSettings(inside.app)).settings.oauth_clients.map(({ client_id }) => client_id));
   const complete = sent.oauth_clients?.filter(
     ({ client_id, client_secret }) => client_secret !== undefined || stored.has(client_id),
@@ -82,16 +91,18 @@ export async function importServerConfig(
   const same = Object.entries(patch).every(([name, value]) => value === undefined || canonical(value) === canonical(now[name]));
   const { warnings } = same ? { warnings: [] } : await configHandlers['config.update'](inside, patch);
   return {
-    changed: !same || imported.changed,
+    changed: !same || imported.changed || imported_apps.changed,
     warnings: [
       ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out. Add it with its secret.`),
       ...warnings,
+      ...imported_apps.warnings,
       ...(guard_is_off ? ['prompt_guard_enabled was left out: SVC_PROMPT_GUARD_ENABLED turned the guard off here.'] : []),
     ],
     needs_secrets: [
       ...missingSecrets((await readSettings(inside.app)).settings),
       ...left_out.map(({ client_id }) => `oauth_clients.${client_id}`),
       ...imported.needs_secrets,
+      ...imported_apps.needs_secrets,
     ],
   };
 }

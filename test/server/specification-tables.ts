@@ -108,6 +108,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 15', 'GET', '/api/v1/oauth-apps'],
   ['section 15', 'POST', '/api/v1/oauth-apps'],
   ['section 15', 'PATCH', '/api/v1/oauth-apps/{id}'],
+  ['section 15', 'POST', '/api/v1/oauth-apps/{id}/secret'],
   ['section 15', 'DELETE', '/api/v1/oauth-apps/{id}'],
   ['section 15', 'GET', '/api/v1/grants'],
   ['section 15', 'GET', '/api/v1/oauth/signing-keys'],

@@ -59,11 +59,28 @@ export const OauthApp = v.object({
   redirect_uris: v.array(v.string()),
   confidential: v.boolean(),
   trusted: v.boolean(),
+  client_secret_set: v.pipe(
+    v.boolean(),
+    v.description('False for a confidential app that was imported: nobody can sign in with it before it gets a secret'),
+  ),
   version: v.number(),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
 export type OauthApp = v.InferOutput<typeof OauthApp>;
+
+const OnceSecret = v.object({
+  ...OauthApp.entries,
+  client_secret: v.pipe(v.nullable(v.string()), v.description('Shown only once; null: the app has none')),
+});
+
+/** An app as it stands in an export. */
+export const OauthAppItem = v.strictObject({
+  ...appFields,
+  client_id: v.optional(v.pipe(v.string(), v.regex(/^svc_app_[A-Za-z0-9]{40}$/, 'is not the client ID of an OAuth app'))),
+  confidential: v.optional(appSwitches.confidential, false),
+  trusted: v.optional(appSwitches.trusted, false),
+});
 
 export const Grant = v.object({
   id: Id,
@@ -130,10 +147,7 @@ export const oauth = {
       confidential: v.optional(appSwitches.confidential, false),
       trusted: v.optional(appSwitches.trusted, false),
     }),
-    output: v.object({
-      ...OauthApp.entries,
-      client_secret: v.pipe(v.nullable(v.string()), v.description('Shown only once; null: the app has none')),
-    }),
+    output: OnceSecret,
     status: 201,
     summary: 'Create an OAuth app, a client that people can sign in with',
   }),
@@ -150,6 +164,14 @@ export const oauth = {
     }),
     output: OauthApp,
     summary: 'Change the name, redirect addresses or trust of an OAuth app',
+  }),
+  'oauth_apps.renew_secret': operation({
+    method: 'POST',
+    path: '/oauth-apps/{id}/secret',
+    access: 'admin',
+    input: v.strictObject({ id: Id, version: v.optional(Version) }),
+    output: OnceSecret,
+    summary: 'Give an OAuth app a new secret; the one before stops working at once',
   }),
   'oauth_apps.delete': operation({
     method: 'DELETE',

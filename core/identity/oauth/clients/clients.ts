@@ -9,6 +9,9 @@ import { redirectMatches } from './redirects.ts';
 export const APP_PREFIX = 'svc_app_';
 export const REGISTRATION_PREFIX = 'svc_dcr_';
 
+/** The digest of no secret: an imported app has none before it gets a new one. */
+const NO_SECRET = '-'.repeat(64);
+
 export interface Client {
   readonly facts: ClientFacts;
   readonly redirect_uris: readonly string[];
@@ -45,7 +48,8 @@ async function appClient({ store }: App, client_id: string): Promise<Client | nu
   const { oauth_apps } = store.tables;
   const [row] = await store.db.select().from(oauth_apps).where(eq(oauth_apps.client_id, client_id));
   if (row === undefined) return null;
-  const { name, trusted, redirect_uris, secret_digest } = row;
+  const { name, trusted, redirect_uris } = row;
+  const secret_digest = row.confidential ? (row.secret_digest ?? NO_SECRET) : null;
   return { facts: { client_id, name, kind: 'app', host: null, trusted }, redirect_uris, secret_digest };
 }
 

@@ -81,7 +81,7 @@ export const ACTION_WORDS: Readonly<Record<HistoryEntry['action'], string>> = {
   blocked: 'blocked',
 };
 
-const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider'];
+const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider', 'oauth_app'];
 
 /** Why an entry cannot be rolled back, in a sentence; undefined: it can. */
 export function whyNot({ action, entity_type, secrets_unavailable }: HistoryEntry): string | undefined {

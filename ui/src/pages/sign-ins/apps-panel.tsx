@@ -39,6 +39,18 @@ export function AppsPanel() {
     }
     await list.reload();
   };
+  const renew = async ({ id, version, name, client_secret_set }: OauthApp) => {
+    const agreed =
+      !client_secret_set ||
+      (await dialogs.confirm({ title: WORDS.renew_title(name), text: WORDS.renew_text, action: WORDS.renew, danger: true }));
+    if (!agreed) return;
+    try {
+      setMade(await call('oauth_apps.renew_secret', { id, version }));
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    await list.reload();
+  };
   const secrets = () => {
     const { client_id = '', client_secret = null } = made() ?? {};
     const id = { label: WORDS.client_id, value: client_id };
@@ -72,6 +84,9 @@ export function AppsPanel() {
             cell: (row) => (
               <span class="row">
                 {row.confidential ? WORDS.with_secret : WORDS.public_client}
+                <Show when={row.confidential && !row.client_secret_set}>
+                  <Badge tone="bad">{WORDS.no_secret}</Badge>
+                </Show>
                 <Show when={row.trusted}>
                   <Badge tone="brass">{WORDS.trust}</Badge>
                 </Show>
@@ -81,6 +96,9 @@ export function AppsPanel() {
         ]}
         actions={(row) => (
           <>
+            <Show when={row.confidential}>
+              <IconButton icon="key" size="small" label={`${WORDS.renew}: ${row.name}`} onPress={() => void renew(row)} />
+            </Show>
             <IconButton icon="edit" size="small" label={`${WORDS.edit} ${row.name}`} onPress={() => setEditing(row)} />
             <IconButton icon="trash" size="small" label={`${WORDS.delete} ${row.name}`} onPress={() => void remove(row)} />
           </>

@@ -1,0 +1,75 @@
+import { asc } from 'drizzle-orm';
+import * as v from 'valibot';
+import { OauthAppItem } from '#core/contract/identity/oauth.ts';
+import { AppError } from '#core/errors.ts';
+import { randomToken } from '#core/identity/random-token.ts';
+import type { Context } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { APP_PREFIX } from './clients.ts';
+import { type AppRow, checkRedirects, insertApp, updateApp } from './stored-apps.ts';
+
+const MOST = 1_000;
+
+/** OAuth apps in an export: part of its settings, for an administrator alone. */
+export const OauthAppItems = v.pipe(
+  v.array(OauthAppItem),
+  v.maxLength(MOST),
+  v.check((items) => new Set(items.map(({ name }) => name)).size === items.length, 'must have each name once'),
+);
+type Item = v.InferOutput<typeof OauthAppItem>;
+
+const rowsOf = async ({ app: { store } }: Context): Promise<AppRow[]> =>
+  store.db.select().from(store.tables.oauth_apps).orderBy(asc(store.tables.oauth_apps.name));
+
+/** Without secrets. */
+export async function exportOauthApps(context: Context): Promise<Item[]> {
+  return (await rowsOf(context)).map(toItem);
+}
+
+const toItem = ({ name, client_id, redirect_uris, confidential, trusted }: AppRow): Item => ({
+  name,
+  client_id,
+  redirect_uris,
+  confidential,
+  trusted,
+});
+
+/** By name. One that exists keeps its client ID, its secret and whether it has one. */
+export async function importOauthApps(
+  inside: Context,
+  items: readonly Item[],
+  overwrite: boolean,
+): Promise<{ changed: boolean; warnings: string[]; needs_secrets: string[] }> {
+  const { app } = inside;
+  const { db } = app.store;
+  const rows = await rowsOf(inside);
+  const stored = new Map(rows.map((row) => [row.name, row]));
+  const taken = new Set(rows.map(({ client_id }) => client_id));
+  const report = { changed: false, warnings: [] as string[], needs_secrets: [] as string[] };
+  for (const { client_id = randomToken(APP_PREFIX), ...item } of items) {
+    checkRedirects(item.redirect_uris);
+    const row = stored.get(item.name);
+    if (row === undefined) {
+      if (taken.has(client_id)) {
+        const message = `Another OAuth app already has the client ID of ${item.name}. Remove client_id from the file to get a new one.`;
+        throw new AppError('conflict', message, { errors: [{ field: 'oauth_apps', message }] });
+      }
+      taken.add(client_id);
+      report.changed = true;
+      await insertApp(inside, db, app.ids(), { ...item, client_id, secret_digest: null });
+      if (item.confidential) report.needs_secrets.push(`oauth_apps.${item.name}.client_secret`);
+      continue;
+    }
+    if (!overwrite) continue;
+    if (row.confidential !== item.confidential) {
+      report.warnings.push(
+        `The OAuth app ${item.name} ${row.confidential ? 'has a secret' : 'is a public client'} here and stays so. Delete it first to import it anew.`,
+      );
+    }
+    const { redirect_uris, trusted } = item;
+    if (canonical({ redirect_uris, trusted }) === canonical({ redirect_uris: row.redirect_uris, trusted: row.trusted })) continue;
+    report.changed = true;
+    await updateApp(inside, db, row.id, row.version, { redirect_uris, trusted });
+  }
+  return report;
+}

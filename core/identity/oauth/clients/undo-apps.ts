@@ -1,0 +1,46 @@
+import type { Undoable } from '#core/definitions/kinds.ts';
+import { AppError } from '#core/errors.ts';
+import { isAdministrator } from '#core/identity/roles.ts';
+import { isSealed } from '#core/lib/places.ts';
+import type { Context } from '#core/run.ts';
+import { tellIdentity } from '../published.ts';
+import { appById, type AppValues, checkRedirects, deleteApp, insertApp, secretPlace, toApp, updateApp } from './stored-apps.ts';
+
+/** History may be undone by tokens too; who gets tokens of people is for an administrator to decide, whichever way the change takes. */
+function refuseTokens({ actor }: Context): void {
+  if (isAdministrator(actor)) return;
+  throw new AppError('admin_only', 'Only a signed-in administrator can change OAuth apps, not a token.');
+}
+
+/** What a rollback needs of OAuth apps. Grants that a deletion ended stay ended. */
+export const oauthAppUndo: Undoable = {
+  entity_type: 'oauth_app',
+  plural: 'oauth_apps',
+  noun: {
+    get: ({ app }, id, tx) => appById(app, id, tx),
+    async restore(context, tx, earlier, expected, values) {
+      const restored = values as unknown as AppValues;
+      if (expected === null) return insertApp(context, tx, earlier.id, restored, earlier);
+      return updateApp(context, tx, earlier.id, expected, restored);
+    },
+  },
+  async prepareEarlier(context, earlier, stored) {
+    refuseTokens(context);
+    const { name, client_id, redirect_uris, confidential, trusted, client_secret } = earlier as unknown as AppValues & {
+      readonly client_secret?: unknown;
+    };
+    checkRedirects(redirect_uris);
+    // An earlier release kept no secret in the history: the one that is stored stays.
+    const kept = (stored as unknown as AppValues | null)?.secret_digest ?? null;
+    const secret_digest = isSealed(client_secret)
+      ? context.app.keyring.open(client_secret.$sealed, secretPlace(earlier.id))
+      : kept;
+    return { values: { name, client_id, redirect_uris, confidential, trusted, secret_digest }, compiled: null };
+  },
+  async remove(context, tx, id) {
+    refuseTokens(context);
+    return deleteApp(context, tx, id);
+  },
+  read: async ({ app }, id) => toApp(await appById(app, id)),
+  settle: ({ app }) => tellIdentity(app),
+};
