@@ -54,7 +54,7 @@ const mcpRemote: SigningIn = {
       const address = SIGN_IN.exec(printed)?.[0];
       if (address !== undefined) visit ??= person(address);
     };
-    const [command = '', ...args] = [...program('mcp-remote'), url];
+    const [command, ...args] = [...program('mcp-remote'), url];
     const client = await connectProgram({ command, args, env: environment(home), cwd: home, stderr: 'pipe' }, hear);
     await visit;
     const ask = async () => JSON.stringify(await client.call(call.name, call.arguments));

@@ -3,6 +3,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { memoryProvider } from '#test/support/oauth-provider.ts';
+import { type PersonBrowser, personBrowser } from '#test/support/person-browser.ts';
 import { freePort, type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
 
 const INFO = { name: 'test', version: '1.0.0' };
@@ -13,19 +14,14 @@ const ACCOUNT = { username: 'ada', password: 'correct horse' };
 const port = freePort();
 const PUBLIC_URL = `http://127.0.0.1:${port}`;
 let programs: Programs;
-let cookie = '';
+let browser: PersonBrowser;
 beforeAll(async () => {
   programs = await startPrograms({ port, env: { SVC_PUBLIC_URL: PUBLIC_URL } });
   await programs.signIn();
   await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
   await programs.api('POST', '/deploy', {});
   await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
-  const answer = await fetch(`${PUBLIC_URL}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(ACCOUNT),
-  });
-  cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  browser = await personBrowser(PUBLIC_URL, ACCOUNT);
 }, LIMIT_MS);
 afterAll(async () => {
   await programs.stop();
@@ -34,19 +30,8 @@ afterAll(async () => {
 
 /** What the person does in the browser. @returns the answer to the client. */
 async function consent(address: URL | undefined): Promise<URLSearchParams> {
-  expect(address?.origin).toBe(PUBLIC_URL);
-  const begun = await fetch(address ?? '', { redirect: 'manual' });
-  expect(begun.status).toBe(303);
-  const request = new URL(begun.headers.get('location') ?? '', PUBLIC_URL).searchParams.get('request') ?? '';
-  const browser = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const decided = await fetch(`${PUBLIC_URL}/api/v1/oauth/requests/${request}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', cookie: `${cookie}; ${browser}` },
-    body: JSON.stringify({ decision: 'approve' }),
-  });
-  const { redirect_to = '' } = (await decided.json()) as { redirect_to?: string };
-  const answer = new URL(redirect_to).searchParams;
-  expect([answer.get('iss'), answer.get('state')]).toEqual([PUBLIC_URL, 'state-of-the-client']);
+  const answer = (await browser.consent(address ?? '')).searchParams;
+  expect(answer.get('state')).toBe('state-of-the-client');
   return answer;
 }
 

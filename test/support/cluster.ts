@@ -31,8 +31,14 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** @param redis_db a database of Redis that no other test uses. */
-export async function startCluster(redis_db: number): Promise<Cluster> {
+/**
+ * @param redis_db a database of Redis that no other test uses.
+ * @param variables further ones of every program; `balanced` is the address in front of the servers.
+ */
+export async function startCluster(
+  redis_db: number,
+  variables: (balanced: string) => Record<string, string> = () => ({}),
+): Promise<Cluster> {
   const database = await testDatabase('postgresql');
   const direct = new Redis(`${redisUrl}/${redis_db}`);
   await direct.flushdb();
@@ -56,8 +62,9 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
     SVC_MCP_PUBLIC_URL: 'http://127.0.0.1:9',
     SVC_SQLITE_DIR: join(folder, 'databases'),
     SVC_GENERATED_DIR: join(folder, 'generated'),
+    ...variables(balancer.url),
   };
-  const spawn = (file: string, variables: Record<string, string>): Member => {
+  const spawn = (file: string, own: Record<string, string>): Member => {
     let printed = '';
     const child = Bun.spawn([process.execPath, file], {
       cwd: ROOT,
@@ -66,7 +73,7 @@ export async function startCluster(redis_db: number): Promise<Cluster> {
         ...shared,
         SVC_SERVER_URL: balancer.url,
         SVC_DATA_DIR: mkdtempSync(join(folder, 'member-')),
-        ...variables,
+        ...own,
       },
       stdout: 'pipe',
       stderr: 'pipe',

@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { asked, exchanged, refreshed, toQuery } from './sign-in.ts';
 
 /** What a person does in a browser of their own: they are signed in, and answer what clients ask. */
 export interface PersonBrowser {
@@ -37,6 +38,27 @@ export async function personBrowser(public_url: string, account: { username: str
 }
 
 const cookieOf = (answer: Response): string => answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+/** Signs a client in for one resource, by its requests alone. */
+export async function tokensFor(public_url: string, browser: PersonBrowser, resource: string): Promise<Tokens> {
+  const answer = await browser.consent(`${public_url}/oauth/authorize?${toQuery(asked({ resource }))}`);
+  const code = answer.searchParams.get('code') ?? '';
+  const { status, body } = await askForTokens(public_url, exchanged(code, { resource }));
+  expect(status).toBe(200);
+  return body;
+}
+
+export const renew = (public_url: string, { refresh_token }: Tokens) => askForTokens(public_url, refreshed(refresh_token));
+
+async function askForTokens(public_url: string, form: Parameters<typeof toQuery>[0]): Promise<{ status: number; body: Tokens }> {
+  const answer = await fetch(`${public_url}/oauth/token`, { method: 'POST', body: new URLSearchParams(toQuery(form)) });
+  return { status: answer.status, body: (await answer.json()) as Tokens };
+}
 
 /** Somebody whom the administrator invites, and who accepts. @returns their id. */
 export async function joinAs(
