@@ -43,14 +43,14 @@ interface Change {
   /** Null: every grant of the person is revoked. */
   readonly change: Record<string, unknown> | null;
   /** What the client sees with a renewed token; null: it gets none. */
-  readonly then: readonly string[] | null;
+  readonly sees: readonly string[] | null;
 }
 const ALL = ['get_customer', 'search_products'];
 const CHANGES: readonly Change[] = [
-  { what: 'a lowered role', change: { role: 'caller' }, then: ALL },
-  { what: 'changed groups', change: { groups: ['sales'] }, then: ['search_products'] },
-  { what: 'a disabled person', change: { enabled: false }, then: null },
-  { what: 'a revoked grant', change: null, then: null },
+  { what: 'a lowered role', change: { role: 'caller' }, sees: ALL },
+  { what: 'changed groups', change: { groups: ['sales'] }, sees: ['search_products'] },
+  { what: 'a disabled person', change: { enabled: false }, sees: null },
+  { what: 'a revoked grant', change: null, sees: null },
 ];
 
 /** A person who has a toolset by their group, and another one as everybody. */
@@ -70,7 +70,7 @@ async function prepare(admin: Programs): Promise<string> {
 }
 
 /** Signs a client in at each host, makes the change, and waits for every host to refuse. Prints how long that took. */
-async function reach({ admin, hosts, person, public_url }: Installation, { what, change, then }: Change): Promise<void> {
+async function reach({ admin, hosts, person, public_url }: Installation, { what, change, sees }: Change): Promise<void> {
   const patch = async (draft: Record<string, unknown>) => {
     const { version } = await admin.api<{ version: number }>('GET', `/people/${person}`);
     await admin.api('PATCH', `/people/${person}`, { ...draft, version });
@@ -100,7 +100,7 @@ async function reach({ admin, hosts, person, public_url }: Installation, { what,
   );
   for (const { host, tokens } of callers) {
     const renewed = await renew(public_url, tokens);
-    expect(renewed.status === 200 ? await toolsOf(host, renewed.body) : null).toEqual(then === null ? null : [...then]);
+    expect(renewed.status === 200 ? await toolsOf(host, renewed.body) : null).toEqual(sees === null ? null : [...sees]);
   }
 }
 
