@@ -24,13 +24,10 @@ export async function readDeployment(app: App, tx: Db = app.store.db): Promise<D
 
 export async function writeDeployment(app: App, tx: Db, change: Partial<Deployment>): Promise<void> {
   const { deployment } = app.store.tables;
-  const values = { ...NEVER, ...(await readDeployment(app, tx)), ...change };
-  const { desired, active_version, last_error, deployed_at } = values;
-  const row = { desired, active_version, last_error, deployed_at };
   await tx
     .insert(deployment)
-    .values({ id: 1, ...row })
-    .onConflictDoUpdate({ target: deployment.id, set: row });
+    .values({ id: 1, ...NEVER, ...change })
+    .onConflictDoUpdate({ target: deployment.id, set: change });
 }
 
 /** @param refused why the deployed snapshot is not served, if it is not. */

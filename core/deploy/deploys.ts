@@ -80,8 +80,7 @@ async function deploy(context: Context, { note, allow }: Wanted): Promise<Receip
   const { app } = context;
   const started = performance.now();
   try {
-    const prepared = await prepare(app);
-    const active = await activeSnapshot(app);
+    const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
     const { warnings, allowed } = await runGates(GATES, context, candidate, active, allow);
@@ -113,8 +112,7 @@ const KEPT_TEXTS = 500;
 async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const prepared = await prepare(app);
-  const [state, active] = await Promise.all([readDeployment(app), activeSnapshot(app)]);
+  const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
   const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   return {
     status: statusOf(app, state),
@@ -159,16 +157,18 @@ async function store(
     const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
-    await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null });
-    await recordHistory(tx, context, {
-      entity_type: 'snapshot',
-      entity_id: String(version),
-      entity_name: `v${version}`,
-      action: 'deploy',
-      before: null,
-      after: { version, checksum, ...said_of },
-    });
-    await pruneChanges(app.store, tx);
+    await Promise.all([
+      writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
+      recordHistory(tx, context, {
+        entity_type: 'snapshot',
+        entity_id: String(version),
+        entity_name: `v${version}`,
+        action: 'deploy',
+        before: null,
+        after: { version, checksum, ...said_of },
+      }),
+      pruneChanges(app.store, tx),
+    ]);
     return snapshot;
   });
   app.working_copy.copy?.state.forget(stored.tree.leaves);

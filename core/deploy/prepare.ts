@@ -105,7 +105,7 @@ async function prepareSome(
   asked: readonly Outcome[],
   said: Said,
 ): Promise<AppError | null> {
-  const queries = await readQueries(app, asked);
+  const queries = await readQueries(app, copy, asked);
   const described = await describeWhole(
     app,
     connection,
@@ -148,14 +148,16 @@ const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
  * The statements of some outcomes. What is one parameter has none that could be prepared; what was written since the working copy
  * was read comes next time.
  */
-async function readQueries(app: App, asked: readonly Outcome[]) {
+async function readQueries(app: App, { fresh }: WorkingCopy, asked: readonly Outcome[]) {
   const queries = [];
   for (const kind of ['tool', 'resource'] as const) {
     const list = new Map(asked.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));
-    if (list.size === 0) continue;
+    const rest = new Set(list.keys());
+    const known = [...list.keys()].flatMap((id) => fresh.get(id) ?? []);
+    for (const { row } of known) rest.delete(row.id);
     // A definition and its artifact belong together.
-    const found = await app.store.read((tx) => readDefinitions(app, tx, kind, [...list.keys()]));
-    for (const { row, compiled } of found) {
+    const read = rest.size === 0 ? [] : await app.store.read((tx) => readDefinitions(app, tx, kind, [...rest]));
+    for (const { row, compiled } of [...known, ...read]) {
       const outcome = list.get(row.id);
       const artifact = outcome?.renewed?.after ?? compiled;
       if (outcome?.version !== row.version || artifact === undefined || artifact.classification.passthrough) continue;

@@ -118,9 +118,11 @@ export async function storeSnapshot(
   const known = new Set(before?.branched === true ? before.tree.branches.map(({ hash }) => hash) : []);
   for (const { hash, text } of tree.branches)
     if (!known.has(hash)) rows.set(hash, { hash, kind: 'branch', text, since: version });
-  await storeBlobs(app, tx, [...rows.values()]);
   const { checksum, created_at, counts } = head;
-  await tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at });
+  await Promise.all([
+    storeBlobs(app, tx, [...rows.values()]),
+    tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at }),
+  ]);
   await forgetOldest(app, tx, version - app.snapshot_cache.kept);
   app.snapshot_cache.texts = texts;
   return { version, ...head, tree, server, branched: true };

@@ -4,6 +4,7 @@ import { readServerConfig } from '#core/definitions/settings/config.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
+import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Db, type Lock } from '#core/store/open.ts';
 import type { Compiled } from '#snapshots/compile.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze.ts';
@@ -20,7 +21,12 @@ export interface WorkingCopy {
   readonly unprepared: Set<string>;
   /** What tells that the schema of a connection's database is the one that all its statements were prepared on. */
   readonly schemas: Map<string, string>;
+  /** As they were read, of the few that changed last: the next deploy prepares their statements. */
+  readonly fresh: RecentMap<Definition>;
 }
+
+/** A row with its stored artifact. */
+export type Definition = Awaited<ReturnType<typeof readDefinitions>>[number];
 
 export interface WorkingCopyHolder {
   readonly lock: Lock;
@@ -29,6 +35,7 @@ export interface WorkingCopyHolder {
 export const createWorkingCopyHolder = (): WorkingCopyHolder => ({ lock: createLock(), copy: null });
 
 const PAGE = 500;
+const FEW = 50;
 
 /** The working copy and what is in it now; the next reader may change it at any time. */
 export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
@@ -46,9 +53,10 @@ export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy;
 }
 
 async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
-  const changes = copy && (await changesSince(app.store, tx, copy.seq));
-  if (copy === null || changes === null) return readAll(app, tx);
-  copy.state.putServer(await readServerConfig(app, tx));
+  if (copy === null) return readAll(app, tx);
+  const [changes, server] = await Promise.all([changesSince(app.store, tx, copy.seq), readServerConfig(app, tx)]);
+  if (changes === null) return readAll(app, tx);
+  copy.state.putServer(server);
   const ids = new Map<DefinitionKind, Set<string>>(DEFINITION_KINDS.map((kind) => [kind, new Set()]));
   for (const { kind, entity_id } of changes.changed) {
     if (kind === 'connection') await takeConnection(app, tx, copy, entity_id, ids);
@@ -61,7 +69,13 @@ async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<Wo
 
 async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
   const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
-  const copy: WorkingCopy = { state, seq: await lastChange(app.store, tx), unprepared: new Set(), schemas: new Map() };
+  const copy: WorkingCopy = {
+    state,
+    seq: await lastChange(app.store, tx),
+    unprepared: new Set(),
+    schemas: new Map(),
+    fresh: createRecentMap(FEW),
+  };
   state.putServer(await readServerConfig(app, tx));
   for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
   for (const kind of DEFINITION_KINDS) {
@@ -103,20 +117,24 @@ async function takeConnection(
 async function takeDefinitions(
   app: App,
   tx: Db,
-  { state, unprepared }: WorkingCopy,
+  { state, unprepared, fresh }: WorkingCopy,
   kind: DefinitionKind,
   ids: readonly string[],
 ): Promise<void> {
   for (let start = 0; start < ids.length; start += PAGE) {
     const page = ids.slice(start, start + PAGE);
     const found = new Set<string>();
-    for (const { row, compiled } of await readDefinitions(app, tx, kind, page)) {
+    for (const definition of await readDefinitions(app, tx, kind, page)) {
+      const { row, compiled } = definition;
       await state.put(kind, row, compiled);
+      if (ids.length <= FEW) fresh.set(row.id, definition);
+      else fresh.delete(row.id);
       found.add(row.id);
       unprepared.add(row.id);
     }
     for (const id of page.filter((one) => !found.has(one))) {
       state.remove(id);
+      fresh.delete(id);
       unprepared.delete(id);
     }
   }
@@ -128,15 +146,18 @@ const HAS_STATEMENT: Readonly<Record<DefinitionKind, boolean>> = { tool: true, r
 export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = entityTable(app.store, kind);
   const { compiled } = app.store.tables;
-  const rows = await tx
-    .select()
-    .from(table)
-    .where(inArray(table.id, [...ids]));
-  if (!HAS_STATEMENT[kind]) return rows.map((row) => ({ row, compiled: undefined }));
-  const artifacts = await tx
-    .select({ id: compiled.entity_id, artifact: compiled.artifact })
-    .from(compiled)
-    .where(inArray(compiled.entity_id, [...ids]));
+  const [rows, artifacts] = await Promise.all([
+    tx
+      .select()
+      .from(table)
+      .where(inArray(table.id, [...ids])),
+    HAS_STATEMENT[kind]
+      ? tx
+          .select({ id: compiled.entity_id, artifact: compiled.artifact })
+          .from(compiled)
+          .where(inArray(compiled.entity_id, [...ids]))
+      : [],
+  ]);
   const by_id = new Map(artifacts.map(({ id, artifact }) => [id, artifact as Compiled]));
   return rows.map((row) => ({ row, compiled: by_id.get(row.id) }));
 }

@@ -32,9 +32,11 @@ export interface EntityChanges {
 /** What was written after a number; null when so much was that not all of it is noted any more. */
 export async function changesSince({ tables }: Store, tx: Db, seq: number): Promise<EntityChanges | null> {
   const { changes } = tables;
-  const rows = await tx.select().from(changes).where(gt(changes.seq, seq)).orderBy(asc(changes.seq)).limit(KEPT);
+  const [rows, [kept]] = await Promise.all([
+    tx.select().from(changes).where(gt(changes.seq, seq)).orderBy(asc(changes.seq)).limit(KEPT),
+    tx.select({ first: min(changes.seq) }).from(changes),
+  ]);
   if (rows.length === 0) return { seq, changed: [] };
-  const [kept] = await tx.select({ first: min(changes.seq) }).from(changes);
   if (rows.length === KEPT || (kept?.first ?? 0) > seq + 1) return null;
   return { seq: rows.at(-1)?.seq ?? seq, changed: rows };
 }

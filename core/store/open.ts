@@ -92,15 +92,13 @@ async function openPostgresStore(url: string): Promise<Store> {
   }
   const sql = openPostgresClient(url);
   const db = drizzlePg(answering(sql));
+  const view = drizzlePg(answering(sql, 'isolation level repeatable read read only'));
   return {
     dialect: 'postgresql',
     tables: pgSchema,
     db: db as unknown as Db,
     write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
-    read: (work) =>
-      translate(() =>
-        db.transaction((tx) => work(tx as unknown as Db), { isolationLevel: 'repeatable read', accessMode: 'read only' }),
-      ),
+    read: (work) => translate(() => view.transaction((tx) => work(tx as unknown as Db))),
     exclusive: (work) => translate(() => inTurn(sql, work)),
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
@@ -117,9 +115,9 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
   // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
   const stayAway = () => (lost ? new Promise<never>(() => undefined) : undefined);
   const turn = sql.begin(async (tx) => {
-    await tx`set local idle_in_transaction_session_timeout = 0`;
     for (;;) {
-      const [row] = await tx`select pg_try_advisory_xact_lock(${DEPLOY_LOCK}) as mine`;
+      const [row] = await tx`
+        select pg_try_advisory_xact_lock(${DEPLOY_LOCK}) as mine, set_config('idle_in_transaction_session_timeout', '0', true)`;
       if (row?.['mine'] === true) break;
       await Bun.sleep(TURN_MS);
       await stayAway();

@@ -58,10 +58,18 @@ function takeTls(parameters: URLSearchParams): SocketTls | null {
   return mode === null ? null : { mode, ca: root === null || root === 'system' ? null : readFileSync(root, 'utf8') };
 }
 
-type Query = ReturnType<postgres.Sql['unsafe']>;
+type Unsafe = postgres.Sql['unsafe'];
+type Asked = Parameters<Unsafe>;
+type Query = ReturnType<Unsafe>;
 
-/** The same client for drizzle, where everything that is asked is answered in time: with `unavailable` when nothing else comes. */
-export function answering(sql: postgres.Sql): postgres.Sql {
+/** Statements with more parameters, such as those of an import, are rarely sent twice with as many. */
+const MOST_PREPARED = 32;
+
+/**
+ * The same client for drizzle, where everything that is asked is answered in time: with `unavailable` when nothing else comes.
+ * @param mode of its transactions, as SQL writes it after `begin`.
+ */
+export function answering(sql: postgres.Sql, mode = ''): postgres.Sql {
   let under_way = 0;
   const inTime = async <T>(work: () => PromiseLike<T>, onLate: () => void = () => undefined): Promise<T> => {
     if (under_way >= MOST_AT_ONCE) throw unavailable();
@@ -83,8 +91,10 @@ export function answering(sql: postgres.Sql): postgres.Sql {
     const answer = inTime(() => Promise.resolve().then(() => query));
     return Object.assign(answer, { values: () => (query.values(), answer) });
   };
-  const unsafe = (of: Pick<postgres.Sql, 'unsafe'>) =>
-    ((...asked: Parameters<postgres.Sql['unsafe']>) => lazy(of.unsafe(...asked))) as unknown as postgres.Sql['unsafe'];
+  /** Without a name the driver asks for the types of the parameters first: two round trips in the place of one, every time. */
+  const ask = (of: Pick<postgres.Sql, 'unsafe'>, text: string, values: Asked[1] = []) =>
+    lazy(of.unsafe(text, values, { prepare: values.length <= MOST_PREPARED }));
+  const unsafe = ((text, values) => ask(sql, text, values)) as Unsafe;
   /** A transaction may take as long as its statements do, of which each is answered in time. */
   const begin = async <T>(work: (tx: postgres.TransactionSql) => Promise<T>): Promise<T> => {
     const begun = Promise.withResolvers<void>();
@@ -94,11 +104,12 @@ export function answering(sql: postgres.Sql): postgres.Sql {
       const refused = Promise.reject(unavailable());
       return Object.assign(refused, { values: () => refused });
     };
-    const done = sql.begin(async (tx) => {
+    const done = sql.begin(mode, async (tx) => {
       if (late) throw unavailable();
       begun.resolve();
-      const ask = (...asked: Parameters<typeof tx.unsafe>) => (lost ? refusing() : lazy(tx.unsafe(...asked)));
-      const guarded = Object.assign(Object.create(tx) as typeof tx, { unsafe: ask as unknown as typeof tx.unsafe });
+      const guarded = Object.assign(Object.create(tx) as typeof tx, {
+        unsafe: ((text, values) => (lost ? refusing() : ask(tx, text, values))) as Unsafe,
+      });
       // The driver ends a transaction with a statement of its own: not where there is no connection any more.
       return new Promise<T>((resolve, reject) => {
         work(guarded).then(
@@ -121,7 +132,7 @@ export function answering(sql: postgres.Sql): postgres.Sql {
       throw toAnswer(error);
     });
   };
-  return Object.assign(Object.create(sql) as postgres.Sql, { unsafe: unsafe(sql), begin });
+  return Object.assign(Object.create(sql) as postgres.Sql, { unsafe, begin });
 }
 
 const stillWriting = (cause: unknown): AppError =>
@@ -146,5 +157,5 @@ const LOST =
 function isLost(error: unknown): boolean {
   if (error instanceof AppError || !(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? LOST.test(code) : error.message.includes('the metadata database');
+  return typeof code === 'string' ? LOST.test(code) : /\bthe metadata database\b/i.test(error.message);
 }

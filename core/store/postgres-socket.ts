@@ -21,7 +21,10 @@ const CLOSE_AFTER_MS = 25;
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const OFFERED = 'S'.charCodeAt(0);
 const READY = 'Z'.charCodeAt(0);
+/** Each is answered by a `READY` of its own. */
+const [QUERY, SYNC] = ['Q'.charCodeAt(0), 'S'.charCodeAt(0)];
 const HEADER_BYTES = 5;
+const STARTUP_HEADER_BYTES = 4;
 const LARGEST_MESSAGE = 2 ** 30;
 
 /**
@@ -91,7 +94,10 @@ function until<T>(socket: Socket, event: string, read: (value: unknown) => T): P
 function guard(socket: Socket, silence_ms: number): Socket {
   const emit = socket.emit.bind(socket) as (event: string, ...values: unknown[]) => boolean;
   const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
-  const isFramed = createFraming();
+  const answered = createFraming([READY]);
+  const asked = createFraming([QUERY, SYNC], STARTUP_HEADER_BYTES);
+  /** Answers that are still to come; the first is that of the startup message. */
+  let owed = 1;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
   const lost = (error?: unknown) => {
@@ -100,19 +106,24 @@ function guard(socket: Socket, silence_ms: number): Socket {
       socket.listenerCount('error') > 0 && emit('error', error ?? new Error('The connection to the metadata database was lost.'))
     );
   };
+  /** What is asked after it, such as a rollback, does not put it off. */
   const listen = () => {
-    clearTimeout(silence);
-    silence = setTimeout(() => socket.destroy(new Error(`The metadata database sent nothing for ${silence_ms} ms.`)), silence_ms);
+    silence ??= setTimeout(
+      () => socket.destroy(new Error(`The metadata database sent nothing for ${silence_ms} ms.`)),
+      silence_ms,
+    );
   };
   const intercepted: Readonly<Record<string, (...values: unknown[]) => boolean>> = {
     data(bytes) {
-      const state = isFramed(bytes as Buffer);
-      if (state === 'strange') {
+      const came = answered(bytes as Buffer);
+      if (came === null) {
         socket.destroy(new Error('The server at the address of the metadata database does not speak its protocol.'));
         return false;
       }
-      if (state === 'ready') clearTimeout(silence);
-      else listen();
+      owed -= came.counted;
+      clearTimeout(silence);
+      silence = undefined;
+      if (owed > 0 || came.last !== READY) listen();
       return emit('data', bytes);
     },
     error: lost,
@@ -130,18 +141,30 @@ function guard(socket: Socket, silence_ms: number): Socket {
         setImmediate(lost);
         return true;
       }
+      owed += asked(values[0] as Buffer)?.counted ?? 0;
       listen();
       return write(...values);
     },
   });
 }
 
-/** Follows the messages of the protocol (PostgreSQL 55.7): whether all is answered, or it cannot be the protocol. */
-function createFraming(): (bytes: Buffer) => 'ready' | 'open' | 'strange' {
+interface Followed {
+  /** Messages of the types that are counted. */
+  readonly counted: number;
+  /** Type of the message that ends with the bytes; null within one. */
+  readonly last: number | null;
+}
+
+/**
+ * Follows the messages of the protocol (PostgreSQL 55.7); null for what cannot be the protocol.
+ * @param header_bytes of the first message: that of a client has no type.
+ */
+function createFraming(counted_types: readonly number[], header_bytes = HEADER_BYTES): (bytes: Buffer) => Followed | null {
   const header = Buffer.alloc(HEADER_BYTES);
-  let in_header = 0;
+  let in_header = HEADER_BYTES - header_bytes;
   let in_body = 0;
   return (bytes) => {
+    let counted = 0;
     for (let at = 0; at < bytes.length;) {
       if (in_body > 0) {
         const step = Math.min(in_body, bytes.length - at);
@@ -153,8 +176,9 @@ function createFraming(): (bytes: Buffer) => 'ready' | 'open' | 'strange' {
       if (in_header < HEADER_BYTES) continue;
       in_header = 0;
       in_body = header.readUInt32BE(1) - 4;
-      if (in_body < 0 || in_body > LARGEST_MESSAGE) return 'strange';
+      if (in_body < 0 || in_body > LARGEST_MESSAGE) return null;
+      if (counted_types.includes(header[0] ?? 0)) counted += 1;
     }
-    return in_header === 0 && in_body === 0 && header[0] === READY ? 'ready' : 'open';
+    return { counted, last: in_header === 0 && in_body === 0 ? (header[0] ?? null) : null };
   };
 }
