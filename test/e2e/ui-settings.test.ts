@@ -4,7 +4,9 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
-import { ACCOUNT, close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { testIssuer } from '#test/support/issuer.ts';
+import { testKey } from '#test/support/signed-tokens.ts';
+import { ACCOUNT, close, inspect, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -55,6 +57,57 @@ browserTest(
     await saveWell(page);
     expect((await config())['oauth_clients']).toEqual([{ client_id: 'nightly', secret_set: true, toolsets: null, claims: {} }]);
     await close(opened, [422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the algorithms of a trusted issuer are chosen, and a pasted token is checked against them',
+  async () => {
+    const issuer = testIssuer();
+    const key = await testKey('RS256');
+    issuer.keys = [key.public_key];
+    const now = Math.floor(Date.now() / 1_000);
+    const token = await key.sign({ iss: issuer.url, aud: 'api://shop', sub: 'u1', tid: 't1', iat: now, exp: now + 3_600 });
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/settings/auth`);
+    await page.getByText('Signed tokens of another issuer').click();
+    await page.getByRole('button', { name: 'Add issuer' }).click();
+    await page.getByLabel('Issuer', { exact: true }).fill(issuer.url);
+    await page.getByLabel('Audience').fill('api://shop');
+    const algorithms = page.getByLabel(/^Algorithms/);
+    await algorithms.fill('HS256,');
+    await page.getByText(/^HS256: not an asymmetric signature algorithm/).waitFor();
+    await page.getByRole('button', { name: 'Remove HS256' }).click();
+    await algorithms.fill('ES256,');
+    const claims = page.getByLabel(/^Required claims/);
+    await claims.fill('tid,');
+    await page.getByText('tid: write a claim as name=value. It is not saved.').waitFor();
+    await page.getByRole('button', { name: 'Remove tid' }).click();
+    await claims.fill('tid=t1,');
+    await saveWell(page);
+    const stored = async () => (await config())['jwt_issuers'];
+    expect(await stored()).toMatchObject([{ issuer: issuer.url, algorithms: ['ES256'], required_claims: { tid: 't1' } }]);
+
+    const checks = page.getByRole('list').filter({ hasText: 'Signature' });
+    const said = (name: string) => checks.getByRole('listitem').filter({ hasText: name }).first().innerText();
+    await page.getByRole('textbox', { name: 'Access token' }).fill(token);
+    await page.getByRole('button', { name: 'Check token' }).click();
+    await page.getByText('The token is rejected.').waitFor();
+    expect(await said('Algorithm')).toMatch(/Failed[^]*RS256/);
+    expect(await said('Signature')).toContain('Skipped');
+    await algorithms.fill('RS256,');
+    await page.getByText('The check uses the saved issuers. Save your changes first.').waitFor();
+    await saveWell(page);
+    expect(await stored()).toMatchObject([{ algorithms: ['ES256', 'RS256'] }]);
+    await page.getByRole('button', { name: 'Check token' }).click();
+    await page.getByText('The token is accepted.').waitFor();
+    expect(await said('Algorithm')).toContain('Passed');
+    await inspect(page, 'settings-issuers', { width: 1280, scheme: 'light' });
+    await close(opened);
+    await issuer.stop();
+    await ui.programs.api('PATCH', '/server/config', { auth_type: 'none', jwt_issuers: [] });
   },
   LIMIT_MS,
 );
