@@ -15,6 +15,7 @@ import { readSettings } from './definitions/settings/config.ts';
 import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
+import { createLintCache, type LintCache } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
 import { createProviderLink, type ProviderLink } from './identity/providers/metadata.ts';
 import type { ClientDocument, FetchDocument } from './identity/oauth/clients/documents.ts';
@@ -54,6 +55,8 @@ export interface App extends AppOptions {
   pending: Pending | null;
   /** Tokens that each frozen tool takes in a list, by its hash. */
   tool_tokens: ReadonlyMap<string, number>;
+  /** What lint knows of frozen definitions. */
+  readonly lint: LintCache;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
   /** Metadata documents of OAuth clients that are being fetched, by address. */
@@ -97,6 +100,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
+    lint: createLintCache(),
     snapshot_cache: createSnapshotCache(),
     document_flights: new Map(),
     life: { ending: false, answering: 0 },

@@ -8,9 +8,11 @@ import { checkTokenHandlers } from './definitions/settings/check-token.ts';
 import { configHandlers } from './definitions/settings/config.ts';
 import { connectionHandlers } from './definitions/connections.ts';
 import { deployHandlers } from './deploy/deploys.ts';
+import { withFindings } from './deploy/checks/findings-of-writes.ts';
 import { flowHandlers } from './definitions/flow.ts';
 import { historyHandlers } from './observe/history-handlers.ts';
 import { providerHandlers } from './identity/providers/providers.ts';
+import { lintHandlers } from './deploy/checks/lint.ts';
 import { mcpTokenHandlers } from './identity/mcp-tokens.ts';
 import { invitationHandlers } from './identity/invitations.ts';
 import { peopleHandlers } from './identity/people.ts';
@@ -35,7 +37,7 @@ import { transferHandlers } from './transfer/transfer.ts';
 import { twoFactorHandlers } from './identity/two-factor.ts';
 
 /** The handler of every operation. */
-export const handlers: Handlers = {
+export const handlers: Handlers = withFindings({
   ...authHandlers,
   ...twoFactorHandlers,
   ...providerHandlers,
@@ -51,6 +53,7 @@ export const handlers: Handlers = {
   ...previewDefinitionHandlers,
   ...deployHandlers,
   ...snapshotHandlers,
+  ...lintHandlers,
   ...guardHandlers,
   ...serverHandlers,
   ...sslHandlers,
@@ -70,4 +73,4 @@ export const handlers: Handlers = {
   ...flowHandlers,
   ...configHandlers,
   ...checkTokenHandlers,
-};
+});

@@ -20,7 +20,7 @@ const page = {
   search: v.optional(textBetween(1, 255)),
 };
 
-const toolFields = Object.keys(Tool.entries) as (keyof typeof Tool.entries)[];
+const toolFields = Object.keys(Tool.entries).filter((field) => field !== 'findings') as (keyof typeof Tool.entries)[];
 
 /** Names of what went, or would go. */
 const Names = v.array(v.string());

@@ -11,6 +11,7 @@ import { flow } from './flow.ts';
 import { history } from './history.ts';
 import { monitoring } from './monitoring.ts';
 import { guard } from './guard.ts';
+import { lint } from './lint.ts';
 import type { Operation } from './operation.ts';
 import { people } from './identity/people.ts';
 import { preview } from './definitions/preview.ts';
@@ -44,6 +45,7 @@ export const operations = {
   ...deploy,
   ...snapshots,
   ...guard,
+  ...lint,
   ...server,
   ...ssl,
   ...monitoring,

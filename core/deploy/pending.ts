@@ -37,7 +37,7 @@ export async function pendingChanges(app: App): Promise<readonly Change[]> {
 }
 
 /** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
-const textsIn =
+export const textsIn =
   (app: App, textOf: (hash: string) => string | undefined) =>
   async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const stored = await textsOf(

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, Warnings } from '../fields.ts';
 import { GuardFinding } from '../guard.ts';
+import { LintFinding } from '../lint.ts';
 import { operation } from '../operation.ts';
 import { Masks } from './masks.ts';
 import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
@@ -54,6 +55,7 @@ const caller = v.pipe(
 /** A text that may still be missing while its author writes. */
 const Unfinished = (max: number) => v.optional(v.pipe(v.string(), v.maxLength(max)), '');
 const about = {
+  id: v.pipe(v.optional(Id), v.description('The stored definition that this one would replace')),
   name: Unfinished(64),
   title: v.optional(Title, null),
   description: Unfinished(5_000),
@@ -99,6 +101,7 @@ const judged = {
   refusal: v.optional(Refusal),
   listing: v.pipe(v.optional(Members), v.description('The list entry that clients would receive')),
   findings: v.array(GuardFinding),
+  lint: v.pipe(v.optional(v.array(LintFinding)), v.description('What lint finds in it, with fixes')),
 };
 
 /** What the database and its columns say of a parameter; whoever writes the tool decides. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Id, ownTags, TemplateText, textBetween, texts, Timestamp, Version } from '../fields.ts';
 import { field } from '../marks.ts';
+import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 
 /** An argument of a prompt; the values of `enum` are offered as completions. */
@@ -54,6 +55,7 @@ export const Prompt = v.object({
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,
+  findings: Findings,
 });
 export type Prompt = v.InferOutput<typeof Prompt>;
 

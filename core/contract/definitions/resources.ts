@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Id, ownTags, SqlText, template, textBetween, texts, Timestamp, Version, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
+import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { masks } from './masks.ts';
 import { Parameters } from './parameters.ts';
@@ -52,6 +53,7 @@ export const Resource = v.object({
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,
+  findings: Findings,
 });
 export type Resource = v.InferOutput<typeof Resource>;
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { byId, Id, integerBetween, ownTags, SqlText, template, texts, Timestamp, Version, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
+import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 import { masks } from './masks.ts';
@@ -122,6 +123,7 @@ export const Tool = v.object({
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,
+  findings: Findings,
 });
 export type Tool = v.InferOutput<typeof Tool>;
 

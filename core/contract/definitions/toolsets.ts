@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { byId, Id, Tags, textBetween, Timestamp, Title, Version } from '../fields.ts';
 import { field } from '../marks.ts';
+import { Findings } from '../lint.ts';
 import { entityOperations } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 
@@ -105,7 +106,14 @@ const draft = {
 export const ToolsetDraft = v.strictObject(draft);
 export type ToolsetDraft = v.InferOutput<typeof ToolsetDraft>;
 
-export const Toolset = v.object({ id: Id, ...draft, version: Version, created_at: Timestamp, updated_at: Timestamp });
+export const Toolset = v.object({
+  id: Id,
+  ...draft,
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  findings: Findings,
+});
 export type Toolset = v.InferOutput<typeof Toolset>;
 
 export const ToolsetMembers = v.object({

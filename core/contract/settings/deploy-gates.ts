@@ -19,6 +19,11 @@ const SETTINGS = {
     help: 'Changes that may break clients of the deployed version.',
     mode: 'warn',
   },
+  lint: {
+    label: 'Lint',
+    help: 'Lint findings in definitions that the deploy adds or changes. Advice (severity info) never blocks.',
+    mode: 'warn',
+  },
 } as const satisfies Record<string, GateSetting>;
 
 export type GateName = keyof typeof SETTINGS;

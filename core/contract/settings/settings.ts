@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
+import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
 import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
@@ -295,6 +296,14 @@ const liveSettings = {
       help: 'What each check does with its findings at a deploy: nothing, warn, or block it.',
     }),
     () => ({ ...DEFAULT_GATES }),
+  ),
+  lint_off: v.optional(
+    field(v.pipe(v.array(LintRule), v.maxLength(LINT_RULE_NAMES.length)), {
+      label: 'Disabled lint rules',
+      help: 'Their findings are not shown, to people or agents. Defaults to none.',
+      choices: LINT_RULES,
+    }),
+    () => [],
   ),
   oauth_access_minutes: v.optional(
     field(integerBetween(5, 1_440), {

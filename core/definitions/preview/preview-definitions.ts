@@ -8,6 +8,8 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/entities.ts';
+import { lintDraft } from '#core/deploy/checks/lint.ts';
+import { ofPromptDraft, ofResourceDraft, ofToolDraft } from '../lint/subject.ts';
 import { readServerConfig } from '../settings/config.ts';
 import { findingsOf, type guardDraft } from '../guard/guard.ts';
 import { preparePrompt, promptVariables, refuseFaults, undeclaredFaults } from '../prompts.ts';
@@ -20,18 +22,20 @@ type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
 
 /** What saving would check, and what clients would then see; refusals and the guard's findings are told, not thrown. */
 export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
-  'preview.tool': (context, input) =>
+  'preview.tool': (context, { id = '', ...input }) =>
     withSuggestions(context, input, async (checkGuard) => {
       const { values, compiled } = await prepareTool(context, { ...v.getDefaults(ToolDraft), ...input }, checkGuard);
       const { read_only, reason } = compiled.classification;
-      return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings] };
+      const lint = await lintDraft(context, ofToolDraft({ ...values, id }, compiled));
+      return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings], lint };
     }),
-  'preview.resource': (context, input) =>
+  'preview.resource': (context, { id = '', ...input }) =>
     withSuggestions(context, input, async (checkGuard) => {
       const { values, compiled } = await prepareResource(context, { ...input, enabled: true }, checkGuard);
-      return { listing: resourceListing(values), parameters: values.parameters, warnings: [...compiled.warnings] };
+      const lint = await lintDraft(context, ofResourceDraft({ ...values, id }, compiled));
+      return { lint, listing: resourceListing(values), parameters: values.parameters, warnings: [...compiled.warnings] };
     }),
-  'preview.prompt': async (context, { values, caller, ...input }) => {
+  'preview.prompt': async (context, { id = '', values, caller, ...input }) => {
     const called = pretended(context, caller);
     let variables: string[] | undefined;
     const answer = await withFindings(async (checkGuard) => {
@@ -41,7 +45,8 @@ export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
       const { listing, messages } = freezePrompt({ ...draft, id: '', version: 1, created_at: '', updated_at: '' });
       const args = Object.fromEntries(draft.arguments.map(({ name }) => [name, values[name] ?? '']));
       const vars = (await readServerConfig(context.app)).global_variables;
-      return { listing, ...rendered(messages, promptScope(args, { vars, caller: called })) };
+      const lint = await lintDraft(context, ofPromptDraft({ ...draft, id }));
+      return { lint, listing, ...rendered(messages, promptScope(args, { vars, caller: called })) };
     });
     return variables === undefined ? answer : { ...answer, variables };
   },

@@ -3,12 +3,13 @@ import { accessGate } from './access.ts';
 import { breakingGate } from './breaking.ts';
 import { exposureGate } from './exposure.ts';
 import type { DeployGate } from './gate.ts';
+import { lintGate } from './lint.ts';
 import { listenerGate } from './listener.ts';
 import { prepareGate } from './prepare.ts';
 import { signInGate } from './sign-in.ts';
 
 /** The check of each gate that administrators set (`core/contract/settings/deploy-gates.ts`). */
-const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate };
+const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate, lint: lintGate };
 
 /** In the order in which they run. Exposure once more at the end: the hosts may have taken seconds. */
 export const GATES: readonly DeployGate[] = [

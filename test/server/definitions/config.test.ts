@@ -319,6 +319,13 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect(await writeAttack()).toBe(201);
     await patch({ prompt_guard_allow: [] });
   },
+  async lint_off() {
+    await patch({ lint_off: ['select-star'] });
+    const { body } = await t.request('GET', '/api/v1/lint/rules');
+    const off = (body['items'] as { rule: string; enabled: boolean }[]).filter(({ enabled }) => !enabled);
+    expect(off.map(({ rule }) => rule)).toEqual(['select-star']);
+    await patch({ lint_off: [] });
+  },
 };
 
 /** Holds what rules of several severities look for. */

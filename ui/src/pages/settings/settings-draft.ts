@@ -46,6 +46,7 @@ export const PARTS = {
     title: 'Sign-in',
     fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration'],
   },
+  lint: { title: 'Lint', fields: ['lint_off'] },
   gates: { title: 'Deploy gates', fields: ['deploy_gates'] },
   agent: { title: 'Agent', fields: ['agent_enabled', 'agent_rate_limit'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;

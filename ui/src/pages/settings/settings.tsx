@@ -13,6 +13,7 @@ import { plural } from '#ui/src/kernel/words.ts';
 import { AuthPart } from './auth-part.tsx';
 import { GatesPart } from './gates-part.tsx';
 import { GuardPart } from './guard-part.tsx';
+import { LintPart } from './lint-part.tsx';
 import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
@@ -26,6 +27,7 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   variables: VariablesPart,
   guard: GuardPart,
   sign_in: SignInPart,
+  lint: LintPart,
   gates: GatesPart,
   agent: AgentPart,
 };

@@ -1,0 +1,102 @@
+import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
+import { type Piece, piecesOf, resultLists } from './sql-shape.ts';
+import type { Found, Subject, SubjectQuery } from './subject.ts';
+
+/** What stands in the statement of a definition. */
+export function statementRules({ query }: Subject): Found[] {
+  if (query === null) return [];
+  const pieces = piecesOf(query.sql, query.dialect);
+  if (pieces.length === 0) return [];
+  return [...starRule(query, pieces), ...boundRule(query, pieces), ...optionalRule(query, pieces)];
+}
+
+const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+const isPlain = (name: string): boolean => PLAIN_NAME.test(name) && !KEYWORDS.has(name);
+
+function starRule({ sql, columns }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+  const stars = resultLists(pieces).flatMap((list) => list.filter((piece, n) => isStar(piece, list[n - 1])));
+  const [star, ...more] = stars;
+  if (star === undefined) return [];
+  const message = 'The statement selects every column. Name those that a model needs.';
+  const found = { rule: 'select-star', field: 'sql_query', message } as const;
+  const names = columns?.map(({ name }) => name) ?? [];
+  const [before, after] = [pieces[pieces.indexOf(star) - 1]?.text, pieces[pieces.indexOf(star) + 1]?.text];
+  const alone = more.length === 0 && (before === 'select' || before === 'distinct') && after === 'from';
+  const sure = alone && names.length > 0 && names.every(isPlain) && new Set(names).size === names.length;
+  if (!sure) return [found];
+  const written = `${sql.slice(0, star.start)}${names.join(', ')}${sql.slice(star.end)}`;
+  return [{ ...found, fix: { label: `Name the ${names.length} columns`, changes: { sql_query: written } } }];
+}
+
+/** Not a product, and not that of `count(*)`. */
+const isStar = (piece: Piece, before: Piece | undefined): boolean =>
+  piece.depth === 0 &&
+  piece.text === '*' &&
+  (before === undefined || [',', '.', 'distinct', 'all'].includes(before.text)) &&
+  piece.kind === 'operator';
+
+const LISTS: readonly SubjectQuery['returns'][] = ['rows', 'column', 'text', 'markdown', 'csv'];
+const BOUNDS = new Set(['limit', 'fetch', 'order', 'top']);
+const AGGREGATES =
+  /^(?:count|sum|total|avg|min|max|every|bool_and|bool_or|(?:string|array|json|jsonb|xml)_agg|json_(?:group|array)\w*|jsonb_object_agg|group_concat|std\w*|var\w*)$/;
+/** A column that names one row. */
+const KEYS = new Set(['id', 'uuid']);
+
+function boundRule({ sql, columns, returns, reads }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+  const outer = pieces.filter(({ depth }) => depth === 0);
+  const has = (word: string) => outer.some(({ kind, text }) => kind === 'word' && text === word);
+  const bounded = outer.some(({ kind, text }) => kind === 'word' && BOUNDS.has(text));
+  if (!reads || bounded || !LISTS.includes(returns) || !has('select') || !has('from')) return [];
+  const [list = []] = resultLists(pieces);
+  const aggregated = list.some(({ text, kind }, n) => kind === 'word' && AGGREGATES.test(text) && list[n + 1]?.text === '(');
+  if (aggregated && !has('group') && !list.some(({ text }) => text === 'over')) return [];
+  if (outer.some((piece, n) => KEYS.has(piece.text) && outer[n + 1]?.text === '=' && !piece.in_block)) return [];
+  const message = 'The statement has neither LIMIT nor ORDER BY. A result that reaches the row limit holds arbitrary rows.';
+  const found = { rule: 'unbounded-rows', field: 'sql_query', message } as const;
+  const first = columns?.[0];
+  const end = pieces.at(-1)?.end ?? sql.length;
+  if (first === undefined || ['json', 'bytes', 'array'].includes(first.kind)) return [found];
+  const written = `${sql.slice(0, end)}\norder by 1\nlimit 100${sql.slice(end)}`;
+  return [{ ...found, fix: { label: 'Order by the first column, at most 100 rows', changes: { sql_query: written } } }];
+}
+
+function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+  const optional = new Set(
+    parameters
+      .filter(({ required, from, default: fallback = null }) => !required && from === undefined && fallback === null)
+      .map(({ name }) => `:${name}`.toLowerCase()),
+  );
+  // `:a is null or x = :a` knows that it may be missing.
+  const known = new Set(pieces.flatMap(({ text }, n) => (pieces[n + 1]?.text === 'is' ? [text] : [])));
+  const said = new Set<string>();
+  return pieces.flatMap((piece, n): Found[] => {
+    const { kind, text, in_block } = piece;
+    if (kind !== 'parameter' || in_block || !optional.has(text) || known.has(text) || said.has(text)) return [];
+    if (pieces[n - 1]?.text !== '=' && pieces[n + 1]?.text !== '=') return [];
+    said.add(text);
+    const name = sql.slice(piece.start, piece.end);
+    const message = `${name} is optional and compared with =. When it is not given, it is NULL and no row matches. Write the comparison in [[ ]].`;
+    const written = inBlock(sql, pieces, n);
+    const fix = written === null ? {} : { fix: { label: 'Make the comparison optional', changes: { sql_query: written } } };
+    return [{ rule: 'optional-equals', field: 'sql_query', message, ...fix }];
+  });
+}
+
+/** What may follow a condition that stands alone. */
+const FOLLOWS = new Set(['and', 'order', 'group', 'limit', 'having', 'fetch', ')', '[']);
+
+/** The statement with `column = :name` in an optional block; null where it is part of more. */
+function inBlock(sql: string, pieces: readonly Piece[], n: number): string | null {
+  const follows = pieces[n + 1];
+  if (pieces[n - 1]?.text !== '=' || (follows !== undefined && !FOLLOWS.has(follows.text))) return null;
+  let first = n - 2;
+  while (pieces[first]?.is_name === true && pieces[first - 1]?.text === '.') first -= 2;
+  const [column, word, last] = [pieces[first], pieces[first - 1], pieces[n]];
+  if (column?.is_name !== true || word === undefined || last === undefined) return null;
+  // In `between a and b = :c` and after OR the brackets would take another meaning.
+  if (pieces[first - 3]?.text === 'between') return null;
+  const condition = sql.slice(column.start, last.end);
+  const [before, after] = [sql.slice(0, word.start), sql.slice(last.end)];
+  if (word.text === 'and') return `${before}[[and ${condition}]]${after}`;
+  return word.text === 'where' ? `${before}where 1 = 1 [[and ${condition}]]${after}` : null;
+}

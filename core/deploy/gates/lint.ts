@@ -1,0 +1,15 @@
+import { differing } from '#snapshots/tree.ts';
+import { lintLeaves } from '../checks/lint.ts';
+import type { DeployGate } from './gate.ts';
+
+/** What lint finds in definitions that the candidate adds or changes, advice left out. */
+export const lintGate: DeployGate = {
+  name: 'lint',
+  async run({ app }, { tree, texts }, active) {
+    const { now } = differing(active?.tree.leaves ?? [], tree.leaves);
+    const found = await lintLeaves(app, tree, now, texts);
+    return found
+      .filter(({ severity }) => severity !== 'info')
+      .map(({ entity: { kind, name }, message }) => ({ field: `${kind}.${name}`, message: `${kind} ${name}: ${message}` }));
+  },
+};

@@ -1,0 +1,49 @@
+import { For } from 'solid-js';
+import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Switch } from '#ui/src/components/form/choice.tsx';
+import { Section } from '#ui/src/components/panel.tsx';
+import { type PartProps, SettingsForm, useSettings } from './settings-form.tsx';
+
+const TONE = { error: 'bad', warning: 'brass', info: 'plain' } as const;
+
+/** Which rules look at definitions. */
+export function LintPart(props: PartProps) {
+  const form = useSettings(props);
+  const enable = (rule: LintRule, enabled: boolean) => {
+    const others = form.values.lint_off.filter((name) => name !== rule);
+    form.set('lint_off', enabled ? others : [...others, rule]);
+  };
+  return (
+    <SettingsForm of={props} form={form}>
+      <Section
+        title="Lint rules"
+        lead="They look for what could mislead a model. A disabled rule finds nothing, for people and agents."
+      >
+        <div class="settings-rules" tabindex="0" role="group" aria-label="Lint rules">
+          <ul>
+            <For each={LINT_RULE_NAMES}>
+              {(rule) => (
+                <li>
+                  <div class="settings-rule">
+                    <span class="row">
+                      <span class="small">{LINT_RULES[rule].label}</span>
+                      <span class="mono small faint">{rule}</span>
+                      <Badge tone={TONE[LINT_RULES[rule].severity]}>{LINT_RULES[rule].severity}</Badge>
+                    </span>
+                    <span class="small soft">{LINT_RULES[rule].help}</span>
+                  </div>
+                  <Switch
+                    label="Enabled"
+                    checked={!form.values.lint_off.includes(rule)}
+                    onChange={(enabled) => enable(rule, enabled)}
+                  />
+                </li>
+              )}
+            </For>
+          </ul>
+        </div>
+      </Section>
+    </SettingsForm>
+  );
+}
