@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { byPlural, CONFIGURED, ENTITIES, ENTITY_KINDS, isOwned } from './entities.ts';
-import { Empty, Timestamp } from './fields.ts';
+import { Empty, textBetween, Timestamp } from './fields.ts';
 import { operation } from './operation.ts';
 
 export const FORMAT = 'sluice/1';
@@ -32,6 +32,10 @@ export type Export = v.InferOutput<typeof Export>;
 export const importLists = byPlural(ENTITY_KINDS, (kind) =>
   v.optional(v.pipe(v.array(v.unknown()), v.maxLength(ENTITIES[kind].most_imported)), []),
 );
+const deletes = byPlural(ENTITY_KINDS, (kind) =>
+  v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(ENTITIES[kind].most_imported)), []),
+);
+const NONE: v.InferInput<v.StrictObjectSchema<typeof deletes, undefined>> = {};
 /** Checking ends with so many faults. */
 export const MOST_FAULTS = 100;
 
@@ -46,6 +50,16 @@ export const Import = v.strictObject({
   exported_at: v.optional(v.string()),
   server_config: v.optional(v.record(v.string(), v.unknown())),
   ...importLists,
+  deletes: v.pipe(
+    v.optional(v.strictObject(deletes), NONE),
+    v.description('Names of records that are deleted in the same transaction, by kind'),
+  ),
+  if_checksum: v.pipe(
+    v.optional(v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits'))),
+    v.description(
+      'Refused with 409 unless it is the SHA-256 of the configuration as it is now: of the export as JSON with sorted keys and no white space, without `exported_at`',
+    ),
+  ),
 });
 export type Import = v.InferOutput<typeof Import>;
 
@@ -71,6 +85,7 @@ export const ImportReport = v.object({
   dry_run: v.boolean(),
   created: ImportCounts,
   updated: ImportCounts,
+  deleted: ImportCounts,
   skipped: v.pipe(ImportCounts, v.description('Unchanged: the name exists (merge), or nothing differs (overwrite)')),
   errors: v.array(ImportFault),
   errors_truncated: v.pipe(v.boolean(), v.description(`Validation stopped after ${MOST_FAULTS} errors; there may be more`)),

@@ -14,6 +14,7 @@ import { toVariables } from './settings/settings.ts';
 import { schemaHandlers } from './schema.ts';
 import { toolHandlers } from './tools.ts';
 import { transferHandlers } from '#core/transfer/transfer.ts';
+import { NOTHING_DELETED } from '#core/transfer/transfer-deletes.ts';
 
 const COMPACT = ['id', 'name', 'connection_name', 'tags'];
 
@@ -54,7 +55,13 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
   },
   ...deletions,
   'agent.import_config': async (context, { data, dry_run }) =>
-    transferHandlers['transfer.import'](context, { ...data, dry_run, mode: 'merge', include_server_config: false }),
+    transferHandlers['transfer.import'](context, {
+      ...data,
+      deletes: NOTHING_DELETED,
+      dry_run,
+      mode: 'merge',
+      include_server_config: false,
+    }),
   'agent.get_global_variables': async ({ app }) => {
     const { settings, version } = await readSettings(app);
     const variables = settings.global_variables;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
-import type { Context } from '#core/run.ts';
+import type { Actor, Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { configHandlers, readSettings } from '#core/definitions/settings/config.ts';
 import type { Settings as StoredSettings } from '#core/definitions/settings/settings.ts';
@@ -47,6 +47,13 @@ export async function exportServerConfig(context: Context): Promise<Values> {
       ? { identity_providers: await exportProviders(context), oauth_apps: await exportOauthApps(context) }
       : {}),
   };
+}
+
+/** Settings that are open to tokens can come with a token; who signs in, and every other setting, is an administrator's. */
+export function refuseImportedSettings(actor: Actor | null, sent: Values): void {
+  const signs_in = sent['identity_providers'] !== undefined || sent['oauth_apps'] !== undefined;
+  if (isAdministrator(actor) || (actor?.role === undefined && !signs_in)) return;
+  throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration.');
 }
 
 /** Throws `invalid` with every fault of the settings that were sent. */

@@ -69,7 +69,7 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
 }
 
 /** A draft of the noun with names in the place of ids. */
-function schemaOf({ entity_type, schema }: Kind) {
+export function schemaOf({ entity_type, schema }: Kind) {
   const { connection_id, ...own } = schema.entries;
   const selections = Object.fromEntries(SELECTIONS.map((part) => [part, NamedSelection]));
   const entries = entity_type === 'toolset' ? { ...own, ...selections } : own;
@@ -98,7 +98,7 @@ function nameOf(sent: unknown): string | null {
   return typeof name === 'string' ? name.slice(0, 255) : null;
 }
 
-const placeOf = (kind: Kind, index: number, name: string | null) => ({ entity_type: kind.entity_type, index, name });
+const placeOf = (kind: Kind, index: number | null, name: string | null) => ({ entity_type: kind.entity_type, index, name });
 
 /** Whether the record stands there already as the import has it; a secret that was sent is always written. */
 function isEqual(values: Values, sent: Values, stored: Stored, names: ReadonlyMap<string, string>): boolean {
@@ -123,7 +123,10 @@ function withKeptSecrets(draft: Values, sent: Values, stored: Stored | null): Va
 }
 
 /** What a check says of one record, as the report has it. */
-export function toFaults(error: unknown, { kind, index, name }: Item): ImportFault[] {
+export function toFaults(
+  error: unknown,
+  { kind, index, name }: Pick<Item, 'kind' | 'name'> & { readonly index: number | null },
+): ImportFault[] {
   if (!(error instanceof AppError)) throw error;
   const place = placeOf(kind, index, name);
   if (error.errors.length === 0) return [{ ...place, field: null, message: error.detail }];

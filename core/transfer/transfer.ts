@@ -6,7 +6,6 @@ import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { collectAfter } from '#core/lib/garbage.ts';
 import { createSlices } from '#core/lib/slices.ts';
-import { isAdministrator } from '#core/identity/roles.ts';
 import { asBatch, type BatchContext, fewAtATime, writeAll } from '#core/definitions/batch.ts';
 import { recordBlocked } from '#core/definitions/guard/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
@@ -14,8 +13,15 @@ import type { Prepared } from '#core/definitions/entity.ts';
 import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
-import { configFaults, type ImportedConfig, importServerConfig, readServerConfig } from './transfer-config.ts';
+import {
+  configFaults,
+  type ImportedConfig,
+  importServerConfig,
+  readServerConfig,
+  refuseImportedSettings,
+} from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
+import { checkUnchanged, type Deletions, removeAll, removeEmpty, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
 import { type IdsByName, toIds } from './transfer-toolsets.ts';
 
@@ -34,37 +40,49 @@ interface Checked extends Item {
   readonly prepared: Prepared;
 }
 
+/** What a fault is about. */
+type Named = Parameters<typeof toFaults>[1] & Pick<Item, 'stored'>;
+
 /** What the report says at last, gathered on the way. */
 interface Progress {
   config: ImportedConfig | null;
   readonly faults: ImportFault[];
   /** Codes of the faults: when all are the same, the refusal has it too. */
   readonly codes: Set<ErrorCode>;
-  readonly refusals: { readonly item: Item | null; readonly error: AppError }[];
+  readonly refusals: { readonly item: Named | null; readonly error: AppError }[];
 }
 
 async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
   const settings = input.include_server_config ? (input.server_config ?? null) : null;
-  if (settings !== null && !isAdministrator(context.actor)) {
-    throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration.');
-  }
+  if (settings !== null) refuseImportedSettings(context.actor, settings);
+  await checkUnchanged(context, input);
   const records = await readRecords(context);
   const sorted = await sortItems(input, records, context.app.ids);
-  const progress: Progress = { config: null, faults: [...sorted.faults], codes: new Set(), refusals: [] };
+  const deletions = toDeletions(input, records);
+  const progress: Progress = {
+    config: null,
+    faults: [...sorted.faults, ...deletions.faults],
+    codes: new Set(),
+    refusals: [],
+  };
   if (progress.faults.length > 0) progress.codes.add('invalid');
   const patch = settings === null ? null : await noteRefusal(progress, null, async () => readServerConfig(settings));
 
-  const checked = await checkItems(context, sorted.writes, records, sorted.connections, progress);
+  const checked = await checkItems(context, sorted.writes, withoutDeleted(records, deletions), sorted.connections, progress);
   if (progress.faults.length === 0) {
     // Where many are refused at once, the one that is at fault is found by writing them one by one.
-    await writeItems(context, input, checked, patch, progress, AT_ONCE).catch((error: unknown) => {
+    const written = { checked, deletions, patch };
+    await writeItems(context, input, written, progress, AT_ONCE).catch((error: unknown) => {
       if (!(error instanceof AppError) || error.errors.length === 0) throw error;
-      return writeItems(context, input, checked, patch, progress, 1);
+      return writeItems(context, input, written, progress, 1);
     });
   }
   collectAfter(checked.length);
-  const report = toReport(input, sorted.skipped, checked, progress);
-  if (report.errors.length === 0 || input.dry_run) return report;
+  const report = toReport(input, sorted.skipped, checked, deletions, progress);
+  if (report.errors.length === 0 || input.dry_run) {
+    if (!input.dry_run) for (const { id } of deletions.connections) context.app.sources.drop(id);
+    return report;
+  }
   for (const { item, error } of progress.refusals) {
     const stored = item?.stored ?? null;
     const named = { name: item?.name, ...(stored === null ? {} : { id: stored.id }) };
@@ -136,7 +154,7 @@ const idsByName = (records: StoredRecords, writes: readonly Item[]): IdsByName =
 
 const isConnection = ({ kind }: Item): boolean => kind.entity_type === 'connection';
 
-function fail(progress: Progress, error: unknown, item: Item | null): void {
+function fail(progress: Progress, error: unknown, item: Named | null): void {
   const place = { entity_type: 'server_config' as const, index: null, name: null };
   progress.faults.push(...(item === null ? configFaults(error).map((fault) => ({ ...place, ...fault })) : toFaults(error, item)));
   if (!(error instanceof AppError)) return;
@@ -145,7 +163,7 @@ function fail(progress: Progress, error: unknown, item: Item | null): void {
 }
 
 /** Notes a refusal of an item, or of the settings, and answers null. */
-async function noteRefusal<T>(progress: Progress, item: Item | null, work: () => Promise<T>): Promise<T | null> {
+async function noteRefusal<T>(progress: Progress, item: Named | null, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
@@ -158,13 +176,13 @@ async function noteRefusal<T>(progress: Progress, item: Item | null, work: () =>
 async function writeItems(
   context: Context,
   { dry_run, mode }: Import,
-  checked: readonly Checked[],
-  patch: Patch | null,
+  { checked, deletions, patch }: Written,
   progress: Progress,
   at_once: number,
 ): Promise<void> {
   await writeAll(context, dry_run, async (inside) => {
     await checkOwners(inside, checked);
+    await removeAll(inside, deletions.others);
     const turn = createSlices();
     for (const items of pagesOf(checked, at_once)) {
       const [only] = items.length === 1 ? items : [];
@@ -172,6 +190,9 @@ async function writeItems(
       if (only === undefined) await write(inside, items);
       else if ((await noteRefusal(progress, only, () => write(inside, items))) === null) throw STOPPED;
       await turn();
+    }
+    for (const item of deletions.connections) {
+      if ((await noteRefusal(progress, item, () => removeEmpty(inside, item))) === null) throw STOPPED;
     }
     if (patch === null) return;
     progress.config = await noteRefusal(progress, null, () => importServerConfig(inside, patch, mode === 'overwrite'));
@@ -182,6 +203,13 @@ async function writeItems(
 }
 
 type Patch = Awaited<ReturnType<typeof readServerConfig>>;
+
+/** Everything that the transaction changes. */
+interface Written {
+  readonly checked: readonly Checked[];
+  readonly deletions: Deletions;
+  readonly patch: Patch | null;
+}
 
 /** New records of one kind that follow each other, together; whatever else is by itself. The order stays. */
 function pagesOf(checked: readonly Checked[], at_once: number): Checked[][] {
@@ -231,6 +259,7 @@ function toReport(
   { dry_run, server_config }: Import,
   skipped: readonly Kind[],
   checked: readonly Checked[],
+  deletions: Deletions,
   { faults, config }: Progress,
 ): ImportReport {
   const written = faults.length > 0 ? [] : checked;
@@ -242,6 +271,7 @@ function toReport(
       ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),
       server_config: config?.changed === true ? 1 : 0,
     },
+    deleted: count(faults.length > 0 ? [] : [...deletions.others, ...deletions.connections].map(({ kind }) => kind)),
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
     errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
     errors_truncated: faults.length >= MOST_FAULTS,

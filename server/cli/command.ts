@@ -27,7 +27,7 @@ export interface Command {
   run(args: Arguments, terminal: Terminal): Promise<number>;
 }
 
-/** The command line itself is wrong: exit code 2. */
+/** The command line itself is wrong: exit code 64. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -5,11 +5,12 @@ import { resetPassword, resetTwoFactor } from './account.ts';
 import { backup } from './backup.ts';
 import { check } from './check.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
+import { plan, pull, push } from './files.ts';
 import { keys } from './keys.ts';
 import { people } from './people.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
-/** What the person who runs the server can do beside it; none of it needs the server to run. */
+/** What the person who runs the server can do beside it, and what whoever has a token can do from any machine. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   check,
   'reset-password': resetPassword,
@@ -19,14 +20,20 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportConfiguration,
   import: importConfiguration,
   backup,
+  pull,
+  plan,
+  push,
 };
 
-/** @returns the exit code: 0 done, 1 failed, 2 the command line is wrong. */
+/** As sysexits.h has it: commands say other things with small numbers. */
+const USAGE = 64;
+
+/** @returns the exit code: 0 done, 1 failed, 64 the command line is wrong; some commands have others. */
 export async function runCli(argv: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(help());
-    return name === undefined ? 2 : 0;
+    return name === undefined ? USAGE : 0;
   }
   try {
     const command = COMMANDS[name];
@@ -40,7 +47,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     return await command.run(toArguments(command, rest), terminal);
   } catch (error) {
     terminal.err(`${sentenceOf(error)}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    return error instanceof UsageError ? USAGE : 1;
   }
 }
 
@@ -71,7 +78,8 @@ function help(): string {
 
 ${lines.join('\n')}
 
-Each command reads the environment of the server (and its generated secrets in development) and works on its metadata database,
-whether or not the server runs. Exit codes: 0 success, 1 failure, 2 usage error.
+pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
+SLUICE_URL and SLUICE_TOKEN. Every other command reads the environment of the server (and its generated secrets in development) and
+works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan found changes, 64 usage error.
 `;
 }

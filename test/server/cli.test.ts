@@ -46,7 +46,7 @@ const entries = () => t.app.store.db.select().from(t.app.store.tables.history);
 const addConnection = (password: string) => t.request('POST', '/api/v1/connections', { body: { ...connection, password } });
 
 describe('the command line', () => {
-  test('explains itself, and refuses what it does not know with exit code 2', async () => {
+  test('explains itself, and refuses what it does not know with exit code 64', async () => {
     const help = await cli(['help']);
     expect([help.code, help.err]).toEqual([0, '']);
     for (const { usage, summary } of Object.values(COMMANDS)) {
@@ -54,10 +54,10 @@ describe('the command line', () => {
       expect(help.out).toContain(summary);
     }
     expect(await cli(['backup', '--help'])).toMatchObject({ code: 0, out: expect.stringContaining('sluice backup <file>') });
-    expect((await cli([])).code).toBe(2);
-    expect(await cli(['chek'])).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean check?') });
+    expect((await cli([])).code).toBe(64);
+    expect(await cli(['chek'])).toMatchObject({ code: 64, err: expect.stringContaining('Did you mean check?') });
     for (const args of [['backup'], ['export', 'x'], ['check', '--loud'], ['import', 'x', '--mode', 'all'], ['keys', 'lose']]) {
-      expect(await cli(args)).toMatchObject({ code: 2, out: '' });
+      expect(await cli(args)).toMatchObject({ code: 64, out: '' });
     }
   });
 
@@ -170,7 +170,7 @@ describe('people', () => {
       ['people', 'set', 'ada', '--role', 'root'],
       ['people', 'set', 'ada', '--enable', '--disable'],
     ]) {
-      expect([args, (await cli(args)).code]).toEqual([args, 2]);
+      expect([args, (await cli(args)).code]).toEqual([args, 64]);
     }
     for (const args of [
       ['set', 'ada', '--disable'],
@@ -193,7 +193,7 @@ describe('people', () => {
     expect(await login('new password')).toBe(200);
     await cli(['people', 'add', 'grace']);
     const unnamed = await cli(['reset-password'], {}, 'new password');
-    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('--username')]);
+    expect([unnamed.code, unnamed.err]).toEqual([64, expect.stringContaining('--username')]);
   });
 });
 
@@ -352,7 +352,7 @@ describe('the program itself', () => {
     ]);
     expect(await login('new password')).toBe(200);
     const wrong = program(join(ROOT, 'server/cli.ts'), ['nonsense'], {});
-    expect(await wrong.exited).toBe(2);
+    expect(await wrong.exited).toBe(64);
   });
 
   test('asks twice on a terminal and shows nothing of what is typed', async () => {

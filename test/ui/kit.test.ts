@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createDialogs } from '#ui/src/kernel/dialogs.ts';
 import { rank, score } from '#ui/src/kernel/fuzzy.ts';
-import { diffLines, foldSame } from '#ui/src/kernel/form/line-diff.ts';
+import { diffLines, foldSame } from '#core/lib/line-diff.ts';
 import { createLiveStream, type StreamSocket } from '#ui/src/features/log/live-stream.ts';
 import { compareThree, mergeThree, same } from '#ui/src/kernel/form/merge.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';

@@ -36,6 +36,7 @@ test('faults stand at their record, and only what the file concerns has a row', 
     dry_run: true,
     created: { ...none, tools: 2 },
     updated: { ...none, server_config: 1 },
+    deleted: none,
     skipped: { ...none, tools: 1 },
     errors: [
       { entity_type: 'tool', name: 'a', index: 0, field: 'sql_query', message: 'one' },

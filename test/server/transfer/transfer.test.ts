@@ -266,7 +266,7 @@ describe('one installation', () => {
     expect((await t.request('GET', '/api/v1/export-import/export', { anonymous: true })).status).toBe(401);
   });
 
-  test('a token imports, but not the server configuration and no new address for a kept secret', async () => {
+  test('a token imports, but no setting that is closed to tokens and no new address for a kept secret', async () => {
     await send(t, whole());
     const actor = { type: 'agent_token', id: 'x', name: 'robot', scopes: ['read', 'write'] } as const;
     const call = { actor, ip: null, user_agent: null, request_id: 'x' };
@@ -276,7 +276,9 @@ describe('one installation', () => {
         (error: { code: string }) => error.code,
       );
     const before = await everything(t);
-    expect(await attempt({ server_config: { server_name: 'x' }, include_server_config: true })).toBe('admin_only');
+    for (const server_config of [{ auth_type: 'bearer' }, { identity_providers: [] }, { server_name: 'x', cors_origins: [] }]) {
+      expect(await attempt({ server_config, include_server_config: true })).toBe('admin_only');
+    }
     const moved = { ...warehouse, host: '127.0.0.2' };
     expect(await attempt({ mode: 'overwrite', connections: [moved] })).toBe('secret_required');
     expect(await everything(t)).toBe(before);

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
-import { diffLines, foldSame, markWords } from '#ui/src/kernel/form/line-diff.ts';
+import { diffLines, foldSame, markWords } from '#core/lib/line-diff.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 type Change = { readonly old: unknown; readonly new: unknown };

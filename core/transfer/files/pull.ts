@@ -1,0 +1,164 @@
+import { AppError } from '#core/errors.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { removeInside, writeInside } from './folder.ts';
+import { fileNameOf, ROOMS, SETTINGS_FILE } from './layout.ts';
+import { type Local, type LocalRecord, readLocal } from './local.ts';
+import {
+  type Configuration,
+  type FileRecord,
+  hashOfRecord,
+  hashOfValues,
+  isSameRecord,
+  normalise,
+  normaliseSettings,
+  settingId,
+  slimSettings,
+  slimValues,
+} from './records.ts';
+import type { Base } from './state.ts';
+import { editText, readText, TextFault, writeText } from './text.ts';
+
+export interface PullOptions {
+  /** Replaces files with changes that were not pushed. */
+  readonly force: boolean;
+  /** Deletes files of records that the server does not have, even if it never had them. */
+  readonly prune: boolean;
+}
+
+export interface Pulled {
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+  readonly deleted: readonly string[];
+  /** Files of records that the server does not have. */
+  readonly only_here: readonly string[];
+  readonly unchanged: number;
+}
+
+/** Writes a server's configuration into a folder. Comments, order and file names that are there stay. */
+export async function pullInto(
+  root: string,
+  server: Configuration,
+  base: Base | null,
+  { force, prune }: PullOptions,
+): Promise<Pulled> {
+  const local = await readLocal(root);
+  if (!force && local.faults.length > 0) throw new PullRefused(local.faults.map(faultLine));
+  const blocked = force ? [] : unpushed(local, server, base);
+  if (blocked.length > 0) {
+    throw new PullRefused(
+      blocked.map((path) => `${path} has changes that were not pushed. Push them, or pull with --force to replace them.`),
+    );
+  }
+  const broken = new Set(force ? local.faults.map(({ path }) => path) : []);
+  const taken = takenNames(local, broken);
+  const done = {
+    created: [] as string[],
+    updated: [] as string[],
+    deleted: [] as string[],
+    only_here: [] as string[],
+    unchanged: 0,
+  };
+  const put = async (path: string, before: string | null, text: string): Promise<void> => {
+    if (before === text) {
+      done.unchanged += 1;
+      return;
+    }
+    await writeInside(root, path, text);
+    (before === null && !broken.has(path) ? done.created : done.updated).push(path);
+  };
+  for (const record of server.records.values()) {
+    const here = local.records.get(record.id);
+    if (here !== undefined) await put(here.path, here.text, updatedText(record, here));
+    else {
+      const { folder, extension } = record.room;
+      const file = fileNameOf(record.name, extension, taken.get(folder) ?? new Set());
+      await put(`${folder}/${file}`, null, newText(record, file.slice(0, -extension.length)));
+    }
+  }
+  for (const record of local.records.values()) {
+    const { id, path } = record;
+    if (server.records.has(id)) continue;
+    if (prune || base?.get(id) === hashOfRecord(record)) {
+      await removeInside(root, path);
+      done.deleted.push(path);
+    } else done.only_here.push(path);
+  }
+  await put(SETTINGS_FILE, local.settings_file?.text ?? null, settingsText(local, server.settings));
+  return done;
+}
+
+/** Nothing was written. */
+export class PullRefused extends AppError {
+  constructor(lines: readonly string[]) {
+    super('invalid', lines.join('\n'));
+  }
+}
+
+export const faultLine = ({ path, line, message }: { path: string; line: number | null; message: string }): string =>
+  `${path}${line === null ? '' : `:${line}`}: ${message}`;
+
+/** Files that say something else than the server, and than what it last had. */
+function unpushed(local: Local, server: Configuration, base: Base | null): string[] {
+  if (base === null) return [];
+  const paths = [...local.records.values()].flatMap((record) => {
+    const before = base.get(record.id);
+    const now = server.records.get(record.id);
+    const changed = before !== undefined && before !== hashOfRecord(record);
+    return changed && (now === undefined || !isSameRecord(record, now.values)) ? [record.path] : [];
+  });
+  const changed = Object.entries(local.settings).some(([name, value]) => {
+    const before = base.get(settingId(name));
+    return before !== undefined && before !== hashOfValues(value) && canonical(server.settings[name]) !== canonical(value);
+  });
+  return changed ? [...paths, SETTINGS_FILE] : paths;
+}
+
+/** What files are called in each folder, in lower case. */
+function takenNames({ paths }: Local, without: ReadonlySet<string>): Map<string, Set<string>> {
+  const taken = new Map(ROOMS.map(({ folder }) => [folder as string, new Set<string>()]));
+  for (const path of paths) {
+    const [folder = '', file = ''] = path.split('/');
+    if (!without.has(path)) taken.get(folder)?.add(file.toLowerCase());
+  }
+  return taken;
+}
+
+function newText({ room, name, values }: FileRecord, stem: string): string {
+  const slim = slimValues(room, values);
+  const named = stem === name ? slim : { name, ...slim };
+  return writeText(named, room.body);
+}
+
+function updatedText(record: FileRecord, here: LocalRecord): string {
+  const { text } = here;
+  if (isSameRecord(here, record.values)) return text;
+  const { room, name } = record;
+  const slim = slimValues(room, record.values);
+  const edited = editText(text, slim, { ...record.values, name }, room.body);
+  if (edited !== null && says(edited, record)) return edited;
+  return writeText({ name, ...slim }, room.body);
+}
+
+const says = (text: string, { room, name, values }: FileRecord): boolean =>
+  isSame(values, () => normalise(room, { name, ...readText(text, room.body).values }));
+
+function isSame(values: unknown, read: () => unknown): boolean {
+  try {
+    return canonical(read()) === canonical(values);
+  } catch (error) {
+    if (error instanceof TextFault || error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+/** The settings that the file names; a new file names all. */
+function settingsText({ settings_file, settings }: Local, server: Values): string {
+  if (settings_file === null) return writeText(slimSettings(server), null);
+  const named = Object.fromEntries(Object.keys(settings).map((name) => [name, server[name]]));
+  if (canonical(named) === canonical(settings)) return settings_file.text;
+  const slim = slimSettings(named);
+  const edited = editText(settings_file.text, slim, slim, null);
+  const same = edited !== null && isSame(named, () => normaliseSettings(readText(edited, null).values));
+  return same ? edited : writeText(slim, null);
+}

@@ -1,0 +1,140 @@
+import * as v from 'valibot';
+import { MASK } from '#core/contract/definitions/connections.ts';
+import { marked } from '#core/contract/marks.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { Export } from '#core/contract/transfer.ts';
+import { AppError } from '#core/errors.ts';
+import { toInvalid } from '#core/issues.ts';
+import { isSecretEntry } from '#core/definitions/connection-draft.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+import { toVariables } from '#core/definitions/settings/settings.ts';
+import { canonical, hashOf } from '#snapshots/canonical.ts';
+import { withoutDefaults } from './defaults.ts';
+import { type Room, ROOMS } from './layout.ts';
+
+/** A record with every default and no secret, as files and servers are compared. */
+export interface FileRecord {
+  /** `tool:find_orders`. */
+  readonly id: string;
+  readonly room: Room;
+  readonly name: string;
+  readonly values: Values;
+}
+
+/** A whole configuration: its records, and settings by name. */
+export interface Configuration<R extends FileRecord = FileRecord> {
+  readonly records: ReadonlyMap<string, R>;
+  readonly settings: Values;
+}
+
+const without = (values: Values, names: readonly string[]): Values =>
+  names.length === 0 ? values : Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
+
+/** The same record, whatever the server works out of it. */
+export const hashOfRecord = ({ room, values }: Pick<FileRecord, 'room' | 'values'>): string =>
+  hashOfValues(without(values, room.derived));
+
+/** Whether a file says what the server has. What a file leaves to the server is as the server has it. */
+export function isSameRecord({ room, values }: FileRecord, stored: Values): boolean {
+  const open = room.derived.filter((name) => values[name] === null);
+  return canonical(without(values, open)) === canonical(without(stored, open));
+}
+
+export const hashOfValues = (values: unknown): string => hashOf(canonical(values));
+export const settingId = (name: string): string => `setting:${name}`;
+
+const PATCH = ServerConfigPatch.entries;
+const SECRET_SETTINGS: ReadonlySet<string> = new Set(marked(PATCH, ({ secret }) => secret === true).map(([name]) => name));
+
+/** Settings that files hold, in their order. Who signs in is configured at each installation. */
+export const SETTINGS: readonly string[] = Object.keys(PATCH).filter((name) => name !== 'version' && !SECRET_SETTINGS.has(name));
+
+const secretsOf = ({ schema }: Room): readonly string[] =>
+  marked(schema.entries, ({ secret }) => secret === true).map(([name]) => name);
+
+/** The values with every default, without secrets. Throws `invalid`, naming each field. */
+export function normalise(room: Room, values: Values): Values {
+  const result = v.safeParse(room.schema, values, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, Object.keys(room.schema.entries));
+  const secrets = secretsOf(room);
+  return Object.fromEntries(Object.entries(result.output).filter(([name]) => !secrets.includes(name)));
+}
+
+/** The values as a person writes them. */
+export function slimValues(room: Room, values: Values): Values {
+  const ordered = withoutDefaults(room.schema, values) as Values;
+  const { name: _, connection, ...rest } = ordered;
+  const slim = { ...(connection === undefined ? {} : { connection }), ...rest };
+  const same = canonical(normalise(room, { ...slim, name: values['name'] })) === canonical(values);
+  return same ? slim : values;
+}
+
+/** Fields of a file that hold a secret. */
+export function secretFields(room: Room, values: Values): readonly string[] {
+  const extra = Object.entries((values['extra_params'] ?? {}) as Values);
+  return [
+    ...secretsOf(room).filter((name) => (values[name] ?? null) !== null),
+    ...extra
+      .filter(([key, value]) => isSecretEntry(key) && value !== null && value !== MASK)
+      .map(([key]) => `extra_params.${key}`),
+  ];
+}
+
+/** What a server exported. */
+export function fromExport(exported: Export): Configuration {
+  const records = ROOMS.flatMap((room) =>
+    exported[room.folder].map((values): FileRecord => {
+      const name = String(values['name']);
+      const unknown = Object.keys(values).filter((field) => !Object.hasOwn(room.schema.entries, field));
+      if (unknown.length > 0) {
+        const detail = `The server's ${room.folder} have ${unknown.join(' and ')}, which this sluice does not know. Use the release that the server has.`;
+        throw new AppError('invalid', detail);
+      }
+      return { id: `${room.kind}:${name}`, room, name, values: normalise(room, values) };
+    }),
+  );
+  const settings = SETTINGS.flatMap((name) => {
+    const value = exported.server_config[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { records: new Map(records.map((record) => [record.id, record])), settings: Object.fromEntries(settings) };
+}
+
+/** Settings of a file, as a server exports them. Throws `invalid`. */
+export function normaliseSettings(values: Values): Values {
+  const { version: _, ...entries } = PATCH;
+  const result = v.safeParse(v.strictObject(entries), values, { abortPipeEarly: true });
+  if (!result.success) throw toInvalid(result.issues, SETTINGS);
+  const { global_variables, ...settings } = result.output;
+  return { ...settings, ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }) };
+}
+
+export function secretSettings(values: Values): readonly string[] {
+  const clients = Array.isArray(values['oauth_clients']) ? (values['oauth_clients'] as readonly unknown[]) : [];
+  const isObject = (value: unknown): value is Values => typeof value === 'object' && value !== null;
+  return [
+    ...Object.keys(values).filter((name) => SECRET_SETTINGS.has(name)),
+    ...clients.flatMap((client, n) =>
+      isObject(client) && Object.hasOwn(client, 'client_secret') ? [`oauth_clients.${n}.client_secret`] : [],
+    ),
+  ];
+}
+
+/** Settings as a person writes them. */
+export function slimSettings(settings: Values): Values {
+  const slim = SETTINGS.flatMap((name) =>
+    settings[name] === undefined ? [] : [[name, slimSetting(name, settings[name])] as const],
+  );
+  return Object.fromEntries(slim);
+}
+
+function slimSetting(name: string, value: unknown): unknown {
+  if (name !== 'global_variables') return value;
+  const variables = Object.entries(value as Readonly<Record<string, { readonly value: string | number | boolean }>>);
+  return Object.fromEntries(
+    variables.map(([key, variable]) => {
+      const same = canonical(toVariables({ [key]: variable.value })[key]) === canonical(variable);
+      return [key, same ? variable.value : variable];
+    }),
+  );
+}

@@ -1,0 +1,166 @@
+import { Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
+import { AppError } from '#core/errors.ts';
+import { refuseUnkeepable } from '#core/issues.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+import { mergeMap } from './edit.ts';
+import { withUnchanged } from './splice.ts';
+
+/** A fault of a file, at a line of it. */
+export class TextFault extends Error {
+  override readonly name = 'TextFault';
+  readonly line: number;
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** A file that was read. */
+export interface FileText {
+  readonly values: Values;
+  /** The line, from 1, of a field such as `parameters.0.name`, or of the nearest one around it. */
+  readonly lineOf: (field: string | null) => number;
+}
+
+interface Parts {
+  /** Null: there is no front matter. */
+  readonly yaml: string;
+  readonly yaml_line: number;
+  readonly body: string | null;
+  readonly body_line: number;
+}
+
+/** Without the flag `m`, for which other signs end a line too. */
+const FRONT = /^---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/;
+
+function split(text: string, body: string | null): Parts {
+  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  if (body === null) return { yaml: plain, yaml_line: 1, body: null, body_line: 1 };
+  const front = FRONT.exec(plain);
+  if (front === null || front.index !== 0) {
+    throw new TextFault(
+      1,
+      `The file must begin with YAML between two lines of three hyphens (---), and then the ${NOUN[body] ?? body}.`,
+    );
+  }
+  const [all, yaml = ''] = front;
+  const rest = plain.slice(all.length);
+  // Editors end a file with a line break, which belongs to none of the fields.
+  return { yaml, yaml_line: 2, body: rest.replace(/\r?\n$/, ''), body_line: all.split('\n').length };
+}
+
+const NOUN: Readonly<Record<string, string>> = { sql_query: 'SQL', template: 'template' };
+
+function parseYaml(yaml: string, first_line: number): { document: Document; map: YAMLMap; lines: LineCounter } {
+  const lines = new LineCounter();
+  const document = parseDocument(yaml, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    version: '1.2',
+    schema: 'core',
+  });
+  const [fault] = [...document.errors, ...document.warnings];
+  if (fault !== undefined) {
+    throw new TextFault(
+      lines.linePos(fault.pos[0]).line + first_line - 1,
+      `The YAML cannot be read: ${fault.message.replace(/\.?$/, '.')}`,
+    );
+  }
+  const map = document.contents as Node | null;
+  if (!isMap(map)) throw new TextFault(first_line, 'The YAML must be lines of `field: value`.');
+  return { document, map, lines };
+}
+
+/** Throws TextFault. @param body the field whose text follows the front matter. */
+export function readText(text: string, body: string | null): FileText {
+  const parts = split(text, body);
+  const { document, map, lines } = parseYaml(parts.yaml, parts.yaml_line);
+  const lineAt = (path: readonly string[]): number => lines.linePos(positionOf(map, path)).line + parts.yaml_line - 1;
+  const lineOf = (field: string | null): number => {
+    const path = field === null || field === '' ? [] : field.split('.');
+    return body !== null && path[0] === body ? parts.body_line : lineAt(path);
+  };
+  let values: Values;
+  try {
+    values = document.toJS({ maxAliasCount: 100 }) as Values;
+    refuseUnkeepable(values);
+  } catch (error) {
+    const [first] = error instanceof AppError ? error.errors : [];
+    if (first !== undefined) throw new TextFault(lineOf(first.field), first.message);
+    throw new TextFault(parts.yaml_line, 'The YAML has too many aliases.');
+  }
+  if (body === null) return { values, lineOf };
+  if (Object.hasOwn(values, body)) throw new TextFault(lineAt([body]), `${body} stands below the front matter, not in it.`);
+  return { values: parts.body === '' ? values : { ...values, [body]: parts.body }, lineOf };
+}
+
+/** Where the deepest part of the path that exists begins. */
+function positionOf(node: unknown, [key, ...rest]: readonly string[]): number {
+  const start = (found: unknown): number => (found as { range?: [number] | null } | null)?.range?.[0] ?? 0;
+  if (key !== undefined && isMap(node)) {
+    const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+    if (pair !== undefined)
+      return rest.length === 0 || !hasPath(pair.value, rest) ? start(pair.key) : positionOf(pair.value, rest);
+  }
+  if (key !== undefined && isSeq(node) && node.items[Number(key)] !== undefined) return positionOf(node.items[Number(key)], rest);
+  return start(node);
+}
+
+const hasPath = (node: unknown, [key]: readonly string[]): boolean =>
+  isMap(node) ? node.items.some((item) => isScalar(item.key) && String(item.key.value) === key) : isSeq(node);
+
+/** Forms of the same YAML, the most readable one first: some texts come back unchanged only in quotes. */
+const FORMS = [
+  { lineWidth: 0, blockQuote: 'literal' },
+  {
+    lineWidth: 0,
+    blockQuote: false,
+    defaultStringType: 'QUOTE_DOUBLE',
+    defaultKeyType: 'QUOTE_DOUBLE',
+    doubleQuotedAsJSON: true,
+  },
+] as const;
+
+const compose = (yaml: string, values: Values, body: string | null): string => {
+  if (body === null) return yaml;
+  const text = values[body];
+  const written = typeof text === 'string' ? text : '';
+  // A line break after a carriage return would be read as one of Windows.
+  return `---\n${yaml}---\n${written}${written === '' || written.endsWith('\r') ? '' : '\n'}`;
+};
+
+const holds = (text: string, values: Values, body: string | null): boolean => {
+  try {
+    return canonical(readText(text, body).values) === canonical(values);
+  } catch (error) {
+    if (error instanceof TextFault) return false;
+    throw error;
+  }
+};
+
+const withoutBody = (values: Values, body: string | null): Values =>
+  Object.fromEntries(Object.entries(values).filter(([name, value]) => name !== body && value !== undefined));
+
+/** A file that holds these values. */
+export function writeText(values: Values, body: string | null): string {
+  const front = withoutBody(values, body);
+  const kept = body !== null && (values[body] === null || values[body] === '') ? front : values;
+  for (const form of FORMS) {
+    const text = compose(new Document(front, { version: '1.2' }).toString(form), values, body);
+    if (holds(text, kept, body)) return text;
+  }
+  throw new AppError('internal', 'These values cannot be written as YAML.');
+}
+
+/**
+ * The file with other values: comments, the order of its fields and the way they are written stay.
+ * @param slim the values as a new file would have them. @param full with every default, for the fields that the file names.
+ */
+export function editText(text: string, slim: Values, full: Values, body: string | null): string | null {
+  const parts = split(text, body);
+  const { document, map } = parseYaml(parts.yaml, parts.yaml_line);
+  mergeMap(document, map, withoutBody(slim, body), withoutBody(full, body));
+  return compose(withUnchanged(parts.yaml, document.toString({ lineWidth: 0, blockQuote: 'literal' })), full, body);
+}

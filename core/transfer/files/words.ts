@@ -1,0 +1,79 @@
+import { labelsIn } from '#core/contract/marks.ts';
+import { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { diffLines, foldSame } from '#core/lib/line-diff.ts';
+import type { Values } from '#core/definitions/kinds.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { SETTINGS_FILE } from './layout.ts';
+import type { Plan, PlannedChange } from './plan.ts';
+
+/** Longer values are cut: a plan is read, the whole stands in the file. */
+const LONGEST = 120;
+
+/** A plan as a person reads it, line by line. */
+export function planLines(plan: Plan): string[] {
+  const settings = Object.keys(plan.settings);
+  return [
+    ...plan.changes.flatMap(changeLines),
+    ...(settings.length === 0
+      ? []
+      : [
+          `~ ${SETTINGS_FILE}  changes ${settings.length === 1 ? 'a setting' : `${settings.length} settings`}`,
+          ...fieldLines(ServerConfigPatch.entries, plan.settings_before, plan.settings),
+        ]),
+  ];
+}
+
+function changeLines(change: PlannedChange): string[] {
+  const { action, record } = change;
+  const { kind, schema } = record.room;
+  if (action === 'delete') return [`- ${kind} ${plain(record.name)}  is deleted on the server`];
+  const path = plain(change.record.path);
+  if (action === 'create') return [`+ ${path}  creates the ${kind} ${plain(record.name)}`];
+  return [
+    `~ ${path}  changes the ${kind} ${plain(record.name)}`,
+    ...fieldLines(schema.entries, change.before, withDerived(change)),
+  ];
+}
+
+/** What a file leaves to the server is no change. */
+const withDerived = ({ record: { room, values }, before }: Extract<PlannedChange, { action: 'update' }>): Values => ({
+  ...values,
+  ...Object.fromEntries(room.derived.filter((name) => values[name] === null).map((name) => [name, before[name]])),
+});
+
+/** Each field that differs; texts of several lines as removed and added lines. */
+function fieldLines(entries: Parameters<typeof labelsIn>[0], before: Values, after: Values): string[] {
+  const labels: Readonly<Record<string, string>> = { connection: 'Connection', ...labelsIn(entries) };
+  return Object.keys(after).flatMap((name) => {
+    const [old, now] = [before[name], after[name]];
+    if (canonical(old) === canonical(now)) return [];
+    const label = labels[name] ?? name;
+    const lines = [old, now].some((value) => typeof value === 'string' && value.includes('\n'));
+    if (!lines && short(old).length + short(now).length <= LONGEST) return [`    ${label}: ${short(old)} → ${short(now)}`];
+    return [`    ${label}:`, ...foldSame(diffLines(text(old), text(now)), 1).map(diffLine)];
+  });
+}
+
+type Folded = ReturnType<typeof foldSame<ReturnType<typeof diffLines>[number]>>[number];
+const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
+
+const diffLine = (line: Folded): string =>
+  line.kind === 'fold'
+    ? `      … ${line.count === 1 ? '1 equal line' : `${line.count} equal lines`}`
+    : `      ${SIGNS[line.kind]} ${plain(line.text)}`;
+
+const short = (value: unknown): string => (value === undefined ? 'not set' : JSON.stringify(value));
+const text = (value: unknown): string =>
+  value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+
+/** Text of a server in a terminal: no control characters. */
+export const plain = (value: string): string => value.replaceAll(/[\p{Cc}\p{Cf}]/gu, (sign) => (sign === '\t' ? sign : '\uFFFD'));
+
+const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+export function planSummary({ changes, settings, unchanged }: Plan): string {
+  const count = (action: PlannedChange['action']) => changes.filter((change) => change.action === action).length;
+  const numbers = [`${count('create')} to create`, `${count('update')} to change`, `${count('delete')} to delete`];
+  const others = Object.keys(settings).length === 0 ? [] : [`${counted(Object.keys(settings).length, 'setting')} to change`];
+  return `${[...numbers, ...others].join(', ')}, ${unchanged} unchanged.`;
+}

@@ -1,0 +1,92 @@
+import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
+import type { Import, ImportFault } from '#core/contract/transfer.ts';
+import { AppError } from '#core/errors.ts';
+import type { Context } from '#core/run.ts';
+import { createSlices } from '#core/lib/slices.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import { ownedBy } from '#core/definitions/owners.ts';
+import { OWNED_KINDS } from '#core/contract/entities.ts';
+import { KINDS, type Kind, type Stored } from '#core/definitions/kinds.ts';
+import { exportAll, type StoredRecords } from './transfer-export.ts';
+
+/** A record that an import deletes. */
+export interface Deletion {
+  readonly kind: Kind;
+  readonly index: null;
+  readonly id: string;
+  readonly name: string;
+  readonly stored: Stored;
+}
+
+/** Connections go last, when what moves to another one has moved. */
+export interface Deletions {
+  readonly others: readonly Deletion[];
+  readonly connections: readonly Deletion[];
+  readonly faults: readonly ImportFault[];
+}
+
+/** An import that deletes nothing. */
+export const NOTHING_DELETED: Import['deletes'] = byPlural(ENTITY_KINDS, () => []);
+
+/** SHA-256 of a configuration as an export holds it. */
+export const configurationChecksum = ({ exported_at: _, ...content }: Readonly<Record<string, unknown>>): string =>
+  checksum(canonical(content));
+
+/** Refuses an import that was made from another configuration than the one stored now. */
+export async function checkUnchanged(context: Context, { if_checksum }: Import): Promise<void> {
+  if (if_checksum === undefined || configurationChecksum(await exportAll(context)) === if_checksum) return;
+  throw new AppError('conflict', 'The configuration was changed meanwhile. Read it again and repeat your change.', {
+    reason: 'conflict',
+  });
+}
+
+/** What is stored under the names that are to be deleted, and the names that nothing has or that the import writes as well. */
+export function toDeletions(input: Import, records: StoredRecords): Deletions {
+  const faults: ImportFault[] = [];
+  // Toolsets before what they name, and what a connection owns before the connection.
+  const found = KINDS.toReversed().flatMap((kind) => {
+    const stored = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
+    const written = new Set(input[kind.plural].map((item) => (item as { readonly name?: unknown } | null)?.name));
+    return [...new Set(input.deletes[kind.plural])].flatMap((name): Deletion[] => {
+      const row = stored.get(name);
+      if (row !== undefined && !written.has(name)) return [{ kind, index: null, id: row.id, name, stored: row }];
+      const message =
+        row === undefined
+          ? `There is no ${kind.entity_type} ${name} to delete.`
+          : `The ${kind.entity_type} ${name} cannot be written and deleted at once.`;
+      faults.push({ entity_type: kind.entity_type, index: null, name, field: 'name', message });
+      return [];
+    });
+  });
+  const isConnection = ({ kind }: Deletion) => kind.entity_type === 'connection';
+  return { others: found.filter((item) => !isConnection(item)), connections: found.filter(isConnection), faults };
+}
+
+/** The records that stay: nothing can refer to what goes. */
+export const withoutDeleted = (records: StoredRecords, { others, connections }: Deletions): StoredRecords => {
+  const gone = new Set([...others, ...connections].map(({ id }) => id));
+  return new Map([...records].map(([kind, rows]) => [kind, rows.filter(({ id }) => !gone.has(id))] as const));
+};
+
+export async function removeAll(inside: Context, items: readonly Deletion[]): Promise<void> {
+  const turn = createSlices();
+  for (const { kind, id } of items) {
+    await kind.remove(inside, inside.app.store.db, id);
+    await turn();
+  }
+}
+
+/** Deletes a connection that owns nothing any more: what an import does not name stays. */
+export async function removeEmpty(inside: Context, item: Deletion): Promise<true> {
+  const { db } = inside.app.store;
+  for (const owned of OWNED_KINDS) {
+    const [left] = await ownedBy(inside, db, owned, item.id);
+    if (left === undefined) continue;
+    throw new AppError(
+      'invalid',
+      `The connection ${item.name} cannot be deleted: the ${owned} ${left.name} still uses it. Delete that too, or give it another connection.`,
+    );
+  }
+  await removeAll(inside, [item]);
+  return true;
+}
