@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { DeployStatus } from './deploy/deploy.ts';
 import { byPlural, ENTITY_KINDS } from './entities.ts';
-import { Empty } from './fields.ts';
+import { Empty, Id } from './fields.ts';
 import { operation } from './operation.ts';
 
 const node = { id: v.string(), name: v.string(), enabled: v.boolean() };
@@ -29,6 +29,16 @@ export const FlowLayout = v.object({
 });
 export type FlowLayout = v.InferOutput<typeof FlowLayout>;
 
+export const FlowToolsets = v.object({
+  items: v.array(
+    v.object({
+      ...node,
+      members: v.pipe(v.array(Id), v.description('Tools, resources and prompts that it holds, disabled ones included')),
+    }),
+  ),
+});
+export type FlowToolsets = v.InferOutput<typeof FlowToolsets>;
+
 export const flow = {
   'flow.layout': operation({
     method: 'GET',
@@ -38,5 +48,13 @@ export const flow = {
     output: FlowLayout,
     agent: 'get_flow_layout',
     summary: 'Get everything that is configured and how it is connected',
+  }),
+  'flow.toolsets': operation({
+    method: 'GET',
+    path: '/flow/toolsets',
+    access: 'read',
+    input: Empty,
+    output: FlowToolsets,
+    summary: 'Get which definitions of the working copy each toolset holds',
   }),
 };

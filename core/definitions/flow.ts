@@ -3,10 +3,11 @@ import { byPlural, ENTITIES, ENTITY_KINDS, OWNED_KINDS, type Plural } from '#cor
 import { FlowLayout } from '#core/contract/flow.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context, Handlers } from '#core/run.ts';
+import { holdsOf } from '#snapshots/toolsets.ts';
 import { readSettings } from './settings/config.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 
-export const flowHandlers: Pick<Handlers, 'flow.layout'> = {
+export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {
   'flow.layout': async (context) => {
     const [read, state, { settings }] = await Promise.all([
       readEntities(context),
@@ -32,6 +33,24 @@ export const flowHandlers: Pick<Handlers, 'flow.layout'> = {
       },
       totals: byPlural(ENTITY_KINDS, (kind) => read[ENTITIES[kind].plural].length),
       pending_changes,
+    };
+  },
+  'flow.toolsets': async (context) => {
+    const { toolsets } = context.app.store.tables;
+    const [read, rules] = await Promise.all([
+      readEntities(context),
+      context.app.store.db.select().from(toolsets).orderBy(asc(toolsets.name)),
+    ]);
+    const selectable = [
+      ...read.tools.map((tool) => ({ kind: 'tool' as const, ...tool, reads: tool.read_only })),
+      ...read.resources.map((resource) => ({ kind: 'resource' as const, ...resource, reads: true })),
+      ...read.prompts.map((prompt) => ({ kind: 'prompt' as const, ...prompt, reads: true })),
+    ];
+    return {
+      items: rules.map((rule) => {
+        const { id, name, enabled } = rule;
+        return { id, name, enabled, members: selectable.filter(holdsOf(rule)).map((one) => one.id) };
+      }),
     };
   },
 };

@@ -77,10 +77,32 @@ browserTest(
     await edit.getByRole('button', { name: 'Save token' }).click();
     await toast(page, 'desk client changed.').waitFor();
     expect(await stored()).toMatchObject({ toolsets: null, claims: { region: 'north' } });
+    await page.goto(`${programs.url}/flow?view=list`);
+    const rows = page.getByRole('main').locator('.flow-rows');
+    await rows.getByRole('listitem').filter({ hasText: first }).getByText('desk', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^All toolsets|^Toolset/ }).click();
+    await page.getByRole('option', { name: /^desk/ }).click();
+    await page.getByText(/1 definition, about \d+ tokens/).waitFor();
+    expect(await rows.getByRole('link').allInnerTexts()).toEqual([first]);
+    await page.getByText('Graph', { exact: true }).click();
+    await page.getByRole('group', { name: /^Graph of 1 connection and 1 entry/ }).waitFor();
+    await page.reload();
+    await page.getByRole('group', { name: /^Graph of 1 connection and 1 entry/ }).waitFor();
+
+    await page.goto(`${programs.url}/access`);
+    const connect = page.getByRole('region', { name: 'Connect a client' });
+    await connect.getByText(/definitions, about [\d,]+ tokens/).waitFor();
+    await connect.getByRole('button', { name: /^Toolset/ }).click();
+    await page.getByRole('option', { name: /^Toolset desk/ }).click();
+    await connect.getByText(/claude mcp add --transport http sluice-desk http\S+\/mcp\/desk/).waitFor();
+    await connect.getByText(/1 definition, about \d+ tokens.* Its address answers once/).waitFor();
+    expect(await connect.getByRole('tab', { name: 'stdio' }).count()).toBe(0);
     await close(opened);
     const [toolset] = made['items'] as { id: string }[];
     await inspectAll(ui, [
       { name: 'toolsets', path: '/toolsets', ready: 'Service desk' },
+      { name: 'flow-toolset', path: '/flow?view=list&toolset=desk', ready: '1 definition, about' },
+      { name: 'access-toolset', path: '/access', ready: 'in the context of a model' },
       { name: 'toolset', path: `/toolsets/${toolset?.id}`, ready: '1 member, about' },
     ]);
   },

@@ -131,6 +131,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 9', 'POST', '/api/v1/snapshots/{version}/activate'],
   ['section 10', 'GET', '/api/v1/logs'],
   ['section 12', 'GET', '/api/v1/flow'],
+  ['section 16', 'GET', '/api/v1/flow/toolsets'],
   ['section 12', 'GET', '/api/v1/agent-activity/stats'],
   ['section 16', 'GET', '/api/v1/toolsets'],
   ['section 16', 'POST', '/api/v1/toolsets'],

@@ -13,7 +13,13 @@ import {
   zoomAt,
 } from '#ui/src/pages/flow/flow-graph.ts';
 
-const ALL = { search: '', kinds: ['tool', 'resource', 'prompt'], connection_id: undefined, expanded: new Set<string>() } as const;
+const ALL = {
+  search: '',
+  kinds: ['tool', 'resource', 'prompt'],
+  connection_id: undefined,
+  toolset: undefined,
+  expanded: new Set<string>(),
+} as const;
 
 function layoutOf(connections: number, tools_each: number): FlowLayout {
   const ids = Array.from({ length: connections }, (_, n) => `c${n}`);
@@ -58,6 +64,21 @@ describe('the picture', () => {
   };
   const stats = { tools: { tool_c0_0: { ...usage, calls: 7 } }, resources: {}, prompts: {} };
   const small = drawFlow(layoutOf(2, 3), stats, ALL);
+
+  test('a toolset leaves what it holds, with its connection', () => {
+    const layout = layoutOf(2, 3);
+    const memberships = [
+      { id: 's1', name: 'desk', enabled: true, members: ['c1-t0', 'c1-t2', 'p'] },
+      { id: 's2', name: 'all', enabled: true, members: ['c0-t0', 'c1-t0'] },
+    ];
+    const names = (toolset: string | undefined) =>
+      drawFlow(layout, undefined, { ...ALL, toolset }, memberships).nodes.map(({ name }) => name);
+    expect(names('desk')).toEqual(['db c1', 'tool_c1_0', 'tool_c1_2', 'report', 'Shop']);
+    expect(names('gone')).toEqual(['Shop']);
+    expect(names(undefined)).toHaveLength(10);
+    const [tool] = drawFlow(layout, undefined, ALL, memberships).nodes.filter(({ id }) => id === 'c1-t0');
+    expect(tool?.toolsets).toEqual(['desk', 'all']);
+  });
 
   test('goes from connections over what they own to the server, and nothing overlaps', () => {
     const at = (id: string) => small.nodes.find((node) => node.id === id)?.x ?? Number.NaN;

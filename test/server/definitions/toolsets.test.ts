@@ -96,6 +96,23 @@ test('what a caller sees is worked out from groups or from names, of what is ena
   expect((await send('POST', `${PATH}/visible`, { toolsets: ['No name'] })).status).toBe(422);
 });
 
+test('the flow says which toolsets hold what, disabled definitions included', async () => {
+  await make('toolsets', { name: 'sales', include: { tags: ['sales'] }, read_only: true });
+  await make('toolsets', { name: 'all', include: { connection_ids: [ids['shop']] }, enabled: false });
+  await send('PATCH', `/api/v1/tools/${ids['orders']}`, { version: 1, enabled: false });
+  const { body } = await send('GET', '/api/v1/flow/toolsets');
+  const shown = (body['items'] as { name: string; enabled: boolean; members: string[] }[]).map(({ name, enabled, members }) => [
+    name,
+    enabled,
+    members.toSorted(),
+  ]);
+  const of = (...names: string[]) => names.map((name) => ids[name] ?? '').sort();
+  expect(shown).toEqual([
+    ['all', false, of('orders', 'rename')],
+    ['sales', true, of('orders', 'greet')],
+  ]);
+});
+
 test('what is wrong with a toolset is said at its field', async () => {
   const fieldsOf = ({ body }: Answer) => (body['errors'] as { field: string }[]).map(({ field }) => field);
   for (const name of ['tag', 'readonly', 'candidate', 'oauth', 'Sales', '1st', 'a_b', 'x'.repeat(33), '']) {

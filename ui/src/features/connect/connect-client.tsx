@@ -1,4 +1,4 @@
-import { Show } from 'solid-js';
+import { createSignal, Show } from 'solid-js';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
 import { clientTexts } from '#core/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
@@ -6,10 +6,17 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { TokenCost } from './token-cost.tsx';
 import { ClientTexts } from './client-texts.tsx';
 
 const MOST_RESOURCES = 500;
 const MOST_OFFERED = 3;
+const MOST_TOOLSETS = 200;
+const EVERYTHING = '';
+
+/** Where a host serves one toolset. */
+export const toolsetUrl = (mcp_url: string, name: string): string => `${mcp_url.replace(/\/$/, '')}/${name}`;
 
 /** Where the token in the texts comes from. */
 const TOKEN_WORDS: Readonly<Record<Exclude<ServerConfig['auth_type'], 'none'>, string>> = {
@@ -29,6 +36,11 @@ export function ConnectClient(props: {
   /** A token that was just created. */
   token?: string | undefined;
 }) {
+  const toolsets = useQuery(async (read) => (await read('toolsets.list', { enabled: true, limit: MOST_TOOLSETS })).items);
+  const [wanted, setWanted] = createSignal(EVERYTHING);
+  /** One that is gone meanwhile is no choice any more. */
+  const toolset = () => toolsets.data()?.find(({ name }) => name === wanted())?.name;
+  const offers_toolsets = () => props.server?.transport !== 'stdio' && (toolsets.data() ?? []).length > 0;
   const stdio = useQuery((read) => read('server.stdio', {}));
   const templates = useQuery(async (read) => {
     const { items } = await read('resources.list', { enabled: true, limit: MOST_RESOURCES });
@@ -37,7 +49,12 @@ export function ConnectClient(props: {
   const texts = () => {
     const [server, command] = [props.server, stdio.data()];
     if (server === undefined || command === undefined) return undefined;
-    return clientTexts({ ...server, url: server.mcp_url, token: props.token, stdio: command });
+    const name = toolset();
+    const endpoint = { ...server, url: server.mcp_url, token: props.token, stdio: command };
+    if (name === undefined) return clientTexts(endpoint);
+    const own = { ...endpoint, server_name: `${server.server_name} ${name}`, url: toolsetUrl(server.mcp_url, name) };
+    // Standard input and output serve everything.
+    return clientTexts(own).filter(({ id }) => id !== 'stdio');
   };
   const advice = () => {
     const auth_type = props.server?.auth_type ?? 'none';
@@ -50,6 +67,27 @@ export function ConnectClient(props: {
       <Show when={texts()} fallback={<SkeletonList rows={2} label="Loading the address" />}>
         {(shown) => (
           <>
+            <Show when={offers_toolsets()}>
+              <Select
+                label="Toolset"
+                options={[
+                  { value: EVERYTHING, label: 'Everything the caller may see' },
+                  ...(toolsets.data() ?? []).map(({ name, title }) => ({
+                    value: name,
+                    label: `Toolset ${name}`,
+                    hint: title ?? undefined,
+                  })),
+                ]}
+                value={toolset() ?? EVERYTHING}
+                onChange={setWanted}
+                hint={
+                  <>
+                    <TokenCost toolset={toolset()} />
+                    {toolset() === undefined ? '' : ' Its address answers once the toolset is deployed.'}
+                  </>
+                }
+              />
+            </Show>
             <Show when={advice()}>{(text) => <p class="small soft">{text()}</p>}</Show>
             <ClientTexts texts={shown()} label={props.label} templates={templates.data()} />
           </>

@@ -2,6 +2,7 @@ import type { Output } from '#core/contract/index.ts';
 import { keyOf, type Kind, type Stats, type Usage } from '#ui/src/kernel/metrics.ts';
 
 export type FlowLayout = Output<'flow.layout'>;
+export type Memberships = Output<'flow.toolsets'>['items'];
 
 /** Something that is configured, at its place. */
 export interface FlowNode {
@@ -14,6 +15,8 @@ export interface FlowNode {
   /** A tool that may change data. */
   readonly writes: boolean;
   readonly connection_id: string | null;
+  /** Names of the toolsets that hold it. */
+  readonly toolsets: readonly string[];
   readonly calls: number;
   readonly errors: number;
   readonly href: string;
@@ -62,6 +65,8 @@ export interface FlowFilter {
   readonly search: string;
   readonly kinds: readonly Kind[];
   readonly connection_id: string | undefined;
+  /** Name of the one toolset that is shown. */
+  readonly toolset: string | undefined;
   /** The large groups that are not collapsed. */
   readonly expanded: ReadonlySet<string> | 'all';
 }
@@ -85,12 +90,21 @@ interface Placed {
 }
 
 /** The whole configuration, or what the filter leaves of it, in three columns: connections, what they own, the server. */
-export function drawFlow(layout: FlowLayout, stats: Stats | undefined, filter: FlowFilter): FlowPicture {
-  const entities = toEntities(layout, stats).filter((node) => passes(node, filter));
+export function drawFlow(
+  layout: FlowLayout,
+  stats: Stats | undefined,
+  filter: FlowFilter,
+  memberships: Memberships = [],
+): FlowPicture {
+  const entities = toEntities(layout, stats, memberships).filter((node) => passes(node, filter));
   const placed = toGroups(entities, filter);
   const connections = layout.connections
     .filter(({ id }) => filter.connection_id === undefined || id === filter.connection_id)
-    .filter(({ id, name }) => entities.some(({ connection_id }) => connection_id === id) || holds(name, filter.search))
+    .filter(
+      ({ id, name }) =>
+        entities.some(({ connection_id }) => connection_id === id) ||
+        (filter.toolset === undefined && holds(name, filter.search)),
+    )
     .map(({ id, name, db_type, enabled }) => {
       const mine = entities.filter(({ connection_id }) => connection_id === id);
       return { ...box('connection', id, name, db_type, enabled, `/connections/${id}`), ...sumOf(mine) };
@@ -126,16 +140,34 @@ const ORDER: readonly Kind[] = ['tool', 'resource', 'prompt'];
 const inOrder = (placed: readonly Placed[]): Placed[] =>
   placed.toSorted((a, b) => ORDER.indexOf(a.group.kind) - ORDER.indexOf(b.group.kind));
 
-function toEntities(layout: FlowLayout, stats: Stats | undefined): Omit<FlowNode, 'x' | 'y'>[] {
+function toEntities(layout: FlowLayout, stats: Stats | undefined, memberships: Memberships): Omit<FlowNode, 'x' | 'y'>[] {
   const used: Readonly<Record<string, Usage>> = {
     ...named('tool', stats?.tools),
     ...named('resource', stats?.resources),
     ...named('prompt', stats?.prompts),
   };
+  const holders = new Map<string, string[]>();
+  for (const { name, members } of memberships) {
+    for (const id of members) holders.set(id, [...(holders.get(id) ?? []), name]);
+  }
   const entity = (kind: Kind, path: string, node: FlowLayout['prompts'][number], detail: string, writes: boolean) => {
     const { calls = 0, errors = 0 } = used[keyOf(kind, node.name)] ?? {};
     const { id, name, enabled, connection_id } = node;
-    return { id, kind, name, detail, enabled, writes, connection_id, calls, errors, href: `${path}/${id}`, ...CHIP_SIZE };
+    const toolsets = holders.get(id) ?? [];
+    return {
+      id,
+      kind,
+      name,
+      detail,
+      enabled,
+      writes,
+      connection_id,
+      toolsets,
+      calls,
+      errors,
+      href: `${path}/${id}`,
+      ...CHIP_SIZE,
+    };
   };
   return [
     ...layout.tools.map((tool) => entity('tool', '/tools', tool, tool.tags.join(', '), !tool.read_only)),
@@ -150,9 +182,10 @@ const named = (kind: Kind, usages: Readonly<Record<string, Usage>> = {}): Record
 
 const holds = (text: string, search: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase());
 
-const passes = ({ kind, name, detail, connection_id }: Omit<FlowNode, 'x' | 'y'>, filter: FlowFilter): boolean =>
+const passes = ({ kind, name, detail, connection_id, toolsets }: Omit<FlowNode, 'x' | 'y'>, filter: FlowFilter): boolean =>
   filter.kinds.some((wanted) => wanted === kind) &&
   (filter.connection_id === undefined || connection_id === filter.connection_id) &&
+  (filter.toolset === undefined || toolsets.includes(filter.toolset)) &&
   (holds(name, filter.search) || holds(detail, filter.search));
 
 const box = (kind: 'connection' | 'server', id: string, name: string, detail: string, enabled: boolean, href: string) => ({
@@ -164,6 +197,7 @@ const box = (kind: 'connection' | 'server', id: string, name: string, detail: st
   href,
   writes: false,
   connection_id: null,
+  toolsets: [],
   ...BOX,
 });
 

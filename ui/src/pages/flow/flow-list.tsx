@@ -54,6 +54,13 @@ function Nodes(props: { nodes: readonly FlowNode[] }) {
               {node.name}
             </Link>
             <span class="faint small truncate">{node.detail}</span>
+            <For each={node.toolsets}>
+              {(name) => (
+                <span class="tag" title={`In the toolset ${name}`}>
+                  {name}
+                </span>
+              )}
+            </For>
             <Show when={node.writes}>
               <Badge tone="brass">writes</Badge>
             </Show>

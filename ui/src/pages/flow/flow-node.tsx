@@ -5,6 +5,9 @@ import { count } from '#ui/src/kernel/words.ts';
 /** From this share of failed calls on a node is marked. */
 const BAD_SHARE = 0.05;
 
+const toText = ({ name, detail, toolsets }: FlowNode): string =>
+  [name, detail, toolsets.length === 0 ? '' : `Toolsets: ${toolsets.join(', ')}`].filter((text) => text !== '').join('\n');
+
 /** One node of the drawing. */
 export function FlowShape(props: {
   node: FlowNode;
@@ -28,7 +31,7 @@ export function FlowShape(props: {
       onPointerLeave={() => props.onNear(undefined)}
       onClick={() => props.onOpen(props.node)}
     >
-      <title>{props.node.detail === '' ? props.node.name : `${props.node.name}, ${props.node.detail}`}</title>
+      <title>{toText(props.node)}</title>
       <rect x={props.node.x} y={props.node.y} width={props.node.width} height={props.node.height} rx="8" />
       <Show when={!props.tiny}>
         <rect class="flow-mark" x={props.node.x} y={props.node.y + 8} width="3" height={props.node.height - 16} rx="1.5" />

@@ -3,7 +3,7 @@ import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { FlowCanvas } from './flow-canvas.tsx';
-import { LinkButton } from '#ui/src/components/link.tsx';
+import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -15,6 +15,8 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Kind, KINDS } from '#ui/src/kernel/metrics.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { FlowList } from './flow-list.tsx';
+import { TokenCost } from '#ui/src/features/connect/token-cost.tsx';
+import { plural } from '#ui/src/kernel/words.ts';
 import { KINDS_WORDS, WORDS } from './words.ts';
 import './flow.css';
 
@@ -28,14 +30,17 @@ export function Flow() {
     view: choice(['graph', 'list']),
     kind: oneOf(KIND_CHOICES),
     connection: text(),
+    toolset: text(),
     q: text(),
   });
   // A drawing needs room: on a phone the list is what can be read.
   const small = window.matchMedia('(width < 40rem)').matches;
   const view = () => params.get('view') ?? (small ? 'list' : 'graph');
   const layout = useQuery((read) => read('flow.layout', {}), { every_ms: POLL_MS });
+  const memberships = useQuery((read) => read('flow.toolsets', {}));
   const stats = useQuery((read) => read('metrics.stats', { period: '24h' }), { every_ms: POLL_MS });
   const [expanded, setExpanded] = createSignal<ReadonlySet<string>>(new Set());
+  const toolset = () => params.get('toolset') || undefined;
   const filter = createMemo(() => {
     const kind = params.get('kind');
     const connection = params.get('connection');
@@ -44,12 +49,15 @@ export function Flow() {
       search: params.get('q'),
       kinds,
       connection_id: connection === '' ? undefined : connection,
+      toolset: toolset(),
       expanded: view() === 'list' ? ('all' as const) : expanded(),
     };
   });
   const picture = createMemo<FlowPicture | undefined>((before) => {
     const given = layout.data();
-    return given === undefined ? undefined : keepEqual(before, drawFlow(given, stats.data(), filter()));
+    return given === undefined
+      ? undefined
+      : keepEqual(before, drawFlow(given, stats.data(), filter(), memberships.data()?.items));
   });
   /** Whether a search has found anything. */
   const found = () => (picture()?.groups.length ?? 0) > 0;
@@ -77,8 +85,8 @@ export function Flow() {
     >
       <FilterBar
         search={{ label: 'Find by name, tag or address', value: params.get('q'), onInput: (q) => params.set({ q }) }}
-        active={params.active('q', 'kind', 'connection')}
-        onClear={() => params.clear('q', 'kind', 'connection')}
+        active={params.active('q', 'kind', 'connection', 'toolset')}
+        onClear={() => params.clear('q', 'kind', 'connection', 'toolset')}
       >
         <Select
           label="Connection"
@@ -90,6 +98,22 @@ export function Flow() {
             ...(layout.data()?.connections ?? []).map(({ id, name }) => ({ value: id, label: name })),
           ]}
         />
+        <Show when={(memberships.data()?.items.length ?? 0) > 0}>
+          <Select
+            label="Toolset"
+            hide_label
+            value={toolset() ?? 'all'}
+            onChange={(name) => params.set({ toolset: name === 'all' ? '' : name })}
+            options={[
+              { value: 'all', label: 'All toolsets' },
+              ...(memberships.data()?.items ?? []).map(({ name, members }) => ({
+                value: name,
+                label: name,
+                hint: plural(members.length, 'definition'),
+              })),
+            ]}
+          />
+        </Show>
         <SegmentedControl
           label="Show"
           value={params.get('kind')}
@@ -99,6 +123,16 @@ export function Flow() {
       </FilterBar>
       <Show when={layout.problem()}>
         {(problem) => <ProblemNotice problem={problem()} onRetry={() => void layout.reload()} />}
+      </Show>
+      <Show when={memberships.data()?.items.find(({ name }) => name === toolset())}>
+        {(shown) => (
+          <p class="small">
+            <Link href={`/toolsets/${shown().id}`} class="mono">
+              {shown().name}
+            </Link>{' '}
+            <TokenCost toolset={shown().name} />
+          </p>
+        )}
       </Show>
       <Switch fallback={<SkeletonList rows={6} label={WORDS.title} />}>
         <Match when={nothing()}>
@@ -112,7 +146,7 @@ export function Flow() {
             </EmptyState>
           </div>
         </Match>
-        <Match when={picture() && !found() && filter().search !== ''}>
+        <Match when={picture() && !found() && (filter().search !== '' || toolset() !== undefined)}>
           <div class="panel">
             <EmptyState title="No results">Change the search or the filters.</EmptyState>
           </div>

@@ -10,6 +10,7 @@ import { createLiveCheck } from '#ui/src/features/run/runner.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
 import { MembersPanel } from './members-panel.tsx';
 import { PickField } from './pick-field.tsx';
 import type { Selectable } from './use-selectable.ts';
@@ -37,7 +38,7 @@ export function ToolsetForm(props: {
   );
   onCleanup(() => check.stop());
   const fields = () => props.form as unknown as Form;
-  const address = () => `${(health.data()?.mcp_url ?? '').replace(/\/$/, '')}/${props.form.values.name}`;
+  const address = () => toolsetUrl(health.data()?.mcp_url ?? '', props.form.values.name);
 
   return (
     <form class="toolset" novalidate onSubmit={(event) => props.onSubmit(event)}>

@@ -5,6 +5,7 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Button } from '#ui/src/components/button.tsx';
+import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
 import { SeenBy } from './seen-by.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -18,7 +19,7 @@ export function Toolsets() {
   const [shown_as, setShownAs] = createSignal(false);
   const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
   const health = useQuery((read) => read('server.health', {}));
-  const address = (name: string) => `${(health.data()?.mcp_url ?? '').replace(/\/$/, '')}/${name}`;
+  const address = (name: string) => toolsetUrl(health.data()?.mcp_url ?? '', name);
   const action = () => (
     <LinkButton kind="primary" icon="plus" href="/toolsets/new">
       {WORDS.new}

@@ -1,0 +1,20 @@
+import { Show } from 'solid-js';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+
+/** What the lists of a toolset, or of everything, cost a model to read, by the working copy. */
+export function TokenCost(props: { toolset: string | undefined }) {
+  const seen = useQuery(
+    (read) => read('toolsets.visible', props.toolset === undefined ? { toolsets: null } : { toolsets: [props.toolset] }),
+    { watch: () => props.toolset },
+  );
+  return (
+    <Show when={seen.data()}>
+      {(found) => (
+        <span class="soft num">
+          {`${plural(found().total, 'definition')}, about ${found().tokens.toLocaleString('en')} tokens in the context of a model.`}
+        </span>
+      )}
+    </Show>
+  );
+}
