@@ -27,14 +27,12 @@ export interface ToolsetAccess {
   readonly groups: readonly string[];
 }
 
-/** Scopes that never name a toolset. */
-const OTHER_SCOPES: ReadonlySet<string> = new Set(['mcp', 'offline_access', 'openid', 'profile', 'email']);
-
 /** Of a signed-in person: the toolsets of everyone and of its groups, cut to the scopes that were granted; none granted: all of these. */
 export function rightsOfPerson(toolsets: readonly ToolsetAccess[], groups: readonly string[], scopes: readonly string[]): Rights {
   if (toolsets.length === 0) return FULL_RIGHTS;
   const allowed = toolsets.flatMap((one) => (isOpenTo(one, groups) ? [one.name] : []));
-  const asked = new Set(scopes.filter((scope) => !OTHER_SCOPES.has(scope)));
+  // The server grants names of toolsets alone: of a name that is none any more, nothing comes.
+  const asked = new Set(scopes);
   if (asked.size === 0) return rightsOf(allowed);
   return rightsOf(
     allowed.filter((name) => asked.has(name)),

@@ -34,7 +34,11 @@ export const OauthRequest = v.object({
   redirect_host: v.pipe(v.nullable(v.string()), v.description('Host that the answer goes to; null: a program')),
   redirect_scheme: v.pipe(v.string(), v.description('Such as https:, http: for this computer, or that of an editor')),
   person: v.pipe(v.nullable(v.object({ username: v.string() })), v.description('Who is signed in; null: sign in first')),
-  scopes: v.array(OauthScope),
+  scopes: v.pipe(
+    v.array(OauthScope),
+    v.description('What the person can grant of what the client asked for; else all they can grant'),
+  ),
+  narrowed: v.pipe(v.boolean(), v.description('The client asked for more than the person can grant, or for something else')),
   refused: v.pipe(v.nullable(v.string()), v.description('Why this person cannot approve; null: they can')),
   expires_at: Timestamp,
 });

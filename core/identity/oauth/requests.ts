@@ -11,7 +11,7 @@ import { issuerOf } from './issuer.ts';
 import { type Person, personOf } from './people.ts';
 import { hostOfTarget } from './clients/redirects.ts';
 import { type Resource, resourceOf } from './resources.ts';
-import { scopesFor } from './scopes.ts';
+import { namedScopes, scopesFor } from './scopes.ts';
 
 type RequestRow = Schema['oauth_requests']['$inferSelect'];
 
@@ -21,8 +21,12 @@ const CODE_MS = 60_000;
 /** What a signed-in person could grant. */
 interface Offer {
   readonly person: Person | null;
-  /** Those asked for, or all when none was. */
+  /** Those asked for that are open to the person; all that are when none was asked for, or none of these is open. */
   readonly scopes: readonly OauthScope[];
+  /** Something was asked for that is not among them. */
+  readonly narrowed: boolean;
+  /** The client asked by name: what is granted has names too, and nothing of later comes with it. */
+  readonly by_name: boolean;
   readonly refused: string | null;
 }
 
@@ -30,7 +34,7 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
   'oauth_requests.get': async (context, { id }) => {
     const row = await waiting(context, id);
     const resource = await requiredResource(context.app, row);
-    const { person, scopes, refused } = await offerOf(context, row, resource);
+    const { person, scopes, narrowed, refused } = await offerOf(context, row, resource);
     return {
       client: row.client,
       resource: row.resource,
@@ -39,6 +43,7 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
       redirect_scheme: new URL(row.redirect_uri).protocol,
       person: person === null ? null : { username: person.username },
       scopes: [...scopes],
+      narrowed,
       refused,
       expires_at: row.expires_at,
     };
@@ -47,15 +52,14 @@ export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_
     const { app, ip } = context;
     const row = await waiting(context, id);
     const resource = await requiredResource(app, row);
-    const { person, scopes, refused } = await offerOf(context, row, resource);
+    const { person, scopes, by_name, refused } = await offerOf(context, row, resource);
     if (decision === 'approve' && person === null) {
       throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
     }
     if (decision === 'approve' && refused !== null) throw new AppError('forbidden', refused);
-    const named = scopes.some(({ name }) => row.scopes.includes(name));
-    const granted = grantedScopes(scopes, chosen, resource.kind === 'agent' || named);
+    const granted = grantedScopes(scopes, chosen, by_name);
     if (decision === 'approve' && granted === null) {
-      const message = 'scopes must hold at least one of the scopes that were asked for, and no other.';
+      const message = 'scopes must hold at least one of the scopes that are offered, and no other.';
       throw new AppError('invalid', message, { errors: [{ field: 'scopes', message }] });
     }
     const code = randomToken('svc_code_');
@@ -123,15 +127,18 @@ async function requiredResource(app: App, { resource }: RequestRow): Promise<Res
 async function offerOf({ app, actor }: Context, row: RequestRow, resource: Resource): Promise<Offer> {
   const person = actor?.session_id === undefined ? null : await personOf(app, actor.id ?? '');
   const offered = await scopesFor(app, resource, person);
-  const asked = offered.filter(({ name }) => row.scopes.includes(name));
+  const named = namedScopes(row.scopes, resource);
+  const asked = offered.filter(({ name }) => named.includes(name));
   const scopes = asked.length > 0 ? asked : offered;
+  // Before somebody signed in, what is open to them is not known; and everything is no less than what was asked for.
+  const narrowed = person !== null && asked.length < named.length && offered.every(({ optional }) => optional);
   const refused =
     person !== null && scopes.length === 0
       ? resource.kind === 'agent'
         ? 'Your role does not allow you to administer this server.'
         : 'Nothing that is deployed here is open to you. Ask an administrator for access.'
       : null;
-  return { person, scopes, refused };
+  return { person, scopes, narrowed, by_name: resource.kind === 'agent' || named.length > 0, refused };
 }
 
 /**

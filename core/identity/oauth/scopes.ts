@@ -11,6 +11,8 @@ import type { Resource } from './resources.ts';
 
 /** Asks to stay signed in; refresh tokens are issued either way. */
 export const OFFLINE = 'offline_access';
+/** What clients send to whatever server they meet: it asks for nothing in particular. */
+const COMMON_SCOPES: ReadonlySet<string> = new Set(['mcp', OFFLINE, 'openid', 'profile', 'email']);
 const SHOWN_TOOLS = 8;
 
 const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; readonly description: string }[] = [
@@ -70,6 +72,16 @@ function agentScope({ name, title, description }: (typeof AGENT_SCOPES)[number])
 
 /** What the metadata lists: scopes of every resource. */
 export const METADATA_SCOPES: readonly string[] = [...AGENT_SCOPES.map(({ name }) => name), OFFLINE];
+
+/**
+ * What a client asked for by name. Clients that send all that the metadata lists, as several do for every resource, or scopes that are
+ * common everywhere, did not choose: a toolset may have one of these names.
+ */
+export function namedScopes(asked: readonly string[], { kind }: Resource): string[] {
+  const agent: readonly string[] = AGENT_SCOPES.map(({ name }) => name);
+  const is_list = kind === 'mcp' && agent.every((name) => asked.includes(name));
+  return asked.filter((name) => !COMMON_SCOPES.has(name) && !(is_list && agent.includes(name)));
+}
 
 /** The scopes of a request or a grant as a list; what no scope may look like (RFC 6749 section 3.3) is dropped. */
 export const toScopes = (text: string | null): string[] =>

@@ -79,7 +79,7 @@ describe('a signed-in person', () => {
     expect(await namesFor(await tokenFor({ groups: [] }))).toBe('orders');
     expect(await namesFor(await tokenFor({ groups: ['hr', 'apac'] }))).toBe('orders refunds salaries');
     expect(await namesFor(await tokenFor({ scope: 'refunds offline_access' }))).toBe('refunds');
-    expect(await namesFor(await tokenFor({ scope: 'offline_access' }))).toBe('orders refunds');
+    expect(await namesFor(await tokenFor({ scope: 'offline_access' }))).toBe('');
     expect(await namesFor(await tokenFor({ scope: 'salaries' }))).toBe('');
     expect(await namesFor(await tokenFor({}, '/refunds'), '/refunds')).toBe('refunds');
     await deploy(2, []);
@@ -129,6 +129,9 @@ test('rights by groups and scopes', () => {
   expect(rightsOfPerson(toolsets, [], [])).toMatchObject({ toolsets: ['orders'], may_ask: [] });
   expect(rightsOfPerson(toolsets, ['emea'], ['refunds', 'gone'])).toMatchObject({ toolsets: ['refunds'], may_ask: ['orders'] });
   expect(rightsOfPerson(toolsets, ['emea'], ['gone'])).toMatchObject({ toolsets: [], may_ask: ['orders', 'refunds'] });
+  // A granted name is never taken for none, whatever other servers mean by it and whether or not its toolset is still there.
+  expect(rightsOfPerson([...toolsets, toolsetOf('email', {})], [], ['email']).toolsets).toEqual(['email']);
+  expect(rightsOfPerson(toolsets, [], ['email']).toolsets).toEqual([]);
   expect(rightsOfScopes([], ['orders']).toolsets).toBeNull();
   expect(rightsOfScopes(toolsets, ['salaries', 'gone']).toolsets).toEqual(['salaries']);
   expect(rightsOfScopes(toolsets, []).toolsets).toEqual([]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
-import { type Browser, createBrowser, tokens } from '#test/support/sign-in.ts';
+import { type Browser, createBrowser, exchanged, post, tokens } from '#test/support/sign-in.ts';
 
 let t: TestApp;
 let owner: Member;
@@ -14,6 +14,7 @@ beforeAll(async () => {
   t = await testApp();
   owner = await peopleOf(t).owner();
   await peopleOf(t).join(owner, { username: 'carl', role: 'caller', groups: ['desk'] });
+  await peopleOf(t).join(owner, { username: 'rita', role: 'viewer', groups: ['reader'] });
   carl = createBrowser(t);
   await carl.signIn('carl', PASSWORD);
   mkdirSync(t.app.env.SVC_SQLITE_DIR, { recursive: true });
@@ -43,13 +44,15 @@ beforeAll(async () => {
   await toolset('sales', 'sales', []);
   await toolset('desk', 'sales', ['desk']);
   await toolset('payroll', 'payroll', ['hr']);
+  await toolset('read', 'sales', ['reader']);
+  await toolset('email', 'sales', ['reader']);
   expect((await owner.ask('POST', 'deploy', {})).body).toMatchObject({ snapshot_version: 1 });
 });
 afterAll(() => t.close());
 
-const shown = async (more = {}) => {
-  const { request } = await carl.authorize(more);
-  const { body } = await carl.send('GET', `/api/v1/oauth/requests/${request}`);
+const shown = async (more = {}, browser = carl) => {
+  const { request } = await browser.authorize(more);
+  const { body } = await browser.send('GET', `/api/v1/oauth/requests/${request}`);
   return { request, body, names: (body['scopes'] as { name: string }[]).map(({ name }) => name) };
 };
 const scopeOf = (access: string) => decodeJwt(access)['scope'];
@@ -99,4 +102,47 @@ test('the endpoint of a toolset offers that toolset alone, to whom it is open', 
   expect(unknown).toEqual({ ...body, resource: unknown['resource'], expires_at: unknown['expires_at'] });
   expect(body).toMatchObject({ scopes: [], refused: expect.stringContaining('administrator') });
   expect((await carl.decide(request)).status).toBe(403);
+});
+
+test.each([
+  ['more than is open to the person', 'sales payroll', ['sales'], true, 'sales'],
+  ['what is not open to the person', 'payroll', ['desk', 'sales'], true, 'desk sales'],
+  ['what does not exist', 'nowhere', ['desk', 'sales'], true, 'desk sales'],
+  ['exactly what is open', 'desk', ['desk'], false, 'desk'],
+  ['what the metadata lists', 'read write deploy offline_access', ['desk', 'sales'], false, ''],
+  ['what clients ask for everywhere', 'openid email profile', ['desk', 'sales'], false, ''],
+])('a client that asks for %s is offered what applies, and gets that', async (_, scope, names, narrowed, granted) => {
+  const { names: offered, body } = await shown({ scope });
+  expect([offered, body['narrowed']]).toEqual([names, narrowed]);
+  const { access, body: answer } = await tokens(t, carl, { scope });
+  expect(scopeOf(access)).toBe(granted);
+  // RFC 6749 section 5.1: the client is told what it got.
+  expect(answer['scope'] ?? '').toBe(granted);
+});
+
+test('a client that sends the list of the metadata is not cut to a toolset of such a name, one that chose it is', async () => {
+  const rita = createBrowser(t);
+  await rita.signIn('rita', PASSWORD);
+  expect((await shown({ scope: 'read write deploy offline_access' }, rita)).names).toEqual(['email', 'read', 'sales']);
+  expect((await shown({ scope: 'openid email profile' }, rita)).names).toEqual(['email', 'read', 'sales']);
+  expect((await shown({ scope: 'read' }, rita)).names).toEqual(['read']);
+  // What the person leaves on is named in the token, whatever its name.
+  const { request } = await rita.authorize();
+  const { body } = await rita.decide(request, { decision: 'approve', scopes: ['email'] });
+  const code = new URL(String(body['redirect_to'])).searchParams.get('code') ?? '';
+  const { body: answer } = await post(t, '/oauth/token', exchanged(code));
+  expect(scopeOf(String(answer['access_token']))).toBe('email');
+});
+
+test('at the agent endpoint a client gets what the role allows of what it asks for', async () => {
+  const rita = createBrowser(t);
+  await rita.signIn('rita', PASSWORD);
+  const agent = { resource: 'http://localhost:3000/agent-mcp' };
+  for (const scope of ['read write deploy', 'deploy']) {
+    const { names, body } = await shown({ ...agent, scope }, rita);
+    expect([names, body['narrowed']]).toEqual([['read'], true]);
+  }
+  expect((await shown({ ...agent, scope: 'read offline_access' }, rita)).body).toMatchObject({ narrowed: false });
+  const { access } = await tokens(t, rita, { ...agent, scope: 'read write' }, agent);
+  expect(scopeOf(access)).toBe('read');
 });

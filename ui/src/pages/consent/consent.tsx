@@ -177,6 +177,11 @@ function Decision(props: {
       </Show>
       <section class="stack" aria-label={WORDS.scopes}>
         <h2 class="consent-scopes">{WORDS.scopes}</h2>
+        <Show when={props.asked.narrowed && props.asked.refused === null}>
+          <Notice>
+            <p>{WORDS.narrowed}</p>
+          </Notice>
+        </Show>
         <ul class="consent-list">
           <For each={props.asked.scopes}>
             {(scope) => (

@@ -39,6 +39,7 @@ export const WORDS = {
     const more = total - names.length;
     return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   },
+  narrowed: 'The client asked for permissions that you cannot give. It gets only what is listed here.',
   none: 'Turn on at least one permission.',
   approve: 'Allow',
   deny: 'Deny',
