@@ -18,27 +18,27 @@ const ui = startUi({
   port,
   env: { SVC_PUBLIC_URL: PUBLIC_URL },
   live: true,
-  prepare: async ({ api, mcp_url }) => {
+  prepare: async (programs) => {
     provider = await startOidcProvider(`${PUBLIC_URL}/api/v1/auth/oidc/callback`);
-    await api('POST', '/identity-providers', {
+    await programs.api('POST', '/identity-providers', {
       name: 'Company',
       ...provider.client,
       scopes: ['openid', 'profile', 'email', 'groups'],
       groups_claim: 'groups',
       create_people: true,
     });
-    const { items } = await api<{ items: { id: string; name: string }[] }>('GET', '/tools');
+    const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
     for (const [title, name, groups, tool] of [
       ['Customers', 'customers', ['staff'], 'get_customer'],
       ['Products', 'products', ['staff', 'guests', 'shop'], 'search_products'],
     ] as const) {
       const tool_ids = items.filter((item) => item.name === tool).map(({ id }) => id);
       const include = { tags: [], connection_ids: [], tool_ids, resource_ids: [], prompt_ids: [] };
-      await api('POST', '/toolsets', { name, title, description: title, include, groups });
+      await programs.api('POST', '/toolsets', { name, title, description: title, include, groups });
     }
-    await api('PATCH', '/server/config', { auth_type: 'oauth' });
-    await api('POST', '/deploy', {});
-    await until(async () => (await fetch(mcp_url, { method: 'POST' })).status === 401, 60_000);
+    await programs.api('PATCH', '/server/config', { auth_type: 'oauth' });
+    await programs.api('POST', '/deploy', {});
+    await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);
   },
   cleanup: () => provider.stop(),
 });
