@@ -291,8 +291,14 @@ export function createHost(options: HostOptions): Host {
         ...(slot_shares ? [slot_shares.close()] : []),
       ];
       await withTimeout(Promise.all(rest), 1_000, () => undefined);
-      redis?.close();
       usage.close();
+      // A server that is away learns it from the silence.
+      await withTimeout(
+        control.post('leave', { boot_id }).catch(() => undefined),
+        500,
+        () => undefined,
+      );
+      redis?.close();
       control.close();
       clearInterval(keepAlive);
     },

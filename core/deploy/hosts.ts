@@ -82,8 +82,11 @@ export interface HostBoard {
   list(): HostState[];
   /** ms since some host that listens was connected; 0 while one is. */
   absent_ms(): number;
-  /** Answers when every host connected now, or the first to come, serves the checksum, or after `timeout_ms`. */
-  acknowledged(checksum: string, timeout_ms: number): Promise<HostAck[]>;
+  /**
+   * Answers when every host connected now serves the checksum, or after `timeout_ms`; while none is connected, when the first to
+   * come serves it, or at once when none is expected.
+   */
+  acknowledged(checksum: string, timeout_ms: number, is_expected: boolean): Promise<HostAck[]>;
   /** Asks every host to open an address; answers their refusals. */
   probe(host: string, port: number, request_id: string, timeout_ms: number): Promise<string[]>;
   /** Somebody waits for an answer. */
@@ -214,7 +217,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
         }))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     absent_ms: () => (networkHosts() ? 0 : clock().getTime() - last_seen),
-    async acknowledged(checksum, timeout_ms) {
+    async acknowledged(checksum, timeout_ms, is_expected) {
       const started = performance.now();
       const answers = new Map<string, HostAck>();
       for (const [id, { ack }] of all()) {
@@ -224,7 +227,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       }
       const before = all();
       const waited = (id: string, host: Known) => !answers.has(id) && !isSilent(id, host);
-      const done = () => own.size + others.size > 0 && ![...all()].some(([id, host]) => waited(id, host));
+      const done = () => (own.size + others.size > 0 || !is_expected) && ![...all()].some(([id, host]) => waited(id, host));
       await collect(timeout_ms, done, (id, ack) => {
         if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
         answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });

@@ -1,3 +1,4 @@
+import { gte } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -6,6 +7,8 @@ import type { StoredSnapshot } from './stored-snapshots.ts';
 
 /** How long a receipt waits for hosts (contract section 9). */
 const ACK_TIMEOUT_MS = 5_000;
+/** A host that reported within this time connects again: it, this server or the network was interrupted. */
+const RECENT_MS = 30_000;
 
 export interface Published {
   readonly changed: boolean;
@@ -18,8 +21,9 @@ export interface Published {
 export async function publish(app: App, snapshot: StoredSnapshot, { changed, warnings, started }: Published): Promise<Receipt> {
   // What is stored is deployed, whatever is known of the hosts.
   await app.hosts.refresh().catch(() => undefined);
+  const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app));
   // An answer may come before the last host was told.
-  const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS);
+  const acknowledged = app.hosts.acknowledged(snapshot.checksum, ACK_TIMEOUT_MS, is_expected);
   await publishSnapshot(app, snapshot);
   await signal(app, 'deployment');
   const hosts = await acknowledged;
@@ -44,6 +48,14 @@ export async function publish(app: App, snapshot: StoredSnapshot, { changed, war
   log.info('deployed', { version: snapshot.version, changed, duration_ms: receipt.duration_ms, hosts: hosts.length });
   for (const warning of receipt.warnings) log.warning('deploy warning', { version: snapshot.version, warning });
   return receipt;
+}
+
+/** While no host is connected: one was started with this server, or was there a moment ago and did not sign off. */
+async function isHostExpected(app: App): Promise<boolean> {
+  if (app.env.SVC_ROLE === 'all') return true;
+  const { host_reports } = app.store.tables;
+  const recent = new Date(app.clock().getTime() - RECENT_MS).toISOString();
+  return (await app.store.db.$count(host_reports, gte(host_reports.reported_at, recent))) > 0;
 }
 
 /** Milliseconds since `started`, with two decimals. */

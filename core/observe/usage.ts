@@ -41,6 +41,12 @@ async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues }
   return stored.length > 0;
 }
 
+/** What a start of a host reported of itself; its calls stay. */
+export async function forgetReports(app: App, boot_id: string): Promise<void> {
+  const { host_reports } = app.store.tables;
+  await app.store.write((tx) => tx.delete(host_reports).where(eq(host_reports.boot_id, boot_id)));
+}
+
 async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<void> {
   const { request_logs } = app.store.tables;
   const { dialect } = app.store;

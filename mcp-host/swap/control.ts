@@ -39,7 +39,7 @@ export interface ControlOptions {
 export interface Control {
   start(): void;
   /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
-  post(path: 'ack' | 'usage', body: object): Promise<void>;
+  post(path: 'ack' | 'usage' | 'leave', body: object): Promise<void>;
   /** Connects anew at once, so that the server hears again what the host has. */
   again(): void;
   state(): { connected: boolean; last_event_at: string | null };

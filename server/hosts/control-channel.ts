@@ -10,7 +10,7 @@ import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
-import { storeUsage } from '#core/observe/usage.ts';
+import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '../http/body.ts';
 import { createHostStream } from './host-stream.ts';
 import type { LiveLogs } from './live-logs.ts';
@@ -27,6 +27,8 @@ const Ack = v.object({
   error: v.nullish(v.string(), null),
   request_id: v.nullish(v.string(), null),
 });
+
+const Leave = v.object({ boot_id: v.string() });
 
 /** The control channel of the hosts (contract section 0): a stream out, acknowledgements and usage in. */
 export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
@@ -46,6 +48,13 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
     app.hosts.acknowledge(c.req.param('id'), ack.output);
     // The host says the next thing, to whichever server, only after this one is known to all.
     await app.hosts.settled();
+    return c.body(null, 204);
+  });
+  // It ends by itself: its queues are gone with it, and no deploy waits for it to come back.
+  router.post('/api/internal/hosts/:id/leave', async (c) => {
+    const leave = v.safeParse(Leave, await readJson(c.req.raw, 64 * 1024));
+    if (!leave.success) throw toInvalid(leave.issues, Object.keys(Leave.entries));
+    await forgetReports(app, leave.output.boot_id);
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/usage', async (c) => {

@@ -195,6 +195,8 @@ export interface ControlServer {
   readonly haves: string[];
   /** The id of every connection so far. */
   readonly ids: string[];
+  /** Starts of hosts that said that they end. */
+  readonly left: string[];
   send(event: string, data: object): void;
   /** Sends it to every host and answers the acknowledgement. */
   deploy(snapshot: Snapshot): Promise<Ack>;
@@ -215,6 +217,7 @@ export function controlServer(port = 0): ControlServer {
   const usage: ControlServer['usage'] = [];
   const haves: string[] = [];
   const ids: string[] = [];
+  const left: string[] = [];
   let waiting: ((ack: Ack) => void)[] = [];
   let failing: number | null = null;
   let hanging = false;
@@ -246,6 +249,7 @@ export function controlServer(port = 0): ControlServer {
       }
       const body = await request.json();
       if (pathname.endsWith('/usage')) usage.push({ ...body, items: callsOf(body) });
+      if (pathname.endsWith('/leave')) left.push(body.boot_id);
       if (pathname.endsWith('/ack')) {
         acks.push(body);
         for (const resolve of waiting) resolve(body);
@@ -261,6 +265,7 @@ export function controlServer(port = 0): ControlServer {
     usage,
     haves,
     ids,
+    left,
     greeting: null,
     send(event, data) {
       for (const controller of streams) write(controller, event, data);

@@ -57,6 +57,9 @@ export async function testApp(
   const own = database_url === undefined ? await emptyMetadata(directory, metadata) : null;
   const { env } = parseEnv('server', {
     SVC_ENV: 'dev',
+    // No host is started beside it, so deploys wait for none.
+    SVC_ROLE: 'server',
+    SVC_FASTMCP_HOST: '127.0.0.1',
     SVC_KV: 'memory',
     SVC_ENCRYPTION_KEY: SECRET,
     SVC_JWT_SECRET: SECRET,

@@ -257,6 +257,13 @@ describe('stop', () => {
     expect((await modern(host.mcp, 'tools/list')).status).toBe(200);
   });
 
+  test('the end of the program is told to the server', async () => {
+    const other = await testHost(folder.directory, control.url, { id: 'other', boot_id: 'its boot' });
+    await until(() => control.ids.includes('other'));
+    await other.stop();
+    expect(control.left).toEqual(['its boot']);
+  });
+
   test('calls that outlive the grace are cancelled in the database', async () => {
     const connection = connectionOf({});
     await control.deploy(versioned(1, connection));

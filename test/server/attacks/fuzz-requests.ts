@@ -192,7 +192,10 @@ export function anyProgramRequest(service_token: string): fc.Arbitrary<FuzzedReq
   };
   const addressed = fc.oneof(
     { weight: 2, arbitrary: fc.record({ path: fc.constant('/api/internal/hosts/h1/usage'), body: objectOf(batch, known) }) },
-    fc.record({ path: fc.constant('/api/internal/hosts/h1/ack'), body: objectOf(batch, known) }),
+    fc.record({
+      path: fc.constantFrom('/api/internal/hosts/h1/ack', '/api/internal/hosts/h1/leave'),
+      body: objectOf(batch, known),
+    }),
     fc.record({ path: fc.constant('/api/internal/agent/authorize'), body: objectOf(authorize, known) }),
     fc.record({ path: fc.constant('/api/internal/agent/token'), body: objectOf(grant, known) }),
   );

@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
 import type { Acknowledgement } from '#core/deploy/hosts.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 let t: TestApp;
 beforeEach(async () => {
@@ -60,6 +62,67 @@ test('a host that does not answer is named, and not waited for again until it an
 }, 30_000);
 
 const checksumOf = (id: string): string => t.app.hosts.own().get(id)?.ack?.checksum ?? '';
+
+describe('while no host is connected', () => {
+  const say = (path: 'usage' | 'leave', more: object) =>
+    t.request('POST', `/api/internal/hosts/h1/${path}`, {
+      body: { boot_id: 'boot-1', ...more },
+      headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
+    });
+  /** A deploy, and whether it waited for a host: the first one to come answers it. */
+  const deployAlone = async (to = t) => {
+    const asked = to.request('POST', '/api/v1/deploy', { body: {} });
+    const answered = asked.then(() => true);
+    let waited = false;
+    while (!waited && !(await Promise.race([answered, Bun.sleep(1)]))) waited = to.app.hosts.awaited();
+    if (waited) {
+      connectHost(to.app);
+      const { version = 0, checksum = '' } = (await activeSnapshot(to.app)) ?? {};
+      to.app.hosts.acknowledge('h1', ack({ version, checksum }));
+    }
+    const { body } = await asked;
+    return { body, waited };
+  };
+
+  test('a deploy does not wait for the first one to be started', async () => {
+    const { body, waited } = await deployAlone();
+    expect([waited, body['hosts']]).toEqual([false, []]);
+    expect(body['warnings']).toContain('No host is connected. The snapshot is served as soon as one connects.');
+  });
+
+  test('a deploy waits for one that reported a moment ago', async () => {
+    expect((await say('usage', { seq: 1, ...toBatch([]) })).status).toBe(204);
+    expect(await deployAlone()).toMatchObject({ waited: true, body: { hosts: [{ id: 'h1', error: null }] } });
+  });
+
+  test('a deploy waits for none that signed off, or reported long ago', async () => {
+    await say('usage', { seq: 1, ...toBatch([]) });
+    expect((await say('leave', {})).status).toBe(204);
+    expect((await deployAlone()).waited).toBe(false);
+    await say('usage', { seq: 1, ...toBatch([]) });
+    t.advance(60_000);
+    expect((await deployAlone()).waited).toBe(false);
+  });
+
+  test('a start of a host signs off by its name, and with the service token', async () => {
+    const nameless = await t.request('POST', '/api/internal/hosts/h1/leave', {
+      body: {},
+      headers: { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN },
+    });
+    expect(nameless).toMatchObject({ status: 422, body: { detail: 'boot_id is required.' } });
+    expect((await t.request('POST', '/api/internal/hosts/h1/leave', { body: { boot_id: 'boot-1' } })).status).toBe(401);
+  });
+
+  test('a deploy waits for the one that is started beside the server', async () => {
+    const whole = await testApp({ SVC_ROLE: 'all' });
+    try {
+      await whole.signIn();
+      expect(await deployAlone(whole)).toMatchObject({ waited: true, body: { hosts: [{ id: 'h1', error: null }] } });
+    } finally {
+      await whole.close();
+    }
+  });
+});
 
 test('a host that refused a snapshot says why in the status too, until it takes one', async () => {
   t.app.hosts.connect('h1', ({ event, data }) => {
