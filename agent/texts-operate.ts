@@ -6,7 +6,7 @@ export const OPERATE = {
     title: 'Deploy',
     effect: 'overwrites',
     description:
-      'Deploys the working copy: MCP clients see it at once. Use dry_run true first: it checks every statement and changes nothing. If anything is invalid, the error lists every problem and the current version stays live. Then call get_server_health. Example: {"note":"Order tools"}.',
+      'Deploys the working copy: MCP clients see it at once. Use dry_run true first: it checks every statement and changes nothing. If anything is invalid or a gate blocks it, the error lists every problem and the current version stays live; allow passes gates that a person accepted, never tests. Then call get_server_health. Example: {"note":"Order tools"}.',
   },
   stop_server: {
     title: 'Stop serving',

@@ -4,6 +4,7 @@ import type { Operation } from '#core/contract/operation.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
+import { TESTS } from './texts-tests.ts';
 import type { ToolText } from './texts.ts';
 
 /** A tool of the agent endpoint: what is listed, and the operation that it is. */
@@ -23,7 +24,7 @@ export interface AgentTool {
   };
 }
 
-const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...OPERATE };
+const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...TESTS, ...OPERATE };
 /** What an operation's `id` is called where several nouns meet. */
 function idArgument(operation: OperationName): string | null {
   const kind = kindOf(operation.split('.')[0] ?? '');

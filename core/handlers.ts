@@ -31,6 +31,7 @@ import { schemaHandlers } from './definitions/schema.ts';
 import { serverHandlers } from './deploy/server.ts';
 import { snapshotHandlers } from './deploy/snapshots.ts';
 import { sslHandlers } from './deploy/ssl.ts';
+import { testHandlers } from './definitions/tests/test-handlers.ts';
 import { toolHandlers } from './definitions/tools.ts';
 import { toolsetHandlers } from './definitions/toolsets/toolsets.ts';
 import { transferHandlers } from './transfer/transfer.ts';
@@ -46,6 +47,7 @@ export const handlers: Handlers = withFindings({
   ...resource.handlers,
   ...prompt.handlers,
   ...toolsetHandlers,
+  ...testHandlers,
   ...historyHandlers,
   ...transferHandlers,
   ...schemaHandlers,

@@ -1,5 +1,5 @@
 import type { Change } from '#core/contract/deploy/deploy.ts';
-import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
+import { ENTITIES, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { replaceSealed } from '#core/lib/places.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
@@ -14,7 +14,7 @@ type Named = { readonly name: string } & Item;
 export function diff(before: SnapshotContent | null, after: SnapshotContent): Change[] {
   return [
     ...serverChanges(before, after),
-    ...ENTITY_KINDS.flatMap((kind) => {
+    ...FROZEN_KINDS.flatMap((kind) => {
       const { plural } = ENTITIES[kind];
       return compareNamed(kind, before?.[plural] ?? [], after[plural] ?? []);
     }),

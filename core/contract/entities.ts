@@ -2,6 +2,7 @@ import { ConnectionDraft } from './definitions/connections.ts';
 import { PromptDraft } from './definitions/prompts.ts';
 import { ResourceDraft } from './definitions/resources.ts';
 import { ToolDraft } from './definitions/tools.ts';
+import { TestDraft } from './definitions/tests.ts';
 import { MOST_TOOLSETS, ToolsetDraft } from './definitions/toolsets.ts';
 
 /**
@@ -15,6 +16,8 @@ export const ENTITIES = {
   resource: { plural: 'resources', draft: ResourceDraft, owner: 'connection', most_imported: 10_000 },
   prompt: { plural: 'prompts', draft: PromptDraft, owner: 'connection', most_imported: 10_000 },
   toolset: { plural: 'toolsets', draft: ToolsetDraft, owner: null, most_imported: MOST_TOOLSETS },
+  // Never frozen: a deploy runs them.
+  test: { plural: 'tests', draft: TestDraft, owner: null, most_imported: 10_000 },
 } as const;
 
 export type EntityKind = keyof typeof ENTITIES;
@@ -22,13 +25,18 @@ export type Plural<K extends EntityKind = EntityKind> = (typeof ENTITIES)[K]['pl
 /** What belongs to a connection. */
 export type OwnedKind = { [K in EntityKind]: (typeof ENTITIES)[K]['owner'] extends null ? never : K }[EntityKind];
 
+/** What a snapshot holds. */
+export type FrozenKind = Exclude<EntityKind, 'test'>;
 /** What is frozen one by one: everything but what others are frozen with. */
-export type DefinitionKind = Exclude<EntityKind, 'connection'>;
+export type DefinitionKind = Exclude<FrozenKind, 'connection'>;
 
 export const ENTITY_KINDS = Object.keys(ENTITIES) as readonly EntityKind[];
 export const isOwned = (kind: EntityKind): kind is OwnedKind => ENTITIES[kind].owner !== null;
 export const OWNED_KINDS: readonly OwnedKind[] = ENTITY_KINDS.filter(isOwned);
-export const DEFINITION_KINDS: readonly DefinitionKind[] = ENTITY_KINDS.filter((kind) => kind !== 'connection');
+export const FROZEN_KINDS = ENTITY_KINDS.filter((kind): kind is FrozenKind => kind !== 'test');
+export const DEFINITION_KINDS: readonly DefinitionKind[] = FROZEN_KINDS.filter((kind) => kind !== 'connection');
+/** Everything that a deploy serves, the settings of the server included. */
+export const SERVED = [...FROZEN_KINDS, 'server_config'] as const;
 /** Everything that is configured, the settings of the server included. */
 export const CONFIGURED = [...ENTITY_KINDS, 'server_config'] as const;
 

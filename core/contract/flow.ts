@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { DeployStatus } from './deploy/deploy.ts';
-import { byPlural, ENTITY_KINDS } from './entities.ts';
+import { byPlural, FROZEN_KINDS } from './entities.ts';
 import { Empty, Id } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -24,7 +24,7 @@ export const FlowLayout = v.object({
     transport: v.string(),
     auth_type: v.string(),
   }),
-  totals: v.object(byPlural(ENTITY_KINDS, () => v.number())),
+  totals: v.object(byPlural(FROZEN_KINDS, () => v.number())),
   pending_changes: v.number(),
 });
 export type FlowLayout = v.InferOutput<typeof FlowLayout>;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CONFIGURED } from './entities.ts';
+import { SERVED } from './entities.ts';
 import { Empty, listOf, textBetween } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -47,7 +47,7 @@ export const guard = {
       scanned: v.number(),
       items: v.array(
         v.object({
-          entity_type: v.picklist(CONFIGURED),
+          entity_type: v.picklist(SERVED),
           id: v.string(),
           name: v.string(),
           findings: v.array(GuardFinding),

@@ -24,6 +24,7 @@ import { server } from './deploy/server.ts';
 import { snapshots } from './deploy/snapshots.ts';
 import { ssl } from './deploy/ssl.ts';
 import { tokenCheck } from './settings/token-check.ts';
+import { tests } from './definitions/tests.ts';
 import { tools } from './definitions/tools.ts';
 import { toolsets } from './definitions/toolsets.ts';
 import { transfer } from './transfer.ts';
@@ -38,6 +39,7 @@ export const operations = {
   ...resources,
   ...prompts,
   ...toolsets,
+  ...tests,
   ...history,
   ...transfer,
   ...schema,

@@ -10,7 +10,9 @@ const lists = byPlural(ENTITY_KINDS, (kind) => {
     ? 'with `connection` (its name) in the place of `connection_id`'
     : kind === 'toolset'
       ? 'with names in the place of ids: `include` and `exclude` have `tags`, `connections`, `tools`, `resources` and `prompts`'
-      : 'without secrets; a secret entry of `extra_params` is null';
+      : kind === 'test'
+        ? 'with the `name` of its definition in the place of its id in `owner`'
+        : 'without secrets; a secret entry of `extra_params` is null';
   const taken = `The fields of \`${ENTITIES[kind].plural}.create\`, ${difference}`;
   return v.pipe(v.array(v.record(v.string(), v.unknown())), v.description(taken));
 });

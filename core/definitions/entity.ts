@@ -1,5 +1,6 @@
 import { like } from 'drizzle-orm';
 import type * as v from 'valibot';
+import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import { ENTITIES, type EntityKind, type Plural } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -7,7 +8,7 @@ import type { Db } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Compiled } from '#snapshots/compile.ts';
-import { ownerOf } from './owners.ts';
+import { ownerOf, testedOf } from './owners.ts';
 import {
   checkVersion,
   createNoun,
@@ -97,8 +98,9 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
   };
   /** What was checked may have lost its owner meanwhile. */
   const write = async (context: Context, tx: Db, { values, compiled }: Prepared<ValuesOf<K>>, put: () => Promise<RowOf<K>>) => {
-    const { connection_id } = values as { readonly connection_id?: string | null };
+    const { connection_id, owner } = values as { readonly connection_id?: string | null; readonly owner?: TestOwner };
     if (typeof connection_id === 'string') await ownerOf(context, connection_id, tx);
+    if (owner !== undefined) await testedOf(context, owner, tx);
     const row = await put();
     await storeCompiled(context.app, tx, [{ id: row.id, compiled }]);
     return row;

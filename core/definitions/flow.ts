@@ -1,5 +1,5 @@
 import { asc } from 'drizzle-orm';
-import { byPlural, ENTITIES, ENTITY_KINDS, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
+import { byPlural, ENTITIES, FROZEN_KINDS, type FrozenKind, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
 import { FlowLayout } from '#core/contract/flow.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -31,7 +31,7 @@ export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {
         transport: settings.transport,
         auth_type: settings.auth_type,
       },
-      totals: byPlural(ENTITY_KINDS, (kind) => read[ENTITIES[kind].plural].length),
+      totals: byPlural(FROZEN_KINDS, (kind) => read[ENTITIES[kind].plural].length),
       pending_changes,
     };
   },
@@ -55,13 +55,13 @@ export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {
   },
 };
 
-type Entities = Pick<FlowLayout, Plural>;
+type Entities = Pick<FlowLayout, Plural<FrozenKind>>;
 
 /** One consistent view, without statements and templates: the columns that the contract shows. */
 function readEntities({ app }: Context): Promise<Entities> {
   return app.store.read(async (tx) => {
-    const read = byPlural(ENTITY_KINDS, (): unknown => []);
-    for (const kind of ENTITY_KINDS) {
+    const read = byPlural(FROZEN_KINDS, (): unknown => []);
+    for (const kind of FROZEN_KINDS) {
       const { plural } = ENTITIES[kind];
       const table = entityTable(app.store, kind);
       const columns = Object.keys(FlowLayout.entries[plural].item.entries) as (keyof typeof table.$inferSelect)[];

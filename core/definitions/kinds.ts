@@ -11,6 +11,7 @@ import type { Entity, Prepared } from './entity.ts';
 import { prompt } from './prompts.ts';
 import type { NewRecord } from './records.ts';
 import { resource } from './resources.ts';
+import { test } from './tests/tests.ts';
 import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
 
@@ -61,6 +62,7 @@ export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_typ
   resource,
   prompt,
   toolset,
+  test,
 };
 
 /** The nouns in the order in which they are written: what others refer to comes first. */

@@ -1,4 +1,5 @@
 import { eq, inArray } from 'drizzle-orm';
+import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { OwnedKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
@@ -38,4 +39,19 @@ export function ownedBy(
 ): Promise<{ id: string; name: string }[]> {
   const table = entityTable(app.store, kind);
   return tx.select({ id: table.id, name: table.name }).from(table).where(eq(table.connection_id, connection_id));
+}
+
+/** The definition that a test names, or a refusal at its field; null: it is about to be written with the test. */
+export async function testedOf(
+  context: Context,
+  { kind, id }: TestOwner,
+  tx: Db = context.app.store.db,
+): Promise<{ id: string; name: string } | null> {
+  if (context.change?.memo.planned?.has(id) === true) return null;
+  const { store } = context.app;
+  if (tx !== store.db) await writeAlone(store, tx);
+  const table = entityTable(store, kind);
+  const [row] = await tx.select({ id: table.id, name: table.name }).from(table).where(eq(table.id, id));
+  if (row === undefined) throw invalidField('owner.id', `owner.id does not match any ${kind}.`);
+  return row;
 }

@@ -25,6 +25,8 @@ export interface ListFilter {
   readonly connection_id?: string | undefined;
   /** A comma list; any of them. */
   readonly tags?: string | undefined;
+  /** `<kind>:<id>`; only tests have one. */
+  readonly owner?: string | undefined;
 }
 
 /** The one list, get and write path of every noun: optimistic lock, unique names and history are here. */
@@ -77,11 +79,12 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
 
   const noun: Noun<T> = {
     get,
-    async list(context, { skip, limit, search, enabled, connection_id, tags }) {
+    async list(context, { skip, limit, search, enabled, connection_id, tags, owner }) {
       const table = tableOf(context);
       const condition = and(
         connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
         anyTag(table, tags),
+        owner === undefined ? undefined : eq(context.app.store.tables.tests.owner_id, owner.slice(owner.indexOf(':') + 1)),
         enabled === undefined ? undefined : eq(table.enabled, enabled),
         search === undefined ? undefined : or(contains(table.name, search), ...descriptionContains(table, search)),
       );
@@ -143,6 +146,7 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
     async remove(context, tx, id, batch_id) {
       const table = tableOf(context);
       await noteChange(context.app.store, tx, entity_type, id);
+      const batch = await removeTests(context, tx, id, batch_id);
       const row = (await tx.delete(table).where(eq(table.id, id)).returning())[0];
       if (row === undefined) throw missing();
       await tx.delete(context.app.store.tables.compiled).where(eq(context.app.store.tables.compiled.entity_id, id));
@@ -153,7 +157,7 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
         action: 'delete',
         before: { ...row },
         after: null,
-        ...(batch_id === undefined ? {} : { batch_id }),
+        ...(batch === undefined ? {} : { batch_id: batch }),
       });
       return toRow(row);
     },
@@ -164,6 +168,17 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
     },
   };
   return noun;
+}
+
+/** What tests a definition goes with it, as one batch. @returns the batch, if there is one. */
+async function removeTests(context: Context, tx: Db, id: string, batch_id: string | undefined): Promise<string | undefined> {
+  const { tests, test_results } = context.app.store.tables;
+  await tx.delete(test_results).where(eq(test_results.test_id, id));
+  const rows = await tx.select({ id: tests.id }).from(tests).where(eq(tests.owner_id, id));
+  if (rows.length === 0) return batch_id;
+  const batch = batch_id ?? context.app.ids();
+  for (const test of rows) await createNoun('test').remove(context, tx, test.id, batch);
+  return batch;
 }
 
 /** Whether the text stands in the column, whatever its case; stored texts may have their accents apart. */

@@ -18,6 +18,13 @@ export async function resolveNames(app: App, operation: OperationName, input: In
     const kind = field === 'id' ? kindOf(noun) : namedIn(field);
     if (kind !== undefined) resolved[field] = await idOf(app, kind, value);
     if ((field === 'include' || field === 'exclude') && isRecord(value)) resolved[field] = await resolveSelection(app, value);
+    if (field === 'owner' && isRecord(value)) {
+      const owned = ENTITY_KINDS.find((known) => known === value['kind']);
+      if (owned !== undefined) resolved[field] = { ...value, id: await idOf(app, owned, value['id']) };
+    }
+    if (operation === 'tests.run' && field === 'ids' && Array.isArray(value)) {
+      resolved[field] = await Promise.all(value.map((item: unknown) => idOf(app, 'test', item)));
+    }
     if (field === 'tools' && Array.isArray(value)) {
       resolved[field] = await Promise.all(value.map((item) => (isRecord(item) ? resolveNames(app, operation, item) : item)));
     }

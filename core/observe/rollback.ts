@@ -102,12 +102,15 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
       .from(history)
       .where(and(batch, eq(history.action, 'import')));
   }
-  if (target.entity_type !== 'connection' || target.after !== null) return [target];
+  if (target.after !== null) return [target];
   const deleted = await app.store.db
     .select()
     .from(history)
     .where(and(batch, isNull(history.after)));
-  return deleted.filter(({ id, before }) => id === target.id || before?.['connection_id'] === target.entity_id);
+  const owned = deleted.filter(({ before }) => before?.['connection_id'] === target.entity_id);
+  const returning = new Set([target, ...owned].map(({ entity_id }) => entity_id));
+  const tests = deleted.filter(({ before }) => returning.has(String(before?.['owner_id'])));
+  return [...new Map([target, ...owned, ...tests].map((entry) => [entry.id, entry])).values()];
 }
 
 async function toStep(context: Context, entry: HistoryRow): Promise<Step> {
@@ -132,6 +135,7 @@ const stored = (context: Context, kind: Undoable, id: string): Promise<Stored | 
 /** Checks every state that comes back, connections first: the others are checked against them. */
 async function prepareSteps(context: BatchContext, steps: readonly Step[]): Promise<Map<string, Prepared>> {
   const prepared = new Map<string, Prepared>();
+  context.change.memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
   const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
@@ -152,8 +156,10 @@ async function prepareSteps(context: BatchContext, steps: readonly Step[]): Prom
 
 /** A parent that is gone is no fault of the request: it is a conflict with what happened since. */
 function parentConflict(error: unknown): unknown {
-  if (!(error instanceof AppError) || error.errors[0]?.field !== 'connection_id') return error;
-  return new AppError('conflict', 'The connection that this belonged to is deleted. Roll back its deletion first.', {
+  const field = error instanceof AppError ? error.errors[0]?.field : undefined;
+  if (field !== 'connection_id' && field !== 'owner.id') return error;
+  const owner = field === 'owner.id' ? 'definition' : 'connection';
+  return new AppError('conflict', `The ${owner} that this belonged to is deleted. Roll back its deletion first.`, {
     cause: error,
   });
 }

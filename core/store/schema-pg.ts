@@ -12,6 +12,8 @@ export const {
   resources,
   prompts,
   toolsets,
+  tests,
+  test_results,
   compiled,
   server_config,
   snapshots,

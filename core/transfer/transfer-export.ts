@@ -1,4 +1,5 @@
 import { type Export, FORMAT } from '#core/contract/transfer.ts';
+import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
@@ -8,6 +9,7 @@ import { toDraft } from '#core/definitions/records.ts';
 import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/kinds.ts';
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { exportServerConfig } from './transfer-config.ts';
+import { toNamedOwner } from './transfer-tests.ts';
 import { SELECTIONS, toNames } from './transfer-toolsets.ts';
 
 /** Every record of every noun as it is stored, in one view. */
@@ -41,10 +43,11 @@ export async function exportAll(context: Context): Promise<Export> {
 
 /** A record as an export holds it: no id, no secret, its connection and whatever else it refers to by name. */
 export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values {
-  const { connection_id, password: _, ssl_key: _ssl_key, extra_params, ...rest } = toDraft(row);
+  const { connection_id, password: _, ssl_key: _ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
   const selections = SELECTIONS.filter((part) => rest[part] !== undefined);
   return {
     ...rest,
+    ...(owner === undefined ? {} : { owner: toNamedOwner(owner as TestOwner, names) }),
     ...Object.fromEntries(selections.map((part) => [part, toNames(rest[part] as Selection, names)])),
     ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),
     ...(extra_params === undefined ? {} : { extra_params: withoutSecrets(extra_params as Values) }),

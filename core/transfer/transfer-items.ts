@@ -10,6 +10,7 @@ import { KINDS, type Kind, type Stored, type Values } from '#core/definitions/ki
 import { isSealed } from '#core/definitions/source-pool.ts';
 import { type StoredRecords, toItem } from './transfer-export.ts';
 import { NamedSelection, SELECTIONS } from './transfer-toolsets.ts';
+import { NamedOwner } from './transfer-tests.ts';
 
 /** One record of an import that is to be written. */
 export interface Item {
@@ -72,7 +73,8 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
 export function schemaOf({ entity_type, schema }: Kind) {
   const { connection_id, ...own } = schema.entries;
   const selections = Object.fromEntries(SELECTIONS.map((part) => [part, NamedSelection]));
-  const entries = entity_type === 'toolset' ? { ...own, ...selections } : own;
+  const named = entity_type === 'toolset' ? selections : entity_type === 'test' ? { owner: NamedOwner } : {};
+  const entries = { ...own, ...named };
   if (connection_id === undefined) return v.strictObject(entries);
   const Connection = textBetween(1, 255);
   const connection = connection_id.type === 'optional' ? v.optional(v.nullable(Connection), null) : Connection;

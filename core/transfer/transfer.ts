@@ -23,6 +23,7 @@ import {
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { checkUnchanged, type Deletions, removeAll, removeEmpty, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
+import { toOwnerId } from './transfer-tests.ts';
 import { type IdsByName, toIds } from './transfer-toolsets.ts';
 
 /** Records that are checked at once; the statements among them are described together. */
@@ -123,8 +124,9 @@ async function checkItems(
   context.change.memo.planned = new Set(writes.map(({ id }) => id));
   const others = writes.filter((item) => !isConnection(item));
   const owned = await fewAtATime(others, AT_ONCE, async (item) => {
-    if (item.kind.entity_type === 'toolset') {
-      const { draft, faults } = toIds(item.draft, by_name);
+    const { entity_type } = item.kind;
+    if (entity_type === 'toolset' || entity_type === 'test') {
+      const { draft, faults } = entity_type === 'test' ? toOwnerId(item.draft, by_name) : toIds(item.draft, by_name);
       if (faults.length === 0) return check(item, draft);
       fail(progress, new AppError('invalid', faults.map(({ message }) => message).join(' '), { errors: [...faults] }), item);
       return [];

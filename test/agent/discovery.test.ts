@@ -28,11 +28,11 @@ test.each(['/agent-mcp/mcp', '/agent-mcp/'])('official clients find their way fr
   const url = new URL(`${a.s.url}${path}`);
   const modern = new ModernClient(INFO);
   await modern.connect(new ModernTransport(url, { authProvider: new ModernProvider(credentials) }));
-  expect((await modern.listTools()).tools).toHaveLength(49);
+  expect((await modern.listTools()).tools).toHaveLength(54);
   await modern.close();
   const legacy = new LegacyClient(INFO);
   await legacy.connect(new LegacyTransport(url, { authProvider: new LegacyProvider(credentials) }));
-  expect((await legacy.listTools()).tools).toHaveLength(49);
+  expect((await legacy.listTools()).tools).toHaveLength(54);
   await legacy.close();
 });
 

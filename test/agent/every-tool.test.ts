@@ -148,6 +148,23 @@ const CASES: Readonly<Record<string, Case>> = {
     refused: [{ toolset_id: 'desk', include: { tool_ids: ['no'] } }, 'include.tool_ids.0'],
   },
   delete_toolset: { ok: [{ toolset_id: 'desk' }, { deleted: true, name: 'desk' }], refused: [{ toolset_id: 'desk' }, none] },
+  list_tests: { ok: [{}, { total: 0 }], refused: [{ enabled: 'maybe' }, 'enabled'] },
+  create_test: {
+    ok: [
+      { owner: { kind: 'tool', id: 'one' }, name: 'finds one', arguments: { id: 1 }, expect: { rows: { min: 1 } } },
+      { name: 'finds one', version: 1 },
+    ],
+    refused: [{ owner: { kind: 'tool', id: 'no' }, name: 'lost' }, 'owner.id'],
+  },
+  update_test: {
+    ok: [
+      { test_id: 'finds one', enabled: false },
+      { enabled: false, version: 2 },
+    ],
+    refused: [{ test_id: 'finds one', caller: { sub: 'somebody' } }, 'caller'],
+  },
+  run_tests: { ok: [{ ids: ['finds one'] }, { passed: 1, failed: 0 }], refused: [{ ids: ['no'] }, 'ids.0'] },
+  delete_test: { ok: [{ test_id: 'finds one' }, { deleted: true }], refused: [{ test_id: 'finds one' }, none] },
   get_global_variables: { ok: [{}, { variables: {}, total: 0 }], refused: null },
   set_global_variables: {
     ok: [{ variables: { currency: 'EUR' } }, { total: 1, removed: [], history_id: expect.any(String) }],

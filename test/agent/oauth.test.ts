@@ -98,7 +98,7 @@ describe('the token endpoint', () => {
     const { access_token } = (await grant(credentials())).body;
     for (const kind of ['v1', 'v2'] as const) {
       const mcp = await a.client(kind, String(access_token));
-      expect(await mcp.tools()).toHaveLength(49);
+      expect(await mcp.tools()).toHaveLength(54);
       expect((await mcp.call('deploy_server', {})).content[0]?.text).toBe('This token lacks the scope deploy.');
       await mcp.close();
     }

@@ -103,7 +103,7 @@ describe('official clients', () => {
       await client.connect(transport);
       expect(transport.sessionId).toBeUndefined();
       await client.ping();
-      expect((await client.listTools()).tools).toHaveLength(49);
+      expect((await client.listTools()).tools).toHaveLength(54);
       await client.callTool({ name: 'get_queue_metrics', arguments: {} });
       await transport.terminateSession();
       await client.close();
@@ -117,7 +117,7 @@ describe('official clients', () => {
       const client = new ModernClient({ name: 'test', version: '1.0.0' });
       Object.assign(client, { onerror: (error: unknown) => errors.push(error) });
       await client.connect(new ModernTransport(new URL(`${base}/agent-mcp/mcp`), { requestInit: { headers: bearer() } }));
-      expect((await client.listTools()).tools).toHaveLength(49);
+      expect((await client.listTools()).tools).toHaveLength(54);
       await client.callTool({ name: 'get_queue_metrics', arguments: {} });
       await client.close();
       expect([errors, complaints.mock.calls]).toEqual([[], []]);

@@ -57,7 +57,7 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
       expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent);
       return answer.structuredContent as T;
     };
-    expect(await agent.tools()).toHaveLength(49);
+    expect(await agent.tools()).toHaveLength(54);
 
     const { host, port, username, database: name } = database.settings;
     await ok('create_connection', { name: shop, db_type: 'postgresql', host, port, database: name, username });

@@ -103,7 +103,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
   test('let an agent in through the front port', async () => {
     const { token } = await api<{ token: string }>('POST', '/agent-tokens', { name: 'compose', duration_minutes: 15 });
     const client = await connectClient('v2', `${url}/agent-mcp/mcp`, { authorization: `Bearer ${token}` });
-    expect(await client.tools()).toHaveLength(49);
+    expect(await client.tools()).toHaveLength(54);
     await client.close();
   });
 

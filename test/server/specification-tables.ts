@@ -142,6 +142,13 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 16', 'POST', '/api/v1/toolsets/{id}/duplicate'],
   ['section 16', 'POST', '/api/v1/toolsets/preview'],
   ['section 16', 'POST', '/api/v1/toolsets/visible'],
+  ['section 17', 'GET', '/api/v1/tests'],
+  ['section 17', 'POST', '/api/v1/tests'],
+  ['section 17', 'GET', '/api/v1/tests/{id}'],
+  ['section 17', 'PATCH', '/api/v1/tests/{id}'],
+  ['section 17', 'DELETE', '/api/v1/tests/{id}'],
+  ['section 17', 'POST', '/api/v1/tests/run'],
+  ['section 17', 'GET', '/api/v1/tests/{id}/results'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
 ];
 
@@ -177,7 +184,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'GET /api/v1/metrics/stats': 'period',
   'GET /api/v1/metrics/timeseries': 'tool kind interval_seconds',
   'POST /api/v1/export-import/import':
-    'mode include_server_config format! exported_at server_config connections tools resources prompts toolsets',
+    'mode include_server_config format! exported_at server_config connections tools resources prompts toolsets tests deletes if_checksum',
   'POST /api/v1/agent-tokens': 'duration_minutes! scopes',
   'POST /api/v1/oauth-clients': 'name! idle_timeout_minutes! scopes',
   'GET /api/v1/agent-activity': 'tool_name token_prefix success',
@@ -247,6 +254,6 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   oauth_refresh_days: 30,
   oauth_grant_days: 90,
   dynamic_registration: true,
-  deploy_gates: { breaking: 'warn', lint: 'warn' },
+  deploy_gates: { breaking: 'warn', lint: 'warn', tests: 'block' },
   agent_rate_limit: 120,
 };

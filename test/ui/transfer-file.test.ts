@@ -31,7 +31,7 @@ test('an export is counted, and sent with how it is to be taken', () => {
 });
 
 test('faults stand at their record, and only what the file concerns has a row', () => {
-  const none = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, server_config: 0 };
+  const none = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, tests: 0, server_config: 0 };
   const report: ImportReport = {
     dry_run: true,
     created: { ...none, tools: 2 },

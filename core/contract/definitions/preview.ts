@@ -4,6 +4,7 @@ import { GuardFinding } from '../guard.ts';
 import { LintFinding } from '../lint.ts';
 import { operation } from '../operation.ts';
 import { Masks } from './masks.ts';
+import { PretendedCaller } from './pretended-caller.ts';
 import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
 import { PromptArgument, PromptMessage } from './prompts.ts';
 import { Annotations, ReturnType } from './tools.ts';
@@ -28,18 +29,6 @@ export const Preview = v.object({
 });
 export type Preview = v.InferOutput<typeof Preview>;
 
-const Word = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1_000))), null);
-/** Who a preview or a playground message calls as. Only signed-in people may say so: no token pretends to be somebody. */
-export const PretendedCaller = v.strictObject({
-  sub: Word,
-  name: Word,
-  email: Word,
-  client_id: Word,
-  groups: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100)), []),
-  token: Word,
-  claims: v.optional(v.record(v.string(), v.unknown()), {}),
-});
-export type PretendedCaller = v.InferOutput<typeof PretendedCaller>;
 /** Whom the playground calls as: lists and calls have the toolsets that this caller sees. */
 export const PlaygroundCaller = v.strictObject({
   ...PretendedCaller.entries,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { CONFIGURED } from '../entities.ts';
+import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { Empty, textBetween, Timestamp, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
@@ -54,7 +54,7 @@ export const Risk = v.picklist(['deletes_rows', 'changes_rows', 'superuser']);
 export type Risk = v.InferOutput<typeof Risk>;
 
 export const Change = v.object({
-  entity_type: v.picklist(CONFIGURED),
+  entity_type: v.picklist(SERVED),
   name: v.string(),
   connection_id: v.pipe(v.nullable(v.string()), v.description('The connection that a tool or resource uses')),
   change: v.picklist(['added', 'removed', 'changed']),

@@ -24,6 +24,12 @@ const SETTINGS = {
     help: 'Lint findings in definitions that the deploy adds or changes. Advice (severity info) never blocks.',
     mode: 'warn',
   },
+  tests: {
+    label: 'Tests',
+    help: 'Enabled tests of changed definitions, and of those that depend on them. No token deploys past a failing one.',
+    mode: 'block',
+    people_only: true,
+  },
 } as const satisfies Record<string, GateSetting>;
 
 export type GateName = keyof typeof SETTINGS;

@@ -1,5 +1,5 @@
 import type { App } from '#core/app.ts';
-import { type CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
+import { FROZEN_KINDS, type SERVED } from '#core/contract/entities.ts';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -9,7 +9,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { guardEnabled, readSettings, type StoredSettings } from '../settings/settings.ts';
 import { touches } from '../records.ts';
 
-type Guarded = (typeof CONFIGURED)[number];
+type Guarded = (typeof SERVED)[number];
 
 export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
   'guard.rules': async () => {
@@ -27,7 +27,7 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
     const { server_name, global_variables } = settings;
     const guard = await guardOf(app, settings);
     const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
-    for (const entity_type of ENTITY_KINDS) {
+    for (const entity_type of FROZEN_KINDS) {
       const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
       stored.push(...rows.map((row) => ({ entity_type, id: row.id, name: row.name, texts: row })));
     }

@@ -1,6 +1,6 @@
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import type { PretendedCaller } from '#core/contract/definitions/preview.ts';
+import type { PretendedCaller } from '#core/contract/definitions/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
 import type { QueryResult } from '#core/engines/shared/source.ts';
 

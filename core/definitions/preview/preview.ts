@@ -114,13 +114,15 @@ function refuseTrial({ command, forbidden }: Classification, { name, read_only }
   if (read_only)
     throw new AppError('not_read_only', `The connection ${name} is read-only, so no statement can write through it.`);
   if (forbidden) throw invalidField('sql_query', forbidden);
-  if (!TRIED.has(command)) {
-    throw invalidField(
-      'sql_query',
-      `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`,
-    );
-  }
+  const reason = notTried({ command });
+  if (reason !== null) throw invalidField('sql_query', reason);
 }
+
+/** Why a statement cannot be run and rolled back, whatever the database; null: it can. */
+export const notTried = ({ command }: Pick<Classification, 'command'>): string | null =>
+  TRIED.has(command)
+    ? null
+    : `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`;
 
 async function refuseLasting(source: Source): Promise<void> {
   if (source.cannotRollBack === undefined)

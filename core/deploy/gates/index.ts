@@ -7,9 +7,10 @@ import { lintGate } from './lint.ts';
 import { listenerGate } from './listener.ts';
 import { prepareGate } from './prepare.ts';
 import { signInGate } from './sign-in.ts';
+import { testsGate } from './tests.ts';
 
 /** The check of each gate that administrators set (`core/contract/settings/deploy-gates.ts`). */
-const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate, lint: lintGate };
+const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate, lint: lintGate, tests: testsGate };
 
 /** In the order in which they run. Exposure once more at the end: the hosts may have taken seconds. */
 export const GATES: readonly DeployGate[] = [

@@ -49,6 +49,8 @@ export interface Run {
   readonly session?: SessionState | null;
   /** For masks that hash. */
   readonly pseudonym: Pseudonym;
+  /** What a writing statement did is rolled back where it would be committed. */
+  readonly rollback?: boolean;
   /** Filled while it runs, so that a run which fails is told of as well. */
   readonly timing?: RunTiming;
 }
@@ -103,7 +105,8 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
   let result: QueryResult | null = null;
   if (timing !== undefined) timing.query_from = performance.now();
   const { mode, timeout_ms, max_rows, max_bytes } = query;
-  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined };
+  const rolled = run.rollback === true ? { rollback: true } : {};
+  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined, ...rolled };
   try {
     if (pipelined?.take(slot?.slots() ?? 0) === true) {
       result = (await pipelined.slot?.query(limits)) ?? null;

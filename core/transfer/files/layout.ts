@@ -22,6 +22,7 @@ const FORMS: Readonly<Record<EntityKind, Form>> = {
   resource: SQL,
   prompt: { extension: '.md', body: 'template', derived: [] },
   toolset: YAML,
+  test: YAML,
 };
 
 /** A folder of a configuration in files. */

@@ -69,7 +69,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     oauth_refresh_days: 30,
     oauth_grant_days: 90,
     dynamic_registration: true,
-    deploy_gates: { breaking: 'warn', lint: 'warn' },
+    deploy_gates: { breaking: 'warn', lint: 'warn', tests: 'block' },
     version: 1,
     updated_at: null,
     warnings: [],

@@ -131,6 +131,18 @@ const DRAFTS: Readonly<Record<string, fc.Arbitrary<Record<string, unknown>>>> = 
     include: selection,
     exclude: selection,
   }),
+  test: fc.record({
+    name: text(1).map((value) => value.slice(0, 100).toWellFormed()),
+    owner: fc.record({ kind: fc.constantFrom('tool', 'resource', 'prompt'), name }),
+    arguments: optional(fc.dictionary(name, json, { maxKeys: 3 })),
+    expect: optional(
+      fc.record(
+        { equals: json, rows: fc.record({ min: fc.nat({ max: 9 }) }), columns: fc.array(name, { minLength: 1, maxLength: 3 }) },
+        { requiredKeys: [] },
+      ),
+    ),
+    enabled: optional(fc.boolean()),
+  }),
 };
 
 describe.each(ROOMS.map((room) => [room.folder, room] as const))('a file of %s', (_, room) => {

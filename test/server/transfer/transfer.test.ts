@@ -12,7 +12,7 @@ import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
 import { type Dialect, namedStores } from '#test/support/metadata.ts';
 
-const NONE = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, server_config: 0 };
+const NONE = { connections: 0, tools: 0, resources: 0, prompts: 0, toolsets: 0, tests: 0, server_config: 0 };
 const open: TestApp[] = [];
 afterEach(async () => {
   for (const t of open.splice(0)) await t.close();
@@ -94,7 +94,7 @@ describe.each([...namedStores])('kept in %s', (dialect) => {
     const { status, report } = await send(target, first, 'include_server_config=true');
     expect([status, report.created, report.updated.server_config]).toEqual([
       200,
-      { connections: 2, tools: 2, resources: 1, prompts: 2, toolsets: 0, server_config: 0 },
+      { connections: 2, tools: 2, resources: 1, prompts: 2, toolsets: 0, tests: 0, server_config: 0 },
       1,
     ]);
     expect(await content(target)).toEqual(first);
@@ -103,7 +103,15 @@ describe.each([...namedStores])('kept in %s', (dialect) => {
     expect(report.warnings.find(({ name }) => name === 'a_tool')?.message).toContain('not checked');
     const again = await send(target, first, 'mode=overwrite&include_server_config=true');
     expect([again.report.updated, again.report.created]).toEqual([NONE, NONE]);
-    expect(again.report.skipped).toEqual({ connections: 2, tools: 2, resources: 1, prompts: 2, toolsets: 0, server_config: 1 });
+    expect(again.report.skipped).toEqual({
+      connections: 2,
+      tools: 2,
+      resources: 1,
+      prompts: 2,
+      toolsets: 0,
+      tests: 0,
+      server_config: 1,
+    });
     expect((await target.request('POST', '/api/v1/deploy', { body: { dry_run: true } })).status).toBe(200);
   });
 

@@ -1,6 +1,6 @@
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Change, Risk } from '#core/contract/deploy/deploy.ts';
-import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
+import { ENTITIES, ENTITY_KINDS, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 
 /** The noun of a change as people say it. */
@@ -13,7 +13,7 @@ export const NOUNS = {
   server_config: 'server',
 } as const satisfies Record<Change['entity_type'], string>;
 
-const ORDER: readonly Change['entity_type'][] = ['server_config', ...ENTITY_KINDS];
+const ORDER: readonly Change['entity_type'][] = ['server_config', ...FROZEN_KINDS];
 const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
 
 /** Those first that may break a client; then in the order in which one reads a configuration. */

@@ -59,6 +59,7 @@ export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> =
   resource: 'resource',
   prompt: 'prompt',
   toolset: 'toolset',
+  test: 'test',
   server_config: 'server configuration',
   mcp_token: 'MCP token',
   agent_token: 'agent token',

@@ -39,6 +39,7 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   resource: 'file',
   prompt: 'message',
   toolset: 'filter',
+  test: 'check',
   server_config: 'sliders',
   mcp_token: 'key',
   agent_token: 'key',

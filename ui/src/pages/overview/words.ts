@@ -17,6 +17,7 @@ export const ENTITY_WORDS = {
   resource: 'resource',
   prompt: 'prompt',
   toolset: 'toolset',
+  test: 'test',
   server_config: 'the settings of',
   mcp_token: 'access token',
   agent_token: 'agent token',

@@ -12,6 +12,7 @@ export const NOUN_WORDS = {
   resources: 'Resources',
   prompts: 'Prompts',
   toolsets: 'Toolsets',
+  tests: 'Tests',
   server_config: 'Server settings',
 } as const;
 
@@ -21,5 +22,6 @@ export const ONE: Readonly<Record<ImportFault['entity_type'], string>> = {
   resource: 'resource',
   prompt: 'prompt',
   toolset: 'toolset',
+  test: 'test',
   server_config: 'server settings',
 };

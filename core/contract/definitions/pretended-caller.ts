@@ -1,0 +1,14 @@
+import * as v from 'valibot';
+
+const Word = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1_000))), null);
+/** Who a preview or a playground message calls as. Only signed-in people may say so: no token pretends to be somebody. */
+export const PretendedCaller = v.strictObject({
+  sub: Word,
+  name: Word,
+  email: Word,
+  client_id: Word,
+  groups: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100)), []),
+  token: Word,
+  claims: v.optional(v.record(v.string(), v.unknown()), {}),
+});
+export type PretendedCaller = v.InferOutput<typeof PretendedCaller>;

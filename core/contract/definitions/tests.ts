@@ -1,0 +1,183 @@
+import * as v from 'valibot';
+import { byId, Id, integerBetween, listOf, textBetween, Timestamp, Version } from '../fields.ts';
+import { field } from '../marks.ts';
+import { entityOperations } from '../entity-operations.ts';
+import { operation } from '../operation.ts';
+import { PretendedCaller } from './pretended-caller.ts';
+
+/** Tests that one definition has at most (contract section 22). */
+export const MOST_TESTS = 50;
+/** Results that are kept of each test. */
+export const KEPT_RESULTS = 20;
+/** Tests that one run takes. */
+const MOST_RUN = 500;
+/** Characters of JSON. */
+const MOST_ARGUMENTS = 65_536;
+const MOST_EXPECTED = 262_144;
+
+/** What can be tested. */
+export const TESTED_KINDS = ['tool', 'resource', 'prompt'] as const;
+export type TestedKind = (typeof TESTED_KINDS)[number];
+
+export const TestOwner = v.strictObject({ kind: v.picklist(TESTED_KINDS), id: Id });
+export type TestOwner = v.InferOutput<typeof TestOwner>;
+
+const within = <T>(most: number) =>
+  v.check<T, string>(
+    (value) => JSON.stringify(value).length <= most,
+    `must have at most ${most.toLocaleString('en')} characters as JSON`,
+  );
+const count = integerBetween(0, 1_000_000_000);
+const Columns = v.pipe(v.array(textBetween(1, 255)), v.minLength(1), v.maxLength(500));
+
+export const Expect = v.pipe(
+  v.strictObject({
+    error: v.pipe(
+      v.optional(v.union([v.literal(true), textBetween(1, 1_000)], 'must be true or a part of the error message')),
+      v.description('The call must fail: true, or a part of the error message'),
+    ),
+    columns: v.pipe(v.optional(Columns), v.description('Columns that the result must have')),
+    absent_columns: v.pipe(v.optional(Columns), v.description('Columns that the result must not have')),
+    rows: v.pipe(
+      v.optional(
+        v.pipe(
+          v.strictObject({ min: v.optional(count), max: v.optional(count) }),
+          v.check(({ min = 0, max = Number.POSITIVE_INFINITY }) => min <= max, 'must have a min that is at most max'),
+        ),
+      ),
+      v.description('How many rows the result must have'),
+    ),
+    contains: v.pipe(
+      v.optional(v.pipe(v.array(v.record(v.string(), v.unknown())), v.minLength(1), v.maxLength(100))),
+      v.description('For each of these, some row must have the same values in these columns'),
+    ),
+    equals: v.pipe(
+      v.optional(v.unknown()),
+      v.description('The result as a client gets it: structured content or text; rows alone compare with the rows'),
+    ),
+    max_ms: v.optional(integerBetween(1, 3_600_000)),
+    max_bytes: v.optional(integerBetween(1, 1_000_000_000)),
+    max_tokens: v.optional(integerBetween(1, 100_000_000)),
+  }),
+  within(MOST_EXPECTED),
+);
+export type Expect = v.InferOutput<typeof Expect>;
+
+const draft = {
+  owner: field(TestOwner, { label: 'Definition', help: 'The tool, resource or prompt that it tests.', open: true }),
+  name: field(textBetween(1, 100), { label: 'Name', help: 'What it checks, such as: finds the newest order.', open: true }),
+  arguments: v.optional(
+    field(v.pipe(v.record(v.string(), v.unknown()), within(MOST_ARGUMENTS)), {
+      label: 'Arguments',
+      help: 'What the caller sends; for a resource, the variables of its URI.',
+      open: true,
+    }),
+    {},
+  ),
+  caller: v.optional(
+    field(v.nullable(PretendedCaller), {
+      label: 'Caller',
+      help: 'Who calls: what caller.… reads, and whose masks and session values apply. Defaults to nobody. Not for tokens.',
+      open: true,
+    }),
+    null,
+  ),
+  expect: v.optional(
+    field(Expect, { label: 'Expected', help: 'What must hold. Empty means that the call succeeds.', open: true }),
+    {},
+  ),
+  enabled: v.optional(
+    field(v.boolean(), { label: 'Enabled', help: 'Disabled tests are left out of deploys.', open: true }),
+    true,
+  ),
+};
+export const TestDraft = v.strictObject(draft);
+export type TestDraft = v.InferOutput<typeof TestDraft>;
+
+export const TestStatus = v.picklist(['passed', 'failed', 'skipped']);
+export type TestStatus = v.InferOutput<typeof TestStatus>;
+
+const judged = {
+  status: TestStatus,
+  ms: v.number(),
+  rows: v.pipe(v.nullable(v.number()), v.description('null for prompts, and where the call failed')),
+  failures: v.pipe(v.array(v.string()), v.description('What did not hold, or why it was skipped, as sentences')),
+};
+export const Against = v.union(
+  [v.picklist(['draft', 'live']), integerBetween(1, 2 ** 31 - 1)],
+  'must be draft, live or the number of a version',
+);
+export type Against = v.InferOutput<typeof Against>;
+
+export const KeptResult = v.object({
+  ...judged,
+  against: v.pipe(v.string(), v.description('draft, live, or the number of a version')),
+  actor: v.string(),
+  created_at: Timestamp,
+});
+export type KeptResult = v.InferOutput<typeof KeptResult>;
+
+export const TestResult = v.object({ id: Id, name: v.string(), owner: TestOwner, ...judged });
+export type TestResult = v.InferOutput<typeof TestResult>;
+
+export const Test = v.object({
+  id: Id,
+  ...draft,
+  owner_name: v.string(),
+  last: v.pipe(v.nullable(KeptResult), v.description('The newest result; null: it never ran')),
+  version: Version,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Test = v.InferOutput<typeof Test>;
+
+export const tests = {
+  ...entityOperations({
+    kind: 'test',
+    plural: 'tests',
+    draft: TestDraft,
+    record: Test,
+    filters: {
+      owner: v.pipe(
+        v.optional(
+          v.pipe(v.string(), v.regex(/^(?:tool|resource|prompt):[^\s]{1,64}$/, 'must be a kind and an id, such as tool:<id>')),
+        ),
+        v.description('Tests of one definition, such as tool:<id>'),
+      ),
+    },
+    agents_list: true,
+    agents_get: false,
+  }),
+  'tests.run': operation({
+    method: 'POST',
+    path: '/tests/run',
+    access: 'read',
+    role: 'viewer',
+    input: v.pipe(
+      v.strictObject({
+        ids: v.optional(v.pipe(v.array(Id), v.minLength(1), v.maxLength(MOST_RUN))),
+        owner: v.pipe(v.optional(TestOwner), v.description('All tests of one definition')),
+        against: v.pipe(
+          v.optional(Against, 'draft'),
+          v.description('draft: the working copy; live: the deployed version; or the number of a version'),
+        ),
+      }),
+    ),
+    output: v.object({
+      passed: v.number(),
+      failed: v.number(),
+      skipped: v.number(),
+      results: v.array(TestResult),
+    }),
+    agent: 'run_tests',
+    summary: 'Run tests: some, those of one definition, or all; what writes is rolled back',
+  }),
+  'tests.results': operation({
+    method: 'GET',
+    path: '/tests/{id}/results',
+    access: 'read',
+    input: byId,
+    output: listOf(KeptResult),
+    summary: `List the latest results of a test, newest first; ${KEPT_RESULTS} are kept`,
+  }),
+};

@@ -1,0 +1,117 @@
+import type { TestedKind } from '#core/contract/definitions/tests.ts';
+import { isSent } from '#core/lib/call/arguments.ts';
+import { createPseudonym } from '#core/lib/call/masks.ts';
+import { planQuery, runQuery } from '#core/lib/call/query.ts';
+import { sessionOf } from '#core/lib/call/session.ts';
+import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
+import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+import { renderTemplate } from '#core/lib/template/evaluate.ts';
+import { parseTemplate } from '#core/lib/template/parse.ts';
+import { dialectNamed } from '#core/engines/index.ts';
+import type { Json, QueryResult, Source } from '#core/engines/shared/source.ts';
+import { AppError } from '#core/errors.ts';
+import type { FrozenConnection, FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool } from '#snapshots/format.ts';
+import type { Called } from './judge.ts';
+
+/** What one test calls, as a host would. */
+export type Target =
+  | { readonly kind: 'tool'; readonly entity: FrozenTool; readonly connection: FrozenConnection }
+  | { readonly kind: 'resource'; readonly entity: FrozenResource; readonly connection: FrozenConnection }
+  | { readonly kind: 'prompt'; readonly entity: FrozenPrompt };
+
+export interface CallOptions {
+  readonly facts: Omit<CallFacts, 'arguments'>;
+  readonly source: () => Promise<Source>;
+  readonly keys: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Calls a frozen definition: arguments, limits, session values, masks and template are those of a call. What writes is rolled back. */
+export async function callTarget(target: Target, args: Arguments, options: CallOptions): Promise<Called> {
+  const started = performance.now();
+  const elapsed = () => Math.round((performance.now() - started) * 100) / 100;
+  try {
+    refuseUnknown(target, args);
+    const called = target.kind === 'prompt' ? renderPrompt(target.entity, args, options) : await runTarget(target, args, options);
+    return { ...called, ms: elapsed(), error: null };
+  } catch (error) {
+    if (!(error instanceof AppError) || options.signal.aborted) throw error;
+    return { ms: elapsed(), error: error.detail, columns: null, rows: null, results: [], text: error.detail };
+  }
+}
+
+type Result = Omit<Called, 'ms' | 'error'>;
+
+async function runTarget(
+  target: Extract<Target, { readonly connection: FrozenConnection }>,
+  args: Arguments,
+  { facts: around, source, keys, signal }: CallOptions,
+): Promise<Result> {
+  const { entity, connection } = target;
+  const facts: CallFacts = { ...around, arguments: args };
+  const plan = planQuery(entity, dialectNamed(entity.statement.dialect));
+  const values = await plan.resolve(facts);
+  const { result, transformed } = await runQuery(plan, values, {
+    source,
+    signal,
+    facts,
+    session: sessionOf(connection, facts),
+    pseudonym: createPseudonym(keys),
+    rollback: entity.mode === 'write',
+  });
+  const of_rows = { columns: result.columns.map(({ name }) => name), rows: result.rows };
+  if (target.kind === 'resource') {
+    const body = shapeResource(result, target.entity.mime_type, transformed);
+    const text = 'text' in body ? body.text : body.blob;
+    return { ...of_rows, results: [text, ...parsed(text), ...rowsOf(result)], text };
+  }
+  const shaped = shape(result, target.entity.return_type, transformed);
+  const { content } = toToolResult(shaped);
+  const text = content.map((block) => ('text' in block ? block.text : block.data)).join('\n');
+  const { structured } = shaped;
+  // Structured content, or the one member that it is about.
+  const [main] = structured === null ? [] : Object.values(structured);
+  const results: readonly (Json | undefined)[] = structured === null ? [shaped.text ?? text] : [structured, main];
+  return { ...of_rows, results: [...results.filter((one) => one !== undefined), ...rowsOf(result)], text };
+}
+
+const rowsOf = ({ rows }: QueryResult): readonly Json[] => [rows];
+
+function parsed(text: string): Json[] {
+  try {
+    return [JSON.parse(text) as Json];
+  } catch {
+    return [];
+  }
+}
+
+function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOptions): Result {
+  const values: Record<string, string> = {};
+  for (const { name, required, enum: allowed } of entity.arguments) {
+    const value = args[name];
+    if (value === undefined && required) throw new AppError('invalid', `${name} is required.`);
+    if (value !== undefined && typeof value !== 'string') throw new AppError('invalid', `${name} must be a string.`);
+    if (value !== undefined && allowed?.includes(value) === false) {
+      throw new AppError('invalid', `${name} must be one of ${allowed.join(', ')}.`);
+    }
+    values[name] = value ?? '';
+  }
+  const scope = promptScope(values, facts);
+  const messages = entity.messages.map(({ role, template }) => ({ role, text: renderTemplate(parseTemplate(template), scope) }));
+  const text = messages.map((message) => message.text).join('\n');
+  return { columns: null, rows: null, results: [messages, ...(messages.length === 1 ? [text] : [])], text };
+}
+
+/** A client that sends what is not declared is not refused; a test that does was written for another definition. */
+function refuseUnknown(target: Target, args: Arguments): void {
+  const known = new Set(target.kind === 'prompt' ? target.entity.arguments.map(({ name }) => name) : sentTo(target.entity));
+  const unknown = Object.keys(args).filter((name) => !known.has(name));
+  if (unknown.length === 0) return;
+  const names = unknown.map((name) => name.slice(0, 64)).join(', ');
+  throw new AppError('invalid', `This ${NOUN[target.kind]} has no argument ${names}.`);
+}
+
+const NOUN: Readonly<Record<TestedKind, string>> = { tool: 'tool', resource: 'resource', prompt: 'prompt' };
+const sentTo = ({ parameters }: FrozenQuery): string[] => parameters.filter(isSent).map(({ name }) => name);

@@ -1,0 +1,195 @@
+import { eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { TestedKind, TestOwner, TestResult } from '#core/contract/definitions/tests.ts';
+import { classify } from '#core/lib/sql/classify.ts';
+import { NO_CALLER } from '#core/lib/call/values.ts';
+import { dialectNamed } from '#core/engines/index.ts';
+import type { Source } from '#core/engines/shared/source.ts';
+import type { Context } from '#core/run.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { freezeConnection } from '#snapshots/entities.ts';
+import type { FrozenConnection, FrozenServer } from '#snapshots/format.ts';
+import type { Leaf } from '#snapshots/tree.ts';
+import { fewAtATime } from '../batch.ts';
+import { notTried } from '../preview/preview.ts';
+import { toCaller } from '../preview/pretended.ts';
+import { type ConnectionRow, toSettings } from '../source-pool.ts';
+import { callTarget, type Target } from './call.ts';
+import { failuresOf } from './judge.ts';
+import { mayPretend, type TestRow } from './tests.ts';
+
+/** A configuration that tests run against: the working copy, a version, or what is about to be deployed. */
+export interface Tested {
+  readonly leaves: readonly Leaf[];
+  readonly server: FrozenServer;
+  readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
+  /** Why a definition of the working copy is not served, by its id. */
+  readonly problemOf?: (id: string) => string | null;
+}
+
+/** Readers that run at once; writers run one after the other. */
+const AT_ONCE = 4;
+/** A run ends after this time; what was not reached is skipped. */
+const RUN_MS = 60_000;
+
+type Judged = Pick<TestResult, 'status' | 'ms' | 'rows' | 'failures'>;
+const skipped = (reason: string): Judged => ({ status: 'skipped', ms: 0, rows: null, failures: [reason] });
+export const NO_TIME = 'The run took too long, so this test was not reached.';
+export const PEOPLE_ONLY = 'It runs as a caller, which only a signed-in person can start, not a token.';
+
+/** Runs tests, in the order in which they come. */
+export async function runTests(context: Context, rows: readonly TestRow[], tested: Tested): Promise<TestResult[]> {
+  const { app } = context;
+  const sources = createSources(app);
+  const signal = AbortSignal.any([AbortSignal.timeout(RUN_MS), ...(context.signal === undefined ? [] : [context.signal])]);
+  const targets = await targetsOf(
+    app,
+    rows.map(({ owner }) => owner),
+    tested,
+  );
+  const writes = ({ owner_id }: TestRow) => {
+    const target = targets.get(owner_id);
+    return target?.kind === 'tool' && target.entity.mode === 'write';
+  };
+  const judged = new Map<string, Judged>();
+  const runOne = async (row: TestRow) =>
+    void judged.set(row.id, await runTest(context, row, targets.get(row.owner_id), tested, sources, signal));
+  try {
+    await fewAtATime(
+      rows.filter((row) => !writes(row)),
+      AT_ONCE,
+      runOne,
+    );
+    for (const row of rows.filter(writes)) await runOne(row);
+  } finally {
+    await sources.close();
+  }
+  return rows.map(({ id, name, owner }) => ({ id, name, owner, ...(judged.get(id) ?? skipped(NO_TIME)) }));
+}
+
+async function runTest(
+  { app, actor, signal: left }: Context,
+  row: TestRow,
+  target: Target | undefined,
+  { server, problemOf }: Tested,
+  sources: Sources,
+  signal: AbortSignal,
+): Promise<Judged> {
+  if (row.caller !== null && !mayPretend(actor)) return skipped(PEOPLE_ONLY);
+  if (target === undefined) {
+    const problem = problemOf?.(row.owner_id) ?? null;
+    const { kind } = row.owner;
+    if (problem !== null) return { status: 'failed', ms: 0, rows: null, failures: [`The ${kind} cannot be served: ${problem}`] };
+    return skipped(`The ${kind} is not served: it is disabled, on a disabled connection, or not in this version.`);
+  }
+  const reason = await whyNot(target, sources);
+  if (reason !== null) return skipped(reason);
+  if (signal.aborted) return skipped(NO_TIME);
+  const facts = {
+    vars: server.global_variables,
+    caller: row.caller === null ? NO_CALLER : toCaller(row.caller),
+    call: { id: app.ids(), time: app.clock().getTime() },
+  };
+  const source = () =>
+    target.kind === 'prompt' ? Promise.reject(new Error('A prompt has no source.')) : sources.of(target.connection);
+  try {
+    const called = await callTarget(target, row.arguments, { facts, source, keys: app.env.SVC_ENCRYPTION_KEY, signal });
+    const failures = failuresOf(row.expect, called);
+    const rows = called.rows?.length ?? null;
+    return { status: failures.length === 0 ? 'passed' : 'failed', ms: called.ms, rows, failures };
+  } catch (error) {
+    if (signal.aborted && left?.aborted !== true) return skipped(NO_TIME);
+    throw error;
+  }
+}
+
+/** Why a statement that writes is not run, as a sentence; null: it can be rolled back, or only reads. */
+async function whyNot(target: Target, sources: Sources): Promise<string | null> {
+  if (target.kind !== 'tool' || target.entity.mode !== 'write') return null;
+  const { statement } = target.entity;
+  const refusal = notTried(await classify(statement, dialectNamed(statement.dialect)));
+  if (refusal !== null) return refusal;
+  try {
+    const source = await sources.of(target.connection);
+    if (source.cannotRollBack === undefined) return 'Sluice cannot roll back statements on this kind of database.';
+    return await source.cannotRollBack();
+  } catch {
+    // The call itself says why the database cannot be reached.
+    return null;
+  }
+}
+
+/** The definitions that tests name, by id; absent: it is not served. */
+async function targetsOf(app: App, owners: readonly TestOwner[], { leaves, texts }: Tested): Promise<Map<string, Target>> {
+  const wanted = new Map(owners.map((owner) => [owner.id, owner.kind]));
+  const frozen = new Map<string, { readonly kind: TestedKind; readonly entity: Target['entity'] }>();
+  const take = async (some: readonly Leaf[]) => {
+    const read = await texts(some);
+    for (const { kind, hash } of some) {
+      const entity = JSON.parse(read.get(hash) ?? '{}') as Target['entity'];
+      if (wanted.get(entity.id) === kind) frozen.set(entity.id, { kind, entity });
+    }
+  };
+  const named = await storedNames(app, wanted);
+  await take(leaves.filter(({ kind, name }) => named.has(`${kind}/${name}`)));
+  // In an earlier version it may have another name.
+  const missing = new Set([...wanted].flatMap(([id, kind]) => (frozen.has(id) ? [] : [kind])));
+  if (missing.size > 0) await take(leaves.filter(({ kind }) => missing.has(kind as TestedKind)));
+  const connections = await connectionsOf(leaves, texts);
+  const targets = new Map<string, Target>();
+  for (const [id, { kind, entity }] of frozen) {
+    if (kind === 'prompt') targets.set(id, { kind, entity } as Target);
+    else {
+      const connection = connections.get((entity as { readonly connection_id: string }).connection_id);
+      if (connection !== undefined) targets.set(id, { kind, entity, connection } as Target);
+    }
+  }
+  return targets;
+}
+
+async function storedNames({ store }: App, wanted: ReadonlyMap<string, TestedKind>): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (const kind of new Set(wanted.values())) {
+    const table = entityTable(store, kind);
+    const ids = [...wanted].flatMap(([id, of]) => (of === kind ? [id] : []));
+    const rows = await store.db.select({ name: table.name }).from(table).where(inArray(table.id, ids));
+    for (const { name } of rows) names.add(`${kind}/${name}`);
+  }
+  return names;
+}
+
+async function connectionsOf(leaves: readonly Leaf[], texts: Tested['texts']): Promise<Map<string, FrozenConnection>> {
+  const read = await texts(leaves.filter(({ kind }) => kind === 'connection'));
+  const found = [...read.values()].map((text) => JSON.parse(text) as FrozenConnection);
+  return new Map(found.map((connection) => [connection.id, connection]));
+}
+
+interface Sources {
+  of(connection: FrozenConnection): Promise<Source>;
+  close(): Promise<void>;
+}
+
+/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else its own for this run. */
+function createSources(app: App): Sources {
+  const known = new Map<string, Promise<Source>>();
+  const own: Promise<Source>[] = [];
+  const open = async (connection: FrozenConnection): Promise<Source> => {
+    const { connections } = app.store.tables;
+    const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
+    if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
+    const earlier = { session_values: [], session_role: null, ...connection } as unknown as ConnectionRow;
+    const source = app.sources.open(toSettings(earlier, app.keyring));
+    own.push(source);
+    return source;
+  };
+  return {
+    of(connection) {
+      const source = known.get(connection.id) ?? open(connection);
+      known.set(connection.id, source);
+      return source;
+    },
+    async close() {
+      await Promise.all(own.map((source) => source.then((one) => one.close()).catch(() => undefined)));
+    },
+  };
+}

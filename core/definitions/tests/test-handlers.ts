@@ -1,0 +1,86 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { readSnapshot, type StoredSnapshot, textsOf } from '#core/deploy/stored-snapshots.ts';
+import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Handlers } from '#core/run.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { Leaf } from '#snapshots/tree.ts';
+import { runTests, type Tested } from './run.ts';
+import { keepResults, resultsOf } from './results.ts';
+import { test, type TestRow } from './tests.ts';
+
+export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
+  ...test.handlers,
+  'tests.run': async (context, input) => {
+    const rows = await wantedTests(context.app, input);
+    const results = await runTests(context, rows, await testedAs(context.app, input.against));
+    await keepResults(context, results, String(input.against));
+    return { ...tallyOf(results), results };
+  },
+  'tests.results': async (context, { id }) => {
+    await test.noun.get(context, id);
+    const items = await resultsOf(context.app, id);
+    return { items, total: items.length };
+  },
+};
+
+export function tallyOf(results: readonly TestResult[]) {
+  const of = (status: TestResult['status']) => results.filter((result) => result.status === status).length;
+  return { passed: of('passed'), failed: of('failed'), skipped: of('skipped') };
+}
+
+/** Tests in one run of all of them. */
+const MOST = 500;
+
+/** Those that are named, also disabled ones; else the enabled ones. */
+async function wantedTests({ store }: App, { ids, owner }: Input<'tests.run'>): Promise<TestRow[]> {
+  const { tests } = store.tables;
+  if (ids !== undefined && owner !== undefined) throw invalidField('owner', 'Send ids or owner, not both.');
+  if (ids === undefined) {
+    const wanted = and(eq(tests.enabled, true), owner === undefined ? undefined : eq(tests.owner_id, owner.id));
+    const total = await store.db.$count(tests, wanted);
+    if (total > MOST)
+      throw new AppError('invalid', `There are ${total} tests, more than ${MOST}. Run those of one owner at a time.`);
+    return store.db.select().from(tests).where(wanted).orderBy(tests.name);
+  }
+  const rows = await store.db.select().from(tests).where(inArray(tests.id, ids));
+  return [...new Set(ids)].map((id) => {
+    const row = rows.find((one) => one.id === id);
+    if (row === undefined) throw invalidField(`ids.${ids.indexOf(id)}`, `ids.${ids.indexOf(id)} does not match any test.`);
+    return row;
+  });
+}
+
+async function testedAs(app: App, against: Against): Promise<Tested> {
+  if (against === 'draft') return workingCopy(app);
+  const snapshot = against === 'live' ? await activeSnapshot(app) : await readSnapshot(app, against);
+  if (snapshot !== null) return testedVersion(app, snapshot);
+  if (against === 'live') throw new AppError('conflict', 'Nothing is deployed. Deploy first, or run against draft.');
+  throw new AppError('not_found', `There is no snapshot ${against}.`);
+}
+
+const testedVersion = (app: App, { tree, server }: StoredSnapshot): Tested => ({
+  leaves: tree.leaves,
+  server,
+  texts: (leaves) => textsOf(app, leaves),
+});
+
+async function workingCopy(app: App): Promise<Tested> {
+  const { view } = await readWorkingCopy(app);
+  const problems = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
+  return {
+    leaves: view.frozen().tree.leaves,
+    server: view.server,
+    async texts(leaves: readonly Leaf[]) {
+      const stored = await textsOf(
+        app,
+        leaves.filter(({ hash }) => view.textOf(hash) === undefined),
+      );
+      return new Map(leaves.map(({ hash }) => [hash, view.textOf(hash) ?? stored.get(hash) ?? '{}']));
+    },
+    problemOf: (id) => problems.get(id) ?? null,
+  };
+}

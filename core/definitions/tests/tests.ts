@@ -1,0 +1,90 @@
+import { and, eq, inArray, ne } from 'drizzle-orm';
+import { MOST_TESTS, type Test, TESTED_KINDS, type TestDraft, type TestOwner } from '#core/contract/definitions/tests.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Actor, Context } from '#core/run.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { createEntity } from '../entity.ts';
+import { testedOf } from '../owners.ts';
+import { type RowOf, toDraft } from '../records.ts';
+import { lastResults } from './results.ts';
+
+export type TestRow = RowOf<'test'>;
+
+const prepare = async (context: Context, id: string, draft: TestDraft, stored: TestRow | null) => ({
+  values: await checkTest(context, id, draft, stored),
+  compiled: null,
+});
+
+export const test = createEntity<'test', TestDraft>('test', {
+  prepare: (context, id, draft, stored) => prepare(context, id, draft, stored),
+  prepareEarlier: (context, earlier, stored) => prepare(context, earlier.id, toDraft(earlier), stored),
+  show: showTests,
+});
+
+async function checkTest(context: Context, id: string, draft: TestDraft, stored: TestRow | null) {
+  refuseCaller(context.actor, draft, stored);
+  refuseContradiction(draft);
+  await testedOf(context, draft.owner);
+  if (stored?.owner_id !== draft.owner.id) await refuseTooMany(context, id, draft.owner);
+  const { owner, name, arguments: args, caller, expect, enabled } = draft;
+  return { owner, owner_id: owner.id, name, arguments: args, caller, expect, enabled };
+}
+
+/** Whether a test that calls as somebody may be run or written: no token pretends to be a person. */
+export const mayPretend = (actor: Actor | null): boolean => actor?.type === 'admin' || actor?.type === 'system';
+
+function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | null): void {
+  if (mayPretend(actor)) return;
+  if (draft.caller === null && (stored?.caller ?? null) === null) return;
+  // What it sends and expects would tell a token what that caller sees.
+  const same =
+    stored !== null &&
+    canonical({ ...toDraft(stored), enabled: true }) === canonical({ ...toDraft(stored), ...draft, enabled: true });
+  if (same) return;
+  const message = 'Only a signed-in person can write a test that has a caller, not a token. Leave out caller.';
+  throw new AppError('admin_only', message, { errors: [{ field: 'caller', message }] });
+}
+
+function refuseContradiction({ owner, expect }: TestDraft): void {
+  const named = Object.keys(expect).filter((member) => expect[member as keyof typeof expect] !== undefined);
+  const others = named.filter((member) => member !== 'error' && member !== 'max_ms');
+  if (expect.error !== undefined && others.length > 0) {
+    throw invalidField(`expect.${others[0]}`, `A call that must fail has no result: remove error, or ${others.join(', ')}.`);
+  }
+  const of_rows = named.filter((member) => ['columns', 'absent_columns', 'rows', 'contains'].includes(member));
+  if (owner.kind === 'prompt' && of_rows.length > 0) {
+    throw invalidField(`expect.${of_rows[0]}`, `A prompt has no rows: remove ${of_rows.join(', ')}. Use equals for its text.`);
+  }
+}
+
+async function refuseTooMany({ app }: Context, id: string, owner: TestOwner): Promise<void> {
+  const { tests } = app.store.tables;
+  const others = await app.store.db.$count(tests, and(eq(tests.owner_id, owner.id), ne(tests.id, id)));
+  if (others < MOST_TESTS) return;
+  throw new AppError('conflict', `A ${owner.kind} has at most ${MOST_TESTS} tests. Delete one first.`);
+}
+
+async function showTests(context: Context, rows: readonly TestRow[]): Promise<Test[]> {
+  const [names, last] = await Promise.all([
+    ownerNames(context, rows),
+    lastResults(
+      context.app,
+      rows.map(({ id }) => id),
+    ),
+  ]);
+  return rows.map((row) => ({ ...row, owner_name: names.get(row.owner_id) ?? '', last: last.get(row.id) ?? null }));
+}
+
+/** Names of the definitions of tests, by id. */
+export async function ownerNames({ app }: Context, rows: readonly TestRow[]): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  for (const kind of TESTED_KINDS) {
+    const ids = [...new Set(rows.flatMap(({ owner }) => (owner.kind === kind ? [owner.id] : [])))];
+    if (ids.length === 0) continue;
+    const table = entityTable(app.store, kind);
+    const found = await app.store.db.select({ id: table.id, name: table.name }).from(table).where(inArray(table.id, ids));
+    for (const { id, name } of found) names.set(id, name);
+  }
+  return names;
+}

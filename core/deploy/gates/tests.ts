@@ -1,0 +1,71 @@
+import { and, eq, inArray } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.ts';
+import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run.ts';
+import { keepResults } from '#core/definitions/tests/results.ts';
+import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import { differing } from '#snapshots/tree.ts';
+import type { StoredSnapshot } from '../stored-snapshots.ts';
+import type { Candidate, DeployGate, Finding } from './gate.ts';
+
+const TESTED: readonly string[] = TESTED_KINDS;
+/** Ids that one statement asks for. */
+const PAGE = 500;
+
+/** The enabled tests of what changes, and of what depends on it. */
+export const testsGate: DeployGate = {
+  name: 'tests',
+  async run(context, candidate, active) {
+    const rows = await concerned(context.app, candidate, active);
+    if (rows.length === 0) return [];
+    const { tree, server, texts, version } = candidate;
+    const results = await runTests(context, rows, { leaves: tree.leaves, server, texts });
+    await keepResults(context, results, version === null ? 'draft' : String(version));
+    const names = await ownerNames(context, rows);
+    return results.flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));
+  },
+};
+
+function findingOf({ name, owner: { kind }, status, failures }: TestResult, owner: string): Finding[] {
+  if (status === 'passed') return [];
+  const found = { field: `${kind}.${owner}`, message: `${kind} ${owner}, test ${JSON.stringify(name)}: ${failures.join(' ')}` };
+  const lets = status === 'skipped' && !failures.some((reason) => reason === NO_TIME || reason === PEOPLE_ONLY);
+  return [lets ? { ...found, harmless: true } : found];
+}
+
+async function concerned({ store }: App, candidate: Candidate, active: StoredSnapshot | null): Promise<TestRow[]> {
+  const { tests } = store.tables;
+  const enabled = eq(tests.enabled, true);
+  if ((await store.db.$count(tests, enabled)) === 0) return [];
+  const { now } = differing(active?.tree.leaves ?? [], candidate.tree.leaves);
+  const vars = ({ global_variables }: { readonly global_variables: object }) => canonical(global_variables);
+  if (active === null || vars(active.server) !== vars(candidate.server)) {
+    return store.db.select().from(tests).where(enabled).orderBy(tests.name);
+  }
+  const ids = async (kinds: readonly string[]) => {
+    const read = await candidate.texts(now.filter(({ kind }) => kinds.includes(kind)));
+    return [...read.values()].map((text) => (JSON.parse(text) as { readonly id: string }).id);
+  };
+  const changed = new Set(await ids(TESTED));
+  for (const connection_id of await ids(['connection'])) {
+    for (const kind of TESTED_KINDS) {
+      const table = entityTable({ tables: store.tables }, kind);
+      const owned = await store.db.select({ id: table.id }).from(table).where(eq(table.connection_id, connection_id));
+      for (const { id } of owned) changed.add(id);
+    }
+  }
+  const list = [...changed];
+  const found: TestRow[] = [];
+  for (let start = 0; start < list.length; start += PAGE) {
+    const page = list.slice(start, start + PAGE);
+    found.push(
+      ...(await store.db
+        .select()
+        .from(tests)
+        .where(and(enabled, inArray(tests.owner_id, page)))),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,29 @@
+CREATE TABLE "test_results" (
+	"id" text PRIMARY KEY NOT NULL,
+	"test_id" text NOT NULL,
+	"status" text NOT NULL,
+	"ms" double precision NOT NULL,
+	"rows" integer,
+	"failures" text NOT NULL,
+	"against" text NOT NULL,
+	"actor" text NOT NULL,
+	"created_at" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "tests" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"version" integer NOT NULL,
+	"created_at" text NOT NULL,
+	"updated_at" text NOT NULL,
+	"owner" text NOT NULL,
+	"owner_id" text NOT NULL,
+	"arguments" text NOT NULL,
+	"caller" text,
+	"expect" text NOT NULL,
+	"enabled" boolean NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX "test_results_test" ON "test_results" USING btree ("test_id","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "tests_name" ON "tests" USING btree ("name");--> statement-breakpoint
+CREATE INDEX "tests_owner" ON "tests" USING btree ("owner_id");
