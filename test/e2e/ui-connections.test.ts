@@ -112,6 +112,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await name.fill('root');
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
       await page.getByText('The account is a superuser').waitFor();
+      await page.getByText('The connection isn’t saved yet.').waitFor();
       expect(await saved()).not.toContain('root');
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
       await page.getByRole('heading', { name: 'root', exact: true }).waitFor();

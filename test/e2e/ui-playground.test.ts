@@ -246,6 +246,12 @@ browserTest(
     await page.getByRole('option', { name: /grace/ }).click();
     await page.getByText('This caller doesn’t see this tool').waitFor({ state: 'detached' });
     await expectAccessible(page, 'the preview as a person');
+    // What is not stored yet is in no toolset, and nobody misses it.
+    await page.goto(`${programs.url}/tools/new`);
+    await page.getByRole('button', { name: /^Run as/ }).click();
+    await page.getByRole('option', { name: 'Typed values' }).click();
+    await page.getByText(/^Toolsets: open\./).waitFor();
+    expect(await page.getByText('This caller doesn’t see').count()).toBe(0);
     await close(opened);
     for (const { id } of made) await programs.api('DELETE', `/toolsets/${id}`);
     await programs.api('DELETE', `/mcp-tokens/${token.id}`);

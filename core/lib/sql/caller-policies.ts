@@ -3,7 +3,7 @@
 export interface PolicyWishes {
   readonly schema: string;
   readonly table: string;
-  /** Holds whose a row is. */
+  /** Names who owns each row. */
   readonly column: string;
   /** The name of the session value. */
   readonly value: string;
@@ -22,7 +22,7 @@ export function postgresPolicies({ schema, table, column, value, is_list, accoun
   const mine = is_list
     ? `${doubled(column, '"')} in (select jsonb_array_elements_text(${setting}::jsonb))`
     : `${doubled(column, '"')} = (select ${setting})`;
-  return `-- A column that is no text needs a cast, such as ${is_list ? '(jsonb_array_elements_text(…))::uuid' : `(select ${setting}::uuid)`}.
+  return `-- A column that isn’t text needs a cast, such as ${is_list ? '(jsonb_array_elements_text(…))::uuid' : `(select ${setting}::uuid)`}.
 alter table ${name} enable row level security;
 alter table ${name} force row level security;
 create policy of_caller on ${name}

@@ -41,7 +41,7 @@ export function ClientTexts(props: ClientTextsProps) {
                 <Snippet label={`the text for ${entry().label}`} text={entry().text} />
                 <Show when={entry().hides_templates && props.templates?.length}>
                   <p class="small soft">
-                    {entry().label} doesn't list resource templates. Create a tool from a template so that it can read the same
+                    {entry().label} doesn’t list resource templates. Create a tool from a template so that it can read the same
                     data:
                   </p>
                   <div class="row">

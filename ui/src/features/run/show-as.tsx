@@ -77,6 +77,9 @@ export function ShowAs(props: {
     const { items, total } = await read('people.list', { enabled: true, limit: PAGE });
     return total <= PAGE ? items : [...items, ...(await read('people.list', { enabled: true, limit: PAGE, skip: PAGE })).items];
   });
+  const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
+  /** Without any, everybody sees everything. */
+  const limited = () => (toolsets.data()?.total ?? 0) > 0;
   const [chosen, setChosen] = createSignal(NONE);
   const [caller, setCaller] = createSignal<Caller>();
   const [typed, setTyped] = createSignal<Caller>({ sub: '', groups: [], claims: {} });
@@ -132,19 +135,21 @@ export function ShowAs(props: {
           <TagsField label="Groups" optional value={typed().groups ?? []} onChange={(groups) => type({ ...typed(), groups })} />
         </div>
         <ClaimsField value={typed().claims ?? {}} onChange={(claims) => type({ ...typed(), claims })} error={undefined} />
-        <SegmentedControl
-          label="Toolsets come from"
-          options={[
-            { value: 'groups', label: 'The groups' },
-            { value: 'names', label: 'A token' },
-          ]}
-          value={typed().toolsets === undefined ? 'groups' : 'names'}
-          onChange={(value) => {
-            const { toolsets: _, ...rest } = typed();
-            type(value === 'groups' ? rest : { ...rest, toolsets: null });
-          }}
-        />
-        <Show when={typed().toolsets !== undefined}>
+        <Show when={limited()}>
+          <SegmentedControl
+            label="Toolsets come from"
+            options={[
+              { value: 'groups', label: 'The groups' },
+              { value: 'names', label: 'A token' },
+            ]}
+            value={typed().toolsets === undefined ? 'groups' : 'names'}
+            onChange={(value) => {
+              const { toolsets: _, ...rest } = typed();
+              type(value === 'groups' ? rest : { ...rest, toolsets: null });
+            }}
+          />
+        </Show>
+        <Show when={limited() && typed().toolsets !== undefined}>
           <ToolsetsField
             value={typed().toolsets ?? null}
             onChange={(toolsets) => type({ ...typed(), toolsets })}
@@ -152,7 +157,7 @@ export function ShowAs(props: {
           />
         </Show>
       </Show>
-      <Show when={caller()}>{(one) => <Seen caller={one()} subject={props.subject} />}</Show>
+      <Show when={limited() && caller()}>{(one) => <Seen caller={one()} subject={props.subject} />}</Show>
     </div>
   );
 }

@@ -136,7 +136,7 @@ function CallerSql(props: { form: Form<ConnectionDraft>; postgres: boolean }) {
         </p>
         <div class="grid-2">
           <TextField label="Table" mono value={table()} onInput={setTable} />
-          <TextField label="Column" mono value={column()} onInput={setColumn} hint="It says whose a row is." />
+          <TextField label="Column" mono value={column()} onInput={setColumn} hint="Names who owns each row, such as tenant." />
         </div>
         <CodeBlock code={sql()} label="SQL for the database" />
       </div>

@@ -15,6 +15,7 @@ export function TestResult(props: {
   onSuspect?: (field: string) => void;
   onSave?: () => void;
 }) {
+  const warned = () => props.result.success && props.result.warnings.length > 0;
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   return (
     <Notice
@@ -30,7 +31,7 @@ export function TestResult(props: {
               </Button>
             )}
           </Show>
-          <Show when={!props.result.success && props.onSave}>
+          <Show when={(!props.result.success || warned()) && props.onSave}>
             {(save) => (
               <Button size="small" kind="quiet" onPress={() => save()()}>
                 Save anyway
@@ -46,6 +47,9 @@ export function TestResult(props: {
         <ul class="bullets">
           <For each={props.result.warnings}>{(warning) => <li>{warning}</li>}</For>
         </ul>
+      </Show>
+      <Show when={warned() && props.onSave}>
+        <p>The connection isn’t saved yet. Save it as it is, or change it first.</p>
       </Show>
     </Notice>
   );

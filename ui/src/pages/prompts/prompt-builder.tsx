@@ -132,7 +132,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
             <ShowAs
               label="Preview as"
               nobody="Nobody"
-              subject={props.prompt && { kind: 'prompt', id: props.prompt.id }}
+              subject={props.prompt === undefined ? undefined : { kind: 'prompt', id: props.prompt.id }}
               onChange={setCaller}
             />
           </Show>

@@ -117,7 +117,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         <PreviewPane
           statement={statement}
           ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-          stored={props.resource && { kind: 'resource', id: props.resource.id }}
+          stored={props.resource === undefined ? undefined : { kind: 'resource', id: props.resource.id }}
         />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}

@@ -14,7 +14,7 @@ import { AuthPart } from './auth-part.tsx';
 import { GatesPart } from './gates-part.tsx';
 import { GuardPart } from './guard-part.tsx';
 import { LintPart } from './lint-part.tsx';
-import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
+import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
 import { VariablesPart } from './variables-part.tsx';
@@ -104,8 +104,13 @@ function GeneralPart(props: PartProps) {
       <SettingsSection
         title="Network"
         lead="Where every host accepts clients. A new address is opened before the old one is closed."
-        fields={['transport', 'host', 'port']}
-      />
+        fields={['transport']}
+      >
+        <div class="host-port">
+          <Setting name="host" />
+          <Setting name="port" />
+        </div>
+      </SettingsSection>
       <SettingsSection title="Telemetry" lead="Logs and traces of the hosts." fields={['log_level', 'otel_enabled']} />
     </SettingsForm>
   );

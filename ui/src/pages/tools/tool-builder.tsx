@@ -119,7 +119,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
         <PreviewPane
           statement={statement}
           ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-          stored={props.tool && { kind: 'tool', id: props.tool.id }}
+          stored={props.tool === undefined ? undefined : { kind: 'tool', id: props.tool.id }}
         />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
