@@ -8,6 +8,7 @@ import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { RequestOrigin } from '../auth/scheme.ts';
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
+import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/protocol/definitions.ts';
 import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
 import { type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
@@ -46,7 +47,7 @@ export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise
 
 export const MCP_PATH = '/mcp';
 
-/** The routes of the host: `/mcp` with what is below it, `/sse` with `/messages`, `/health`, and those of OAuth. */
+/** The routes of the host: `/mcp` with what is below it, the hashes of its definitions, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving } = options;
   const isServed = createHostCheck(options.allowed_hosts);
@@ -98,6 +99,7 @@ export function createHttp(options: HttpOptions): HostFetch {
 /** The endpoint of a path; null: it is none of MCP. */
 function endpointAt(path: string): Endpoint | null {
   if (path === MCP_PATH) return WHOLE;
+  if (isDefinitionsPath(path)) return definitionsAt(path);
   return path.startsWith(`${MCP_PATH}/`) ? endpointOf(path.slice(MCP_PATH.length)) : null;
 }
 
@@ -181,6 +183,7 @@ function answerTo(
     refused(beyond === null || may_ask.length === 0 ? 404 : 403);
     return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : askFirst(may_ask, beyond);
   }
+  if (isDefinitionsPath(path)) return definitionsAnswer(request, seen);
   const exchange = {
     request,
     registry: seen,

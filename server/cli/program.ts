@@ -8,6 +8,7 @@ import { type Arguments, type Command, type Terminal, UsageError } from './comma
 import { plan, pull, push } from './files.ts';
 import { keys } from './keys.ts';
 import { people } from './people.ts';
+import { verify } from './verify.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
 /** What the person who runs the server can do beside it, and what whoever has a token can do from any machine. */
@@ -23,6 +24,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   pull,
   plan,
   push,
+  verify,
 };
 
 /** As sysexits.h has it: commands say other things with small numbers. */
@@ -79,7 +81,7 @@ function help(): string {
 ${lines.join('\n')}
 
 pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
-SLUICE_URL and SLUICE_TOKEN. Every other command reads the environment of the server (and its generated secrets in development) and
-works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan found changes, 64 usage error.
+SLUICE_URL and SLUICE_TOKEN. verify talks to an MCP host, as its clients do. Every other command reads the environment of the server (and its generated secrets in development) and
+works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan or verify found a difference, 64 usage error.
 `;
 }

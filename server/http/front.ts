@@ -32,7 +32,8 @@ const FRESH_MS = 1_000;
 const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
 /** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. Below `/mcp` the host knows which there are. */
-export const MCP_PATHS: readonly string[] = ['/mcp', '/mcp/*', '/sse', '/messages'];
+const DEFINITIONS = '/.well-known/mcp-definitions';
+export const MCP_PATHS: readonly string[] = ['/mcp', '/mcp/*', '/sse', '/messages', DEFINITIONS, `${DEFINITIONS}/*`];
 const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?)?$/;
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 
@@ -124,6 +125,7 @@ const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.sta
 const isForMcp = (path: string): boolean =>
   MCP_PATHS.includes(path) ||
   path.startsWith('/mcp/') ||
+  path.startsWith(`${DEFINITIONS}/`) ||
   path === '/oauth/token' ||
   path === REGISTER_PATH ||
   ABOUT_MCP.test(path) ||
