@@ -62,7 +62,11 @@ export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): vo
     router.get(`/.well-known/${name}/mcp/*`, forward);
   }
   const at_root = async (c: Context<ServerEnv>) => ((await front.isMcpDomain(c)) ? forward(c) : c.notFound());
-  for (const name of WELL_KNOWN) router.get(`/.well-known/${name}`, at_root);
+  // Clients that look at the root alone mean the MCP endpoint, also where people have their pages.
+  router.get('/.well-known/oauth-protected-resource', async (c) =>
+    (await front.settings()).mcp_proxy ? forward(c) : c.notFound(),
+  );
+  router.get('/.well-known/oauth-authorization-server', at_root);
   router.post('/oauth/token', at_root);
   // Clients of either endpoint come to the root of the port.
   router.post(REGISTER_PATH, refuseRegistration);

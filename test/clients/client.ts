@@ -34,6 +34,8 @@ export interface Setup {
   /** Empty: the client sends none. */
   readonly token: string;
   readonly call: ToolCall;
+  /** Variables of every program of the run. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly home: string;
   readonly model: Model;
   /** Writes a file below the home folder. */
@@ -58,7 +60,10 @@ const NATIVE = new Set(['claude', 'opencode']);
 export const bearer = (token: string): Record<string, string> => (token === '' ? {} : { Authorization: `Bearer ${token}` });
 
 /** Calls `work` with a new setup, and removes it afterwards. */
-export async function withSetup<T>(at: Pick<Setup, 'url' | 'token' | 'call'>, work: (setup: Setup) => Promise<T>): Promise<T> {
+export async function withSetup<T>(
+  at: Pick<Setup, 'url' | 'token' | 'call' | 'env'>,
+  work: (setup: Setup) => Promise<T>,
+): Promise<T> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-client-'));
   const model = scriptedModel(at.call);
   await mkdir(join(home, 'work'));
@@ -67,7 +72,13 @@ export async function withSetup<T>(at: Pick<Setup, 'url' | 'token' | 'call'>, wo
     await Bun.write(join(home, path), typeof content === 'string' ? content : JSON.stringify(content));
   };
   try {
-    return await work({ ...at, home, model, write, execute: (command, env = {}) => execute(home, command, { env }) });
+    return await work({
+      ...at,
+      home,
+      model,
+      write,
+      execute: (command, env = {}) => execute(home, command, { env: { ...at.env, ...env } }),
+    });
   } finally {
     await model.stop();
     await rm(home, { recursive: true, force: true });

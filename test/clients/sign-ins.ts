@@ -28,6 +28,7 @@ async function withPerson(setup: Setup, command: readonly string[], person: Pers
   let visit: Promise<void> | undefined;
   const printed = await execute(setup.home, command, {
     ...run,
+    env: { ...setup.env, ...run?.env },
     onSignIn: (address, stop) => {
       visit = person(address);
       visit.catch(stop);
@@ -39,14 +40,14 @@ async function withPerson(setup: Setup, command: readonly string[], person: Pers
 }
 
 /** Runs a program until it asks for a person, who is not there. */
-const withoutPerson = ({ home }: Setup, command: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  execute(home, command, { env, onSignIn: (_, stop) => stop() });
+const withoutPerson = ({ env, home }: Setup, command: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  execute(home, command, { env: { ...env, ...more }, onSignIn: (_, stop) => stop() });
 
 const mcpRemote: SigningIn = {
   name: 'mcp-remote',
   package: 'mcp-remote',
   /** One proxy for all of it, as another client would keep it. */
-  async signIn({ call, home, url }, person) {
+  async signIn({ call, env, home, url }, person) {
     let printed = '';
     let visit: Promise<void> | undefined;
     const hear = (chunk: Uint8Array): void => {
@@ -55,7 +56,10 @@ const mcpRemote: SigningIn = {
       if (address !== undefined) visit ??= person(address);
     };
     const [command, ...args] = [...program('mcp-remote'), url];
-    const client = await connectProgram({ command, args, env: environment(home), cwd: home, stderr: 'pipe' }, hear);
+    const client = await connectProgram(
+      { command, args, env: { ...environment(home), ...env }, cwd: home, stderr: 'pipe' },
+      hear,
+    );
     await visit;
     const ask = async () => JSON.stringify(await client.call(call.name, call.arguments));
     return {

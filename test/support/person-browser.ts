@@ -7,8 +7,17 @@ export interface PersonBrowser {
   consent(address: string | URL, decision?: 'approve' | 'deny'): Promise<URL>;
 }
 
-/** @param public_url the address that people use. */
-export async function personBrowser(public_url: string, account: { username: string; password: string }): Promise<PersonBrowser> {
+/**
+ * @param public_url the address that people use.
+ * @param ca an authority that it trusts.
+ */
+export async function personBrowser(
+  public_url: string,
+  account: { username: string; password: string },
+  ca?: string,
+): Promise<PersonBrowser> {
+  const fetch = (url: string | URL, options: RequestInit) =>
+    globalThis.fetch(url, { ...options, ...(ca === undefined ? {} : { tls: { ca } }) });
   const json = { 'content-type': 'application/json' };
   const signed_in = await fetch(`${public_url}/api/v1/auth/login`, {
     method: 'POST',

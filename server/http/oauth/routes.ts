@@ -40,8 +40,17 @@ export function addOauth(app: App, router: Hono<ServerEnv>, front: Front): void 
     return c.json(document, 200, { 'cache-control': 'public, max-age=300' });
   };
   router.get(METADATA, metadata);
-  // Clients that know only the address of the MCP endpoint insert its path; where the host answers there, it has its own document.
-  router.get(`${METADATA}/mcp`, async (c, next) => ((await front.settings()).mcp_proxy ? next() : metadata(c, next)));
+  // Clients that know only the address of the MCP endpoint insert its path; a host that issues tokens itself has its own document.
+  router.get(`${METADATA}/mcp`, async (c, next) => {
+    if (!(await front.settings()).mcp_proxy) return metadata(c, next);
+    await next();
+    if (c.res.status !== 404) return;
+    const own = await metadata(c, () => Promise.resolve());
+    if (own === undefined) return;
+    // A header of an answer that is replaced would stay.
+    c.res = undefined;
+    c.res = own;
+  });
   router.get('/oauth/authorize', (c) => answerAuthorize(app, c));
   router.get(CONSENT_PATH, async (c, next) => {
     await next();
