@@ -76,11 +76,15 @@ async function answeredDuring(work: Promise<unknown>): Promise<number> {
 }
 
 test('other requests are answered while an import is checked, written and undone', async () => {
-  expect(await answeredDuring(send(body({ prompts: listOf(300, prompt) })))).toBeGreaterThan(5);
-  expect(await stored()).toBe(300);
+  // How many depends on the machine, as work gives way by time. In one piece it would let the first through, and none after it.
+  expect(await answeredDuring(send(body({ prompts: listOf(MANY, prompt) })))).toBeGreaterThan(2);
+  expect(await stored()).toBe(MANY);
   const { body: history } = await t.request('GET', '/api/v1/history?action=import&limit=1');
   const [entry] = history['items'] as { id: string }[];
   const undoing = t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
-  expect(await answeredDuring(undoing)).toBeGreaterThan(5);
+  expect(await answeredDuring(undoing)).toBeGreaterThan(2);
   expect(await stored()).toBe(0);
-}, 20_000);
+}, 60_000);
+
+/** Takes longer than many slices of work on every machine. */
+const MANY = 1_000;
