@@ -1,6 +1,7 @@
 import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
 import type { Tally } from '#core/lib/call/arguments.ts';
-import { createProcessMetrics, createRequestDurations, metric } from '#core/lib/metrics-text.ts';
+import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
+import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {

@@ -1,4 +1,4 @@
-import { METRICS_TYPE } from '#core/lib/metrics-text.ts';
+import { METRICS_TYPE } from '#core/lib/metrics/metrics-text.ts';
 import { isOurs, isSameSecret } from './service-token.ts';
 
 /** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */

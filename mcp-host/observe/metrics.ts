@@ -4,11 +4,11 @@ import {
   bucketsOf,
   type Labels,
   createBuckets,
-  createProcessMetrics,
   metric,
   histogram,
   observe,
-} from '#core/lib/metrics-text.ts';
+} from '#core/lib/metrics/metrics-text.ts';
+import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Sources } from '#mcp-host/swap/sources.ts';

@@ -1,6 +1,7 @@
 import { and, gt, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { createProcessMetrics, createRequestDurations, metric } from '#core/lib/metrics-text.ts';
+import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
+import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import { readDeployment, statusOf } from '#core/deploy/deployment.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';
 

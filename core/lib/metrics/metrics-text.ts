@@ -100,15 +100,3 @@ const escape = (text: string): string => text.replaceAll('\\', '\\\\').replaceAl
 
 /** Content type of the text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** Metrics of this process and of its event loop, from the first time on that they are asked for. */
-export function createProcessMetrics(): () => Promise<string> {
-  let opened: Promise<{ metrics: () => Promise<string> }> | undefined;
-  const open = async () => {
-    const { collectDefaultMetrics, Registry } = await import('prom-client');
-    const registry = new Registry();
-    collectDefaultMetrics({ register: registry });
-    return registry;
-  };
-  return async () => (await (opened ??= open())).metrics();
-}
