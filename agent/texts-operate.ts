@@ -104,6 +104,12 @@ export const OPERATE = {
     description:
       'Reports whether the MCP server is running, its URL, which hosts serve it and whether each deployed database answers (within 3 seconds each). Use it after deploy_server. Takes no arguments: {}.',
   },
+  get_drift: {
+    title: 'Drift of deployed definitions',
+    effect: 'reads',
+    description:
+      'Lists deployed tools and resources whose tables have changed since the deploy (columns gone, new or of another type, refused statements), and connections that could not be asked. Checked after each deploy and about every hour. Then update_tool and deploy_server. Takes no arguments: {}.',
+  },
   get_generated_code: {
     title: 'Read the generated code',
     effect: 'reads',

@@ -12,6 +12,7 @@ import { withFindings } from './deploy/checks/findings-of-writes.ts';
 import { flowHandlers } from './definitions/flow.ts';
 import { historyHandlers } from './observe/history-handlers.ts';
 import { providerHandlers } from './identity/providers/providers.ts';
+import { driftHandlers } from './deploy/checks/drift.ts';
 import { lintHandlers } from './deploy/checks/lint.ts';
 import { mcpTokenHandlers } from './identity/mcp-tokens.ts';
 import { invitationHandlers } from './identity/invitations.ts';
@@ -56,6 +57,7 @@ export const handlers: Handlers = withFindings({
   ...deployHandlers,
   ...snapshotHandlers,
   ...lintHandlers,
+  ...driftHandlers,
   ...guardHandlers,
   ...serverHandlers,
   ...sslHandlers,

@@ -13,6 +13,7 @@ import { importFile } from '#core/transfer/import-file.ts';
 import type { PasswordWork } from '#core/lib/passwords.ts';
 import { requireSecrets } from '#core/identity/keys.ts';
 import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
+import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
@@ -80,6 +81,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const chores = [
     endSharing,
     keepForgetting(app),
+    keepCheckingDrift(app),
     keepCollectingOauth(app),
     followTokens(app),
     tellTokenUses(app),

@@ -7,6 +7,7 @@ import { identityProviders } from './identity/identity-providers.ts';
 import { config } from './settings/config.ts';
 import { connections } from './definitions/connections.ts';
 import { deploy } from './deploy/deploy.ts';
+import { drift } from './deploy/drift.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
 import { monitoring } from './monitoring.ts';
@@ -48,6 +49,7 @@ export const operations = {
   ...snapshots,
   ...guard,
   ...lint,
+  ...drift,
   ...server,
   ...ssl,
   ...monitoring,

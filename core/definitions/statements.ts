@@ -118,7 +118,7 @@ export function pointAt(error: AppError, sql: string, statement: Statement, form
 export function describeWhole(
   app: App,
   connection: ConnectionRow,
-  compiled: readonly Compiled[],
+  compiled: readonly Pick<Compiled, 'statement'>[],
 ): Promise<(Description | AppError)[] | AppError> {
   return askDatabase(
     app,

@@ -13,6 +13,7 @@ import { pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
 import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
+import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
@@ -67,8 +68,9 @@ async function comingWarnings(app: App): Promise<string[]> {
 
 async function standingWarnings(app: App, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
-  const exposed = active === null ? null : await exposureOf(app, active.server);
-  return exposed === null ? [] : [exposed];
+  if (active === null) return [];
+  const exposed = await exposureOf(app, active.server);
+  return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
 }
 
 /** Deploys, stops and activations one after the other, over every server of the database. */
@@ -126,7 +128,11 @@ async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
   };
 }
 
-function toCandidate(app: App, { server, tree, problems, warnings, textOf }: Prepared, active: StoredSnapshot | null): Candidate {
+function toCandidate(
+  app: App,
+  { server, tree, problems, warnings, drifted, textOf }: Prepared,
+  active: StoredSnapshot | null,
+): Candidate {
   const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const fresh = leaves.flatMap(({ hash }) => (textOf(hash) === undefined ? [] : [[hash, textOf(hash) ?? ''] as const]));
     const rest = leaves.filter(({ hash }) => textOf(hash) === undefined);
@@ -139,6 +145,7 @@ function toCandidate(app: App, { server, tree, problems, warnings, textOf }: Pre
     problems,
     warnings,
     texts,
+    drifted: async () => drifted,
     changes: once((): Promise<readonly Change[]> => changesBetween(active?.tree ?? null, tree, texts)),
   };
 }

@@ -3,18 +3,22 @@ import { type ConnectionRow, unreadableSecret } from '#core/definitions/source-p
 import { describeWhole, schemaMark, withoutUnchecked } from '#core/definitions/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
+import type { Drifted } from '#core/contract/deploy/drift.ts';
 import { AppError } from '#core/errors.ts';
 import { type Compiled, describeCompiled } from '#snapshots/compile.ts';
 import { resourceFreezer, toolFreezer } from '#snapshots/entities.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { Frozen, FrozenView, Problem } from '#snapshots/freeze.ts';
 import { freezeOne, type Outcome } from '#snapshots/freeze-one.ts';
+import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 export interface Prepared extends Frozen {
   readonly server: FrozenServer;
   /** Artifacts that are other than the stored ones, with what they replace. */
   readonly refreshed: ReadonlyMap<string, Refreshed>;
+  /** Definitions that their database describes otherwise than when they were saved. */
+  readonly drifted: readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[];
   /** The canonical text of what was frozen since the last deploy. */
   readonly textOf: (hash: string) => string | undefined;
 }
@@ -37,6 +41,7 @@ interface Said {
   readonly refreshed: Map<string, Refreshed>;
   readonly problems: Problem[];
   readonly unchecked: string[];
+  readonly drifted: Prepared['drifted'][number][];
 }
 
 /**
@@ -45,7 +50,7 @@ interface Said {
  */
 export async function prepare(app: App): Promise<Prepared> {
   const { copy, view } = await readWorkingCopy(app);
-  const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [] };
+  const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [], drifted: [] };
   for (const { id, entity_type: kind, renewed } of view.outcomes) {
     if (renewed !== null) said.refreshed.set(id, { kind, ...renewed });
   }
@@ -64,6 +69,7 @@ export async function prepare(app: App): Promise<Prepared> {
     problems: [...said.problems, ...frozen.problems],
     warnings: [...frozen.warnings, ...said.unchecked],
     refreshed: said.refreshed,
+    drifted: said.drifted,
     textOf: (hash) => said.texts.get(hash) ?? view.textOf(hash),
   };
 }
@@ -131,8 +137,11 @@ async function takeDescription(
   view: FrozenView,
   { outcome, row, stored, artifact, definition }: Query,
   now: Description,
-  { instead, texts, refreshed }: Said,
+  { instead, texts, refreshed, drifted }: Said,
 ): Promise<void> {
+  const { entity_type: kind, name } = outcome;
+  const differences = stored?.columns ? columnDifferences(stored.columns, now.columns) : [];
+  if (differences.length > 0 && (kind === 'tool' || kind === 'resource')) drifted.push({ kind, name, differences });
   const fresh = describeCompiled(withoutUnchecked(artifact), definition, now);
   refreshed.set(outcome.id, { kind: outcome.entity_type, before: stored, after: fresh });
   const again = await freezeOne(outcome.entity_type, row as never, view.connections, fresh, app.env.SVC_ALLOW_PASSTHROUGH_SQL);

@@ -13,7 +13,8 @@ import { inTurn } from './deploys.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
-import { HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
+import { differing, HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
+import { driftOf } from './checks/describe-again.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, markSuperusers } from './pending.ts';
@@ -88,7 +89,12 @@ async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
 function toCandidate(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
   const changes = once(() => changesBetween(active?.tree ?? null, tree, texts));
-  return { tree, server, version, problems: [], warnings: [], texts, changes };
+  // What is served already was checked there.
+  const drifted = once(async () => {
+    const { now } = differing(active?.tree.leaves ?? [], tree.leaves);
+    return (await driftOf(app, now, tree.leaves, texts)).found;
+  });
+  return { tree, server, version, problems: [], warnings: [], texts, changes, drifted };
 }
 
 async function find({ app }: Context, version: number): Promise<StoredSnapshot> {

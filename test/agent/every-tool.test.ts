@@ -185,6 +185,7 @@ const CASES: Readonly<Record<string, Case>> = {
   deploy_server: { ok: [{ note: 'First' }, { snapshot_version: 1, changed: true }], refused: [{ dry_run: 'yes' }, 'dry_run'] },
   get_deploy_status: { ok: [{}, { snapshot_version: 1, pending_changes: 0 }], refused: null },
   get_server_health: { ok: [{}, { server_name: 'Shop', snapshot_version: 1 }], refused: null },
+  get_drift: { ok: [{}, { total: 0 }], refused: null },
   get_generated_code: {
     ok: [{ snapshot: 1 }, { snapshot_version: 1, language: 'typescript' }],
     refused: [{ snapshot: 99 }, 'no snapshot'],

@@ -9,7 +9,7 @@ import type { McpClient } from '#test/support/mcp-clients.ts';
 
 /** Specification 4.4. */
 /** Tools of the second edition. */
-const ADDED = ['list_toolsets', 'create_toolset', 'update_toolset', 'delete_toolset'];
+const ADDED = ['list_toolsets', 'create_toolset', 'update_toolset', 'delete_toolset', 'get_drift'];
 const SPECIFIED = `
 list_connections get_connection create_connection update_connection delete_connection test_connection list_tables list_columns
 list_tools get_tool create_tool create_tools_batch update_tool delete_tool duplicate_tool preview_sql

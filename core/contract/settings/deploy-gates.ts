@@ -30,6 +30,11 @@ const SETTINGS = {
     mode: 'block',
     people_only: true,
   },
+  drift: {
+    label: 'Drift',
+    help: 'Definitions whose tables have changed since they were saved.',
+    mode: 'warn',
+  },
 } as const satisfies Record<string, GateSetting>;
 
 export type GateName = keyof typeof SETTINGS;

@@ -297,6 +297,14 @@ const liveSettings = {
     }),
     () => ({ ...DEFAULT_GATES }),
   ),
+  drift_check_minutes: v.optional(
+    field(integerBetween(0, 10_080), {
+      label: 'Drift check',
+      unit: 'min',
+      help: 'Deployed statements are described again on their databases this often, and after each deploy. 0 turns the check off.',
+    }),
+    60,
+  ),
   lint_off: v.optional(
     field(v.pipe(v.array(LintRule), v.maxLength(LINT_RULE_NAMES.length)), {
       label: 'Disabled lint rules',

@@ -1,3 +1,4 @@
+import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
@@ -20,6 +21,8 @@ export interface Candidate {
   /** The canonical texts of some leaves, by hash. */
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
   readonly changes: () => Promise<readonly Change[]>;
+  /** Definitions whose tables have changed since they were saved or frozen. */
+  readonly drifted: () => Promise<readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[]>;
 }
 
 /** What a gate says of a candidate. Where an administrator chose that the gate blocks, its findings do. */

@@ -1,6 +1,7 @@
 import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { accessGate } from './access.ts';
 import { breakingGate } from './breaking.ts';
+import { driftGate } from './drift.ts';
 import { exposureGate } from './exposure.ts';
 import type { DeployGate } from './gate.ts';
 import { lintGate } from './lint.ts';
@@ -10,7 +11,12 @@ import { signInGate } from './sign-in.ts';
 import { testsGate } from './tests.ts';
 
 /** The check of each gate that administrators set (`core/contract/settings/deploy-gates.ts`). */
-const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = { breaking: breakingGate, lint: lintGate, tests: testsGate };
+const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = {
+  breaking: breakingGate,
+  lint: lintGate,
+  tests: testsGate,
+  drift: driftGate,
+};
 
 /** In the order in which they run. Exposure once more at the end: the hosts may have taken seconds. */
 export const GATES: readonly DeployGate[] = [

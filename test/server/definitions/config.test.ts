@@ -10,6 +10,7 @@ import { type RpcAnswer, rpc, type TestHost, testHost, until } from '#test/mcp-h
 import { type Answer, type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/programs.ts';
 import { introspectionEffects } from './config-introspection.ts';
+import { checkEffects } from './config-checks.ts';
 import { signInEffects } from './config-sign-in.ts';
 import { signedTokens } from './config-jwt.ts';
 
@@ -185,6 +186,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await deploy();
   },
   ...signInEffects(() => t, patch),
+  ...checkEffects(() => t, patch),
   jwt_issuers: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
   accept_mcp_tokens: () => signedTokens({ patch, deploy, initialize, token: accessToken }),
   ...introspectionEffects({
@@ -318,13 +320,6 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     await patch({ prompt_guard_allow: rules });
     expect(await writeAttack()).toBe(201);
     await patch({ prompt_guard_allow: [] });
-  },
-  async lint_off() {
-    await patch({ lint_off: ['select-star'] });
-    const { body } = await t.request('GET', '/api/v1/lint/rules');
-    const off = (body['items'] as { rule: string; enabled: boolean }[]).filter(({ enabled }) => !enabled);
-    expect(off.map(({ rule }) => rule)).toEqual(['select-star']);
-    await patch({ lint_off: [] });
   },
 };
 

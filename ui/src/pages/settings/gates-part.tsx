@@ -2,7 +2,7 @@ import { For } from 'solid-js';
 import { DEPLOY_GATES, GATE_NAMES, type GateMode } from '#core/contract/settings/deploy-gates.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
-import { type PartProps, SettingsForm, useSettings } from './settings-form.tsx';
+import { type PartProps, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
 const MODES: readonly { value: GateMode; label: string }[] = [
   { value: 'off', label: 'Off' },
@@ -31,6 +31,11 @@ export function GatesPart(props: PartProps) {
           )}
         </For>
       </Section>
+      <SettingsSection
+        title="Drift"
+        lead="Finds deployed definitions whose tables have changed. A database that is down is no drift."
+        fields={['drift_check_minutes']}
+      />
     </SettingsForm>
   );
 }

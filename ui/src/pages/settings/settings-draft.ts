@@ -47,7 +47,7 @@ export const PARTS = {
     fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration'],
   },
   lint: { title: 'Lint', fields: ['lint_off'] },
-  gates: { title: 'Deploy gates', fields: ['deploy_gates'] },
+  gates: { title: 'Deploy gates', fields: ['deploy_gates', 'drift_check_minutes'] },
   agent: { title: 'Agent', fields: ['agent_enabled', 'agent_rate_limit'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;
 

@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { Empty, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+
+export const Drifted = v.object({
+  kind: v.picklist(['tool', 'resource']),
+  id: v.string(),
+  name: v.string(),
+  connection_id: v.string(),
+  connection_name: v.string(),
+  differences: v.pipe(v.array(v.string()), v.description('What its database says now and did not when it was deployed')),
+  since: v.pipe(Timestamp, v.description('When a check first found it')),
+});
+export type Drifted = v.InferOutput<typeof Drifted>;
+
+export const Drift = v.object({
+  checked_at: v.pipe(v.nullable(Timestamp), v.description('null until the first check')),
+  snapshot_version: v.pipe(v.nullable(v.number()), v.description('The deployed version that was checked')),
+  items: v.array(Drifted),
+  total: v.number(),
+  unchecked: v.pipe(
+    v.array(v.object({ connection_id: v.string(), connection_name: v.string(), reason: v.string() })),
+    v.description('Connections whose statements could not be checked: a database that is down is no drift'),
+  ),
+});
+export type Drift = v.InferOutput<typeof Drift>;
+
+export const drift = {
+  'drift.list': operation({
+    method: 'GET',
+    path: '/drift',
+    access: 'read',
+    input: Empty,
+    output: Drift,
+    agent: 'get_drift',
+    summary: 'List deployed definitions whose tables have changed',
+  }),
+  'drift.check': operation({
+    method: 'POST',
+    path: '/drift/check',
+    access: 'write',
+    input: Empty,
+    output: Drift,
+    summary: 'Describe every deployed statement on its database again, now',
+  }),
+};

@@ -1,0 +1,111 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { withLease } from '#core/cluster/leases.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import type { Drift, Drifted } from '#core/contract/deploy/drift.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import type { Handlers } from '#core/run.ts';
+import { readDeployment } from '../deployment.ts';
+import { readSnapshot, textsOf } from '../stored-snapshots.ts';
+import { driftOf } from './describe-again.ts';
+
+/** The row of `meta` that says what was found last. */
+const STATE = 'drift';
+const LOOK_MS = 60_000;
+/** Deploys that follow each other closely are checked once. */
+const APART_MS = 10_000;
+
+type State = Omit<Drift, 'total'>;
+const NEVER: State = { checked_at: null, snapshot_version: null, items: [], unchecked: [] };
+
+export const driftHandlers: Pick<Handlers, 'drift.list' | 'drift.check'> = {
+  'drift.list': async ({ app }) => shown(await readDrift(app)),
+  'drift.check': async ({ app }) => shown(await checkDrift(app)),
+};
+
+const shown = (state: State): Drift => ({ ...state, total: state.items.length });
+
+/** What the last check found. */
+export async function readDrift({ store }: App): Promise<State> {
+  const { meta } = store.tables;
+  const [row] = await store.db.select().from(meta).where(eq(meta.key, STATE));
+  return row === undefined ? NEVER : (JSON.parse(row.value) as State);
+}
+
+/** Names that a sentence lists. */
+const TOLD = 5;
+
+/** What is served and no longer fits its database, in a sentence. */
+export function driftWarnings({ items, snapshot_version }: State, version: number): string[] {
+  if (snapshot_version !== version || items.length === 0) return [];
+  const names = items.slice(0, TOLD).map(({ name }) => name);
+  const more = items.length - names.length;
+  const which = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return [`Tables have changed since the deploy: ${which}. Check these definitions and deploy again.`];
+}
+
+/** Describes every statement that is served again on its database. What could not be asked keeps what was known of it. */
+async function checkDrift(app: App): Promise<State> {
+  const { active_version } = await readDeployment(app);
+  const active = active_version === null ? null : await readSnapshot(app, active_version);
+  const before = await readDrift(app);
+  const known = new Map(before.items.map((item) => [item.id, item]));
+  const checked_at = app.clock().toISOString();
+  const { found, unchecked } =
+    active === null
+      ? { found: [], unchecked: [] }
+      : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves));
+  const unasked = new Set(unchecked.map(({ connection_id }) => connection_id));
+  const items: Drifted[] = found.map((item) => ({ ...item, since: known.get(item.id)?.since ?? checked_at }));
+  if (before.snapshot_version === active_version) {
+    items.push(...before.items.filter(({ connection_id }) => unasked.has(connection_id)));
+  }
+  const state = { checked_at, snapshot_version: active_version, items, unchecked };
+  await writeDrift(app, state);
+  for (const { kind, name, differences } of items.filter(({ id }) => !known.has(id))) {
+    app.log.from('deploy').warning(`the ${kind} ${name} no longer fits its database`, { differences });
+  }
+  return state;
+}
+
+async function writeDrift({ store }: App, state: State): Promise<void> {
+  const { meta } = store.tables;
+  const value = JSON.stringify(state);
+  await store.write((tx) =>
+    tx.insert(meta).values({ key: STATE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
+  );
+}
+
+/** Checks when it is due, on one server at a time. @returns whether this one did. */
+export async function checkDriftWhenDue(app: App): Promise<boolean> {
+  if (!(await isDue(app))) return false;
+  const checked = await withLease(app, 'drift', app.ids(), async () => {
+    // Another server may have been quicker.
+    if (!(await isDue(app))) return false;
+    await checkDrift(app);
+    return true;
+  });
+  return checked === true;
+}
+
+async function isDue(app: App): Promise<boolean> {
+  const { drift_check_minutes: minutes } = (await readSettings(app)).settings;
+  if (minutes === 0) return false;
+  const [{ desired, active_version }, { checked_at, snapshot_version }] = await Promise.all([
+    readDeployment(app),
+    readDrift(app),
+  ]);
+  if (desired === 'stopped' || active_version === null) return false;
+  if (checked_at === null) return true;
+  const age = app.clock().getTime() - Date.parse(checked_at);
+  return age >= (snapshot_version === active_version ? minutes * 60_000 - 1_000 : APART_MS);
+}
+
+/** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */
+export const keepCheckingDrift = (app: App): (() => void) =>
+  runEvery(app, {
+    every_ms: LOOK_MS,
+    what: 'checking deployed statements on their databases',
+    work: async () => void (await checkDriftWhenDue(app)),
+    wake: 'deployment',
+  });
