@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
@@ -201,6 +201,54 @@ browserTest(
     await opened.page.getByRole('link', { name: 'Go to the tools' }).click();
     await rows(opened.page, 'Tools').first().waitFor();
     await close(opened, [404]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a press right after typing reaches what was pressed, however long it takes',
+  async () => {
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    /** Presses, waits until everything that follows a pause in typing has had its time, and lets go. */
+    const slowClick = async (target: Locator) => {
+      const box = await target.boundingBox();
+      if (box === null) throw new Error('Nothing to press.');
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.waitForTimeout(700);
+      await page.mouse.up();
+    };
+
+    await page.goto(`${ui.programs.url}/tools`);
+    const last = page.getByRole('link', { name: 'search_products' });
+    await last.waitFor();
+    await page.getByLabel('Search tools').fill('search');
+    await slowClick(last);
+    await page.waitForURL(/\/tools\/[\w-]+$/);
+
+    await page.goto(`${ui.programs.url}/tools`);
+    await page.getByLabel('Search tools').fill('search');
+    await last.waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('list_ord');
+    // What the server knows of the name is added while the pointer is down.
+    await slowClick(page.getByRole('dialog', { name: 'Commands' }).getByRole('option').first());
+    await page.waitForURL((url) => url.pathname !== '/tools');
+
+    await page.setViewportSize({ width: 360, height: 900 });
+    const [tool] = (await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=list_orders')).items;
+    await page.goto(`${ui.programs.url}/tools/${tool?.id}`);
+    const tags = page.getByRole('textbox', { name: 'Tags' }).or(page.getByRole('combobox', { name: 'Tags' }));
+    await tags.fill('a_rather_long_tag_of_an_order');
+    await tags.press('Enter');
+    await tags.fill('another_rather_long_tag_of_it');
+    await slowClick(page.getByRole('button', { name: /^Save/ }).first());
+    await toast(page, /^Saved/).waitFor();
+    expect(await ui.programs.api<object>('GET', `/tools/${tool?.id}`)).toMatchObject({
+      tags: expect.arrayContaining(['another_rather_long_tag_of_it']),
+    });
+    await close(opened);
   },
   LIMIT_MS,
 );

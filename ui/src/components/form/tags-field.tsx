@@ -1,4 +1,5 @@
 import { createSignal, createUniqueId, For } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 
@@ -11,8 +12,12 @@ export function TagsField(
     placeholder?: string | undefined;
   },
 ) {
+  const { presence } = useKernel();
   const id = createUniqueId();
   const [typed, setTyped] = createSignal('');
+  /** What is shown until the pointer is released: a new line of tags would move what it presses. */
+  const [held, setHeld] = createSignal<readonly string[]>();
+  const shown = () => held() ?? props.value;
   const add = (text: string) => {
     const tags = text
       .split(',')
@@ -21,11 +26,25 @@ export function TagsField(
     setTyped('');
     if (tags.length > 0) props.onChange([...new Set([...props.value, ...tags])]);
   };
+  const leave = () => {
+    if (typed().trim() === '' || !presence.pressed()) {
+      add(typed());
+      return;
+    }
+    const text = typed();
+    setHeld(props.value);
+    add(text);
+    setTyped(text);
+    void presence.released().then(() => {
+      setHeld(undefined);
+      setTyped('');
+    });
+  };
   const remove = (tag: string) => props.onChange(props.value.filter((other) => other !== tag));
   return (
     <FieldFrame {...props} id={id}>
       <div class="input tags-input">
-        <For each={props.value}>
+        <For each={shown()}>
           {(tag) => (
             <span class="tag">
               {tag}
@@ -41,7 +60,7 @@ export function TagsField(
           list={`${id}-list`}
           autocomplete="off"
           autocapitalize="none"
-          placeholder={props.value.length === 0 ? props.placeholder : undefined}
+          placeholder={shown().length === 0 ? props.placeholder : undefined}
           value={typed()}
           readOnly={props.blocked}
           aria-invalid={props.error ? 'true' : undefined}
@@ -60,7 +79,7 @@ export function TagsField(
               if (last !== undefined) remove(last);
             }
           }}
-          onBlur={() => add(typed())}
+          onBlur={leave}
         />
         <datalist id={`${id}-list`}>
           <For each={(props.suggestions ?? []).filter((tag) => !props.value.includes(tag))}>

@@ -153,7 +153,7 @@ const toRow =
 
 /** Records that the server knows, asked when the typing pauses. */
 function createFound(wanted: () => string): () => readonly Row[] {
-  const { commands } = useKernel();
+  const { commands, presence } = useKernel();
   const [rows, setRows] = createSignal<readonly Row[]>([]);
   let current: AbortController | undefined;
   const ask = async (query: string) => {
@@ -165,6 +165,7 @@ function createFound(wanted: () => string): () => readonly Row[] {
         return list.map((one): Row => ({ group, title: one.title, hint: one.hint, run: one.run }));
       }),
     );
+    await presence.released();
     if (mine === current) setRows(lists.flat());
   };
   createEffect(

@@ -1,4 +1,5 @@
 import { createSignal, type JSX, onCleanup, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 
@@ -50,21 +51,30 @@ export function FilterBar(props: {
 const PAUSE_MS = 200;
 
 export function SearchInput(props: SearchField & { autofocus?: boolean }) {
+  const { presence } = useKernel();
   /** What is typed and not searched for yet. */
   const [typed, setTyped] = createSignal<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const search = () => {
+  const stop = () => {
     clearTimeout(timer);
+    timer = undefined;
+  };
+  const search = () => {
+    stop();
     const value = typed();
     setTyped(undefined);
     if (value !== undefined && value !== props.value) props.onInput(value);
   };
   const type = (value: string) => {
     setTyped(value);
-    clearTimeout(timer);
-    timer = setTimeout(search, PAUSE_MS);
+    stop();
+    const mine = setTimeout(async () => {
+      await presence.released();
+      if (mine === timer) search();
+    }, PAUSE_MS);
+    timer = mine;
   };
-  onCleanup(() => clearTimeout(timer));
+  onCleanup(stop);
   return (
     <div class="search">
       <Icon name="search" />
@@ -81,7 +91,6 @@ export function SearchInput(props: SearchField & { autofocus?: boolean }) {
         autocomplete="off"
         spellcheck={false}
         onInput={(event) => type(event.currentTarget.value)}
-        onBlur={search}
         onKeyDown={(event) => {
           if (event.key === 'Enter') search();
           if (event.key !== 'Escape' || event.currentTarget.value === '') return;

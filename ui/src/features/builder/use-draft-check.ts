@@ -24,13 +24,14 @@ interface DraftCheckOptions<T> {
 /** What the server thinks of a definition while it is written: what a model would see of it, or what is wrong with it. */
 export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>) {
   const [asked, setAsked] = createSignal({ sql: '' });
-  const { session } = useKernel();
+  const { presence, session } = useKernel();
   const check = createLiveCheck(async (signal) => {
     if (!session.may('preview.tool')) return undefined;
     const sql = options.sql();
     try {
       return await options.load(signal);
     } finally {
+      await presence.released();
       if (!signal.aborted) setAsked({ sql });
     }
   });
