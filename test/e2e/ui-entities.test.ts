@@ -210,31 +210,41 @@ browserTest(
   async () => {
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    /** Presses, waits until everything that follows a pause in typing has had its time, and lets go. */
-    const slowClick = async (target: Locator) => {
+    // The page's clock stands still, so that the machine's load decides nothing.
+    await page.clock.install();
+    const boxOf = async (target: Locator) => {
       const box = await target.boundingBox();
       if (box === null) throw new Error('Nothing to press.');
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    };
+    const typeAndPress = async (field: Locator, text: string, target: Locator) => {
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 10_000);
+      await field.fill(text);
+      await target.scrollIntoViewIfNeeded();
+      const { x, y } = await boxOf(target);
+      await page.mouse.move(x, y);
       await page.mouse.down();
-      await page.waitForTimeout(700);
+      // Longer than every pause in typing; then what it asks the server for may come.
+      await page.clock.runFor(1_000);
+      await Bun.sleep(500);
       await page.mouse.up();
+      await page.clock.resume();
     };
 
     await page.goto(`${ui.programs.url}/tools`);
     const last = page.getByRole('link', { name: 'search_products' });
     await last.waitFor();
-    await page.getByLabel('Search tools').fill('search');
-    await slowClick(last);
+    await typeAndPress(page.getByLabel('Search tools'), 'search', last);
     await page.waitForURL(/\/tools\/[\w-]+$/);
 
-    await page.goto(`${ui.programs.url}/tools`);
-    await page.getByLabel('Search tools').fill('search');
-    await last.waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('list_ord');
-    // What the server knows of the name is added while the pointer is down.
-    await slowClick(page.getByRole('dialog', { name: 'Commands' }).getByRole('option').first());
-    await page.waitForURL((url) => url.pathname !== '/tools');
+    const palette = page.getByRole('dialog', { name: 'Commands' });
+    const wanted = palette.getByRole('combobox');
+    await wanted.fill('list_ord');
+    const found = palette.getByRole('option', { name: /list_orders/ }).last();
+    await found.waitFor();
+    await typeAndPress(wanted, 'list_orde', found);
+    await page.getByRole('heading', { name: 'list_orders' }).first().waitFor();
 
     await page.setViewportSize({ width: 360, height: 900 });
     const [tool] = (await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=list_orders')).items;
@@ -242,10 +252,12 @@ browserTest(
     const tags = page.getByRole('textbox', { name: 'Tags' }).or(page.getByRole('combobox', { name: 'Tags' }));
     await tags.fill('a_rather_long_tag_of_an_order');
     await tags.press('Enter');
-    await tags.fill('another_rather_long_tag_of_it');
-    await slowClick(page.getByRole('button', { name: /^Save/ }).first());
+    await typeAndPress(tags, 'another_rather_long_tag_of_it', page.getByText('Enabled', { exact: true }));
+    await page.getByText('another_rather_long_tag_of_it').waitFor();
+    await page.getByRole('button', { name: /^Save/ }).first().click();
     await toast(page, /^Saved/).waitFor();
     expect(await ui.programs.api<object>('GET', `/tools/${tool?.id}`)).toMatchObject({
+      enabled: false,
       tags: expect.arrayContaining(['another_rather_long_tag_of_it']),
     });
     await close(opened);

@@ -23,12 +23,14 @@ export function ToolsetForm(props: {
   fresh: boolean;
   onSubmit: (event: Event) => void;
 }) {
-  const { call, session } = useKernel();
+  const { call, presence, session } = useKernel();
   const fixed = () => !session.may('toolsets.update');
   const health = useQuery((read) => read('server.health', {}));
-  const check = createLiveCheck<ToolsetMembers>((signal) => {
+  const check = createLiveCheck<ToolsetMembers>(async (signal) => {
     const { include, exclude, read_only } = props.form.snapshot();
-    return call('toolsets.preview', { include, exclude, read_only }, signal);
+    const members = await call('toolsets.preview', { include, exclude, read_only }, signal);
+    await presence.released();
+    return members;
   });
   createEffect(
     on(
