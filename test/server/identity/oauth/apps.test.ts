@@ -121,7 +121,7 @@ describe('an export with OAuth apps', () => {
 
     const other = await testApp();
     const admin = await peopleOf(other).owner();
-    const send = (query: string, body: unknown = exported) => admin.ask('POST', `export-import/import?${query}`, body as object);
+    const send = (query: string, body: unknown = exported) => admin.ask('POST', `export-import/import?${query}`, body);
     const report = await send('include_server_config=true');
     expect(report.status).toBe(200);
     expect(JSON.stringify(report.body['needs_secrets'])).toContain('oauth_apps.Exported.client_secret');

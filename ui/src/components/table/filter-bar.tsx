@@ -65,13 +65,14 @@ export function SearchInput(props: SearchField & { autofocus?: boolean }) {
     setTyped(undefined);
     if (value !== undefined && value !== props.value) props.onInput(value);
   };
+  const searchOnceReleased = async (mine: typeof timer) => {
+    await presence.released();
+    if (mine === timer) search();
+  };
   const type = (value: string) => {
     setTyped(value);
     stop();
-    const mine = setTimeout(async () => {
-      await presence.released();
-      if (mine === timer) search();
-    }, PAUSE_MS);
+    const mine = setTimeout(() => void searchOnceReleased(mine), PAUSE_MS);
     timer = mine;
   };
   onCleanup(stop);
