@@ -211,7 +211,7 @@ browserTest(
     await guest.page.reload();
     await guest.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
-    await guest.page.getByText('This invitation is not valid').waitFor();
+    await guest.page.getByText('This invitation isn’t valid').waitFor();
     await close(guest, [401, 404]);
     await close(opened);
   },

@@ -31,6 +31,9 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/settings`);
+    // The help of the contract stands below each field, and beside it what is live once that differs.
+    await page.getByText('Shown by clients, and used to name the server in client snippets.').waitFor();
+    await page.getByText('127.0.0.1 accepts clients on this machine only, 0.0.0.0 from every network.').waitFor();
     await page.getByLabel('Server name').fill('');
     await save(page);
     await page.locator('[aria-invalid=true][name=server_name]').waitFor();

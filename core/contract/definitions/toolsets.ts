@@ -44,7 +44,7 @@ const rule = {
   include: v.optional(
     field(Selection, {
       label: 'Include',
-      help: 'Tags, connections and single definitions. Whoever may edit definitions can add one by tagging it. Defaults to nothing.',
+      help: 'Tags, connections and single definitions. Anyone who can edit definitions can add one by tagging it. Defaults to nothing.',
       open: true,
     }),
     NOTHING,

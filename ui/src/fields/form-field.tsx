@@ -19,6 +19,8 @@ interface FormFieldProps {
   error?: string | undefined;
   /** Also where the contract allows nothing, because of what else was chosen. */
   required?: boolean;
+  /** Says so beside the label. */
+  optional?: boolean;
   /** A secret that is stored already. */
   stored?: boolean | undefined;
   /** Columns of cards. */
@@ -50,6 +52,9 @@ export function FormField(props: FormFieldProps) {
     },
     get name() {
       return props.name;
+    },
+    get optional() {
+      return props.optional;
     },
   };
   const required = () => props.required ?? (kind.type !== 'flag' && !kind.nullable);

@@ -37,7 +37,7 @@ export const WORDS = {
   no_toolsets: 'None',
   edit: 'Edit',
   edit_title: (name: string) => `Token “${name}”`,
-  was_changed: (name: string) => `${name} changed. It counts at once.`,
+  was_changed: (name: string) => `${name} changed. The change applies immediately.`,
   prefix: 'Prefix',
   used: 'Last used',
   never: 'Never',

@@ -4,7 +4,7 @@ export const WORDS = {
   title: 'Account',
   lead: 'Your sign-in details and sessions.',
   about: 'Role',
-  about_lead: 'An administrator decides about your role and groups.',
+  about_lead: 'An administrator sets your role and groups.',
   role: 'Role',
   groups: 'Groups',
   no_groups: 'None',

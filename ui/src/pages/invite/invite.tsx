@@ -47,7 +47,7 @@ export function Invite() {
         when={token !== '' && problem()?.code !== OVER}
         fallback={
           <div class="stack">
-            <Notice tone="bad" live title="This invitation is not valid">
+            <Notice tone="bad" live title="This invitation isn’t valid">
               <p>It was used, replaced or has expired. Ask the person who sent it for a new one.</p>
             </Notice>
             <div class="row">
@@ -61,7 +61,7 @@ export function Invite() {
             label="Username"
             name="username"
             autocomplete="username"
-            hint="You sign in with this name. You may change it."
+            hint="You sign in with this name. You can change it."
             value={username()}
             onInput={setUsername}
             error={fieldError(problem(), 'username')}

@@ -50,8 +50,8 @@ export function PersonForm(props: {
   return (
     <form class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
       <FormField form={form} name="username" />
-      <FormField form={form} name="display_name" />
-      <FormField form={form} name="email" />
+      <FormField form={form} name="display_name" optional />
+      <FormField form={form} name="email" optional />
       <RadioCards
         label={WORDS.role}
         options={roles()}

@@ -26,7 +26,7 @@ export const WORDS = {
   link: 'New sign-in link…',
   first_link: 'New invitation link…',
   link_question: (name: string) => `Create a new sign-in link for ${name}?`,
-  link_text: 'With it they set a new password. An earlier link stops working; their sessions end when they use the new one.',
+  link_text: 'They set a new password with it. Earlier links stop working, and their sessions end when they use the new one.',
   link_action: 'Create link',
   link_title: (name: string) => `Invitation for ${name}`,
   link_label: 'Invitation link',

@@ -31,7 +31,7 @@ export const WORDS = {
   redirect: 'Redirect URI',
   redirect_hint: 'Register exactly this address with the provider.',
   identity: 'Provider',
-  who: 'Who may sign in',
+  who: 'Who can sign in',
   roles: 'Roles by group',
   roles_hint: 'A person in several groups gets the highest role. Roles follow the groups at every sign-in; owners stay owners.',
   group: 'Group',

@@ -1,4 +1,4 @@
-import { createContext, createEffect, For, type JSX, on, Show, useContext } from 'solid-js';
+import { createContext, createEffect, For, type JSX, on, useContext } from 'solid-js';
 import { FROZEN_SETTINGS, type ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
@@ -117,14 +117,13 @@ export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2
       name={props.name}
       stored={props.stored}
       columns={props.columns ?? 1}
+      // No element at all while there is nothing to add: the field then shows the help of the contract.
       hint={
-        <Show when={current.pending[props.name]}>
-          {(change) => (
-            <>
-              {fieldOf(current.form.schema, props.name).marks.help} <Live value={change().old} />
-            </>
-          )}
-        </Show>
+        current.pending[props.name] === undefined ? undefined : (
+          <>
+            {fieldOf(current.form.schema, props.name).marks.help} <Live value={current.pending[props.name]?.old} />
+          </>
+        )
       }
     />
   );

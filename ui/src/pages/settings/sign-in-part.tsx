@@ -16,7 +16,7 @@ export function SignInPart(props: PartProps) {
         />
         <SettingsSection
           title="Sign-in from MCP clients"
-          lead="How long people stay signed in with a client, and which clients may ask them."
+          lead="How long people stay signed in from a client, and whether new clients can register."
           fields={['oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration']}
         />
       </SettingsForm>

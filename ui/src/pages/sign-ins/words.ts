@@ -16,7 +16,7 @@ export const WORDS = {
   no_attempts_title: 'No attempts yet',
   no_attempts: 'Add the MCP address to a client. Each step of its sign-in appears here at once.',
   apps: 'OAuth apps',
-  apps_lead: 'Clients that you register yourself, for those that can neither register nor publish a document.',
+  apps_lead: 'Clients that you register by hand because they can neither register themselves nor publish a metadata document.',
   create: 'New app',
   create_title: 'New OAuth app',
   edit_title: (name: string) => `Edit ${name}`,
@@ -47,7 +47,7 @@ export const WORDS = {
   delete_text: 'Everyone who signed in with it is signed out within a second. The history can restore the app.',
   deleted: (name: string) => `${name} was deleted`,
   no_apps_title: 'No apps',
-  no_apps: 'Most clients need none: they register themselves or publish a document.',
+  no_apps: 'Most clients need none: they register themselves or publish a metadata document.',
 } as const;
 
 export const STEP_WORDS = {
