@@ -100,6 +100,8 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
     texts.set(leaf.hash, { text, leaf, isNeeded });
     return leaf;
   };
+  /** Made apart from what was put, which it would keep. */
+  const isOutcome = (id: string, hash: string) => (): boolean => outcomes.get(id)?.leaf?.hash === hash;
   const place = (before: Outcome | undefined, after: Outcome | undefined): void => {
     revision++;
     if (viewed) [order, viewed] = [order.slice(), false];
@@ -136,7 +138,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       const { id } = definition;
       const { outcome, blob } = await freezeOne(kind, definition, connections, stored, allow_passthrough_sql);
       const before = outcomes.get(id);
-      const fresh = blob && remember(blob, () => outcomes.get(id)?.leaf?.hash === blob.hash);
+      const fresh = blob && remember(blob, isOutcome(id, blob.hash));
       const same = before?.leaf?.hash === fresh?.hash && before?.name === definition.name;
       const now = { ...outcome, leaf: (same ? before?.leaf : fresh) ?? null };
       place(before, now);

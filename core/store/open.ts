@@ -213,7 +213,11 @@ export function createLock(): Lock {
   const lock = async <T>(work: () => Promise<T>): Promise<T> => {
     held += 1;
     const result = tail.then(work, work);
-    tail = result.catch(() => undefined);
+    // What it answered is not kept until the next one comes.
+    tail = result.then(
+      () => undefined,
+      () => undefined,
+    );
     return result.finally(() => {
       held -= 1;
     });
