@@ -5,7 +5,7 @@ import { toProblem } from './kernel/problem.ts';
 
 export type { Call };
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly base_url?: string;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** The session has ended: called for every refused call that is not part of signing in. */

@@ -96,7 +96,8 @@ function focusInside(event: Event): void {
     surface.querySelector<HTMLElement>('.dialog-body :is(input, textarea, [role=combobox])');
   if (wanted === null) return;
   event.preventDefault();
-  wanted.focus();
+  // A dialog underneath lets go of the focus once this one stands.
+  queueMicrotask(() => wanted.focus());
 }
 
 function Inside(props: Surface) {

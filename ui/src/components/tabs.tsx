@@ -1,7 +1,7 @@
 import * as Kobalte from '@kobalte/core/tabs';
 import { For, type JSX, Show, untrack } from 'solid-js';
 
-export interface Tab<V extends string> {
+interface Tab<V extends string> {
   readonly value: V;
   readonly label: string;
   readonly count?: number | undefined;

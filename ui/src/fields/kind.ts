@@ -3,7 +3,7 @@ import { type Marks, marksOf } from '#core/contract/marks.ts';
 import type { FormSchema } from '#ui/src/kernel/form/form.ts';
 
 /** What a field takes, read from its schema. */
-export interface Kind {
+interface Kind {
   readonly type: 'text' | 'number' | 'flag' | 'choice' | 'list' | 'other';
   /** Null is a value: not set. */
   readonly nullable: boolean;

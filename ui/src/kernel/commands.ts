@@ -26,7 +26,7 @@ export interface Found {
   readonly run: () => void;
 }
 
-export interface Finder {
+interface Finder {
   readonly group: string;
   readonly find: (query: string, signal: AbortSignal) => Promise<readonly Found[]>;
 }

@@ -13,7 +13,7 @@ import { createTheme, type ThemeChoice } from './theme.ts';
 import { createToasts, type Toasts } from './toasts.ts';
 
 /** State and verbs of the interface, without markup. */
-export interface Kernel {
+interface Kernel {
   readonly call: Call;
   /** What was read, shared by the parts of a page; pages use it by `useQuery`. */
   readonly cache: Cache;

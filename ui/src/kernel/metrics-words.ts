@@ -7,7 +7,7 @@ export const PERIOD_WORDS = { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours'
 export const KIND_WORDS = { tool: 'Tool', resource: 'Resource', prompt: 'Prompt' } as const satisfies Record<Kind, string>;
 
 /** What an error code of a call means, for people. */
-export const ERROR_WORDS: Readonly<Record<string, string>> = {
+const ERROR_WORDS: Readonly<Record<string, string>> = {
   invalid: 'Invalid arguments',
   sql_error: 'SQL error',
   timeout: 'Timed out',

@@ -3,7 +3,6 @@ import type { Output } from '#core/contract/index.ts';
 
 export type Stats = Output<'metrics.stats'>;
 export type Series = Output<'metrics.timeseries'>;
-export type Point = Series['points'][number];
 export type Usage = Stats['tools'][string];
 export type Period = Series['period'];
 export type Kind = OwnedKind;
@@ -40,7 +39,7 @@ export const toRows = (stats: Stats): UsageRow[] =>
     Object.entries(stats[ENTITIES[kind].plural]).map(([name, usage]) => ({ ...usage, key: keyOf(kind, name), kind, name })),
   );
 
-export interface Totals {
+interface Totals {
   readonly calls: number;
   readonly errors: number;
   readonly error_rate: number;
@@ -86,7 +85,7 @@ export function sparkPath(values: readonly number[], width: number, height: numb
 const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** Places of this interface that show the calls behind a figure. */
-export interface CallsWanted {
+interface CallsWanted {
   readonly kind?: Kind;
   readonly name?: string;
   readonly outcome?: 'failed' | 'ok';

@@ -30,7 +30,7 @@ export interface SecondFactor {
 /** What signing in came to. */
 export type SignIn = 'signed_in' | Problem;
 
-export interface Ways {
+interface Ways {
   readonly providers: readonly { readonly id: string; readonly name: string }[];
   /** Whether a password is one of them. */
   readonly password: boolean;
@@ -171,7 +171,7 @@ export function createSession(call: Call, onEnter: () => void = () => {}): Sessi
 /** Who a page is for. */
 export type Audience = 'setup' | 'login' | 'invited' | 'anyone' | 'member';
 
-export interface Place {
+interface Place {
   readonly path: string;
   readonly search: string;
   readonly origin: string;

@@ -1,7 +1,7 @@
 import { createSignal } from 'solid-js';
 import type { Storage } from './storage.ts';
 
-export const THEMES = ['system', 'light', 'dark'] as const;
+const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
 export interface ThemeChoice {

@@ -1,7 +1,7 @@
 import { createSignal } from 'solid-js';
 import { browserTimers, type Timers } from './data/query.ts';
 
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly tone: 'good' | 'bad' | 'plain';
   readonly text: string;
@@ -10,13 +10,13 @@ export interface Toast {
 }
 
 /** Something that can be done about what the toast says, usually undone. */
-export interface ToastAction {
+interface ToastAction {
   readonly label: string;
   readonly run: () => void;
 }
 
 /** One of several alike that a person does one after the other: they are one toast, whose action is that of all. */
-export interface Tally {
+interface Tally {
   /** The same for all that belong together. */
   readonly kind: string;
   readonly count: number;

@@ -15,7 +15,7 @@ export interface Plot {
   destroy(): void;
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   readonly into: HTMLElement;
   readonly width: number;
   readonly height: number;

@@ -14,7 +14,7 @@ export type Language =
   | { readonly name: 'sql'; readonly dialect: Dialect; readonly world: SqlWorld }
   | { readonly name: 'template'; readonly world: TemplateWorld };
 
-export interface EditorOptions {
+interface EditorOptions {
   /** Open shadow root: styles that an editor makes are adopted there, which a strict content security policy allows. */
   readonly root: ShadowRoot;
   readonly label: string;

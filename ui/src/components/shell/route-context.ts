@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'solid-js';
 
-export interface RouteInfo {
+interface RouteInfo {
   /** The variables of the path. */
   readonly params: () => Readonly<Record<string, string>>;
   /** Loads the code of the page at this address, so that it is there when it is wanted. */

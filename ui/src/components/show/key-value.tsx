@@ -1,7 +1,7 @@
 import { For, type JSX, Show } from 'solid-js';
 import { CopyButton } from './code-block.tsx';
 
-export interface KeyValueItem {
+interface KeyValueItem {
   readonly label: string;
   readonly value: JSX.Element;
   readonly mono?: boolean;

@@ -23,7 +23,7 @@ export interface Column<T> {
   readonly narrow?: 'hide';
 }
 
-export interface DataTableProps<T> {
+interface DataTableProps<T> {
   label: string;
   /** Undefined while the first answer is awaited. */
   rows: readonly T[] | undefined;

@@ -8,7 +8,7 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
-export interface Judged {
+interface Judged {
   readonly listing?: Readonly<Record<string, unknown>> | undefined;
   readonly findings: readonly GuardFinding[];
   readonly warnings?: readonly string[] | undefined;
@@ -85,7 +85,7 @@ export function ModelView(props: { judged: Judged | undefined; problem: Problem 
 }
 
 /** What stands against saving, and what is only worth a look. */
-export function Findings(props: { findings: readonly GuardFinding[] }) {
+function Findings(props: { findings: readonly GuardFinding[] }) {
   return (
     <Show when={props.findings.length > 0}>
       <Notice tone={props.findings.some(({ blocked }) => blocked) ? 'bad' : 'brass'} title="Prompt guard findings">

@@ -16,7 +16,7 @@ export const PARAMETER_TYPES: readonly ParameterType[] = [
 export const ITEM_TYPES: readonly ScalarType[] = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json'];
 
 /** A list that keeps up with a text: what nobody touched since it was added or suggested may change, everything else stays. */
-export interface FollowedParameters {
+interface FollowedParameters {
   /**
    * The list after the text was edited: new names are added, and what was added and touched by nobody goes with its name, so that
    * typing a name letter by letter leaves nothing behind.

@@ -4,7 +4,7 @@ import { routes } from '#core/contract/routes.ts';
 import { shellQuote } from '#core/lib/command-text.ts';
 
 /** How the same change is made from a script: a curl line and TypeScript, with a token in the environment. */
-export interface CallSnippets {
+interface CallSnippets {
   readonly curl: string;
   readonly typescript: string;
 }

@@ -18,7 +18,7 @@ import { bare } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 
-export interface StatementOptions {
+interface StatementOptions {
   readonly connections: () => readonly Connection[];
   readonly connection_id: () => string;
   readonly sql: () => string;
@@ -42,7 +42,7 @@ export interface StatementOptions {
 }
 
 /** `affected_rows`: it was a writing statement, which was rolled back. */
-export type Ran = Preview & { readonly affected_rows?: number | null };
+type Ran = Preview & { readonly affected_rows?: number | null };
 
 export type Statement = ReturnType<typeof useStatement>;
 

@@ -17,12 +17,12 @@ export interface Line {
 /** What stands in the list: a line, or how many were lost at this place. */
 export type Entry = { readonly id: string; readonly line: Line } | { readonly id: string; readonly dropped: number };
 
-export interface Filter {
+interface Filter {
   readonly level?: LogLevel | undefined;
   readonly source?: Source | undefined;
 }
 
-export interface LiveLog {
+interface LiveLog {
   /** The newest last; held still while it is paused. */
   readonly entries: () => readonly Entry[];
   readonly paused: () => boolean;

@@ -11,7 +11,7 @@ export interface StreamSocket {
   close(): void;
 }
 
-export interface LiveStream {
+interface LiveStream {
   readonly state: () => StreamState;
   readonly open: () => void;
   readonly close: () => void;

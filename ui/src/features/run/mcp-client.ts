@@ -10,7 +10,7 @@ const META = {
 } as const;
 const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
 
-export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
+const PLAYGROUND_PATH = '/api/v1/playground/mcp';
 /** The server says with it which host answered; without it the server itself did. */
 const HOST = 'x-sluice-host';
 const CALLER = 'x-sluice-caller';
@@ -49,7 +49,7 @@ export interface Refusal {
 }
 export type Answer = { readonly ok: true; readonly result: Members } | { readonly ok: false; readonly refusal: Refusal };
 
-export interface McpClient {
+interface McpClient {
   request(method: string, params: Members, signal?: AbortSignal): Promise<Answer>;
   /** Every page of a list. */
   list(method: string, member: string, signal?: AbortSignal): Promise<Answer & { items?: readonly Members[] }>;

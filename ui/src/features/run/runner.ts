@@ -2,7 +2,7 @@ import { createSignal } from 'solid-js';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { browserTimers, createQuery, type Query, type Timers } from '#ui/src/kernel/data/query.ts';
 
-export interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
+interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
   /** Something changed: asks soon, and once for many changes. */
   touch(): void;
   stop(): void;
@@ -26,7 +26,7 @@ export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, ti
   };
 }
 
-export interface Runner<I, O> {
+interface Runner<I, O> {
   /** The newest answer; it stays while a newer one is awaited, and goes when one failed. */
   readonly result: () => O | undefined;
   readonly problem: () => Problem | undefined;

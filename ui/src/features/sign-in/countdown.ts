@@ -1,7 +1,7 @@
 import { createSignal } from 'solid-js';
 import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
 
-export interface Countdown {
+interface Countdown {
   /** Whole seconds that remain; 0 when nothing is waited for. */
   readonly left: () => number;
   start(seconds: number): void;

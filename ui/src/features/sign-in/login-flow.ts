@@ -5,7 +5,7 @@ import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
 import { type Credentials, missingCredentials, type Session } from '#ui/src/kernel/session.ts';
 import { LOGIN_WORDS } from '#ui/src/kernel/words.ts';
 
-export type LoginStep = 'password' | 'code' | 'recovery';
+type LoginStep = 'password' | 'code' | 'recovery';
 
 /** The server ends a pending sign-in with the fifth code that it refuses. */
 const REFUSALS = 5;

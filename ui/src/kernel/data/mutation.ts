@@ -1,7 +1,7 @@
 import { createSignal } from 'solid-js';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
-export interface Mutation<I, O> {
+interface Mutation<I, O> {
   /** Undefined when it failed (see `problem`) or when one is under way. */
   run(input: I): Promise<O | undefined>;
   readonly busy: () => boolean;

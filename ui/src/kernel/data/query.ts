@@ -66,7 +66,7 @@ export const browserTimers: Timers = {
   clear: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
 
-export interface Poll {
+interface Poll {
   readonly start: () => void;
   readonly stop: () => void;
 }

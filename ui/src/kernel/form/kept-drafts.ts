@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 
 /** The fields of a form that differ from what was stored when somebody began to change it. */
-export interface KeptDraft {
+interface KeptDraft {
   readonly fields: Readonly<Record<string, unknown>>;
   /** Of the record that the form began with; null: it is new. */
   readonly version: number | null;
 }
 
-export interface KeptDrafts {
+interface KeptDrafts {
   read(place: string): KeptDraft | undefined;
   /** Without a draft, what is kept of the place is forgotten. */
   keep(place: string, draft: KeptDraft | undefined): void;

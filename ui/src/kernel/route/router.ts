@@ -1,20 +1,20 @@
 import { createSignal } from 'solid-js';
 
 /** The part of `window` that the router needs. */
-export interface RouterWindow {
+interface RouterWindow {
   readonly location: { readonly pathname: string; readonly search: string; readonly origin: string };
   readonly history: Pick<History, 'pushState' | 'replaceState' | 'go' | 'state'>;
   addEventListener(type: 'popstate', listener: () => void): void;
 }
 
 /** How the newest place was come to; `index` counts the entries of this visit's history. */
-export interface Arrival {
+interface Arrival {
   readonly kind: 'start' | 'push' | 'replace' | 'pop';
   readonly index: number;
 }
 
 /** Why the page should not be left now, as a sentence; undefined when it may. */
-export type Block = () => string | undefined;
+type Block = () => string | undefined;
 
 export interface Router {
   readonly path: () => string;

@@ -1,7 +1,7 @@
 import type { Router } from './router.ts';
 
 /** How one query parameter is read and written; what cannot be read is the value that stands for "not given". */
-export interface Param<T> {
+interface Param<T> {
   readonly empty: T;
   // Methods, so that a table of several kinds is one type.
   read(text: string): T;
@@ -46,7 +46,7 @@ const decodePart = (part: string): string => part.replaceAll('%2C', ',').replace
 
 type Values<P> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-export interface SearchParams<P> {
+interface SearchParams<P> {
   get<K extends keyof P & string>(name: K): Values<P>[K];
   set(values: Partial<Values<P>>): void;
   /** Back to the values that stand for "not given"; all of them when none is named. */

@@ -1,13 +1,13 @@
 import { createSignal } from 'solid-js';
 import { createMcpClient, type Era, type McpClientOptions, type Refusal } from '#ui/src/features/run/mcp-client.ts';
 
-export interface Reached {
+interface Reached {
   readonly tools: readonly string[];
   readonly ms: number;
   readonly host: string | undefined;
 }
 
-export interface AccessTest {
+interface AccessTest {
   readonly busy: () => boolean;
   readonly reached: () => Reached | undefined;
   readonly refusal: () => Refusal | undefined;

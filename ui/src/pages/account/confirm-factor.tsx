@@ -19,7 +19,7 @@ const KINDS = {
 export type FactorChange = keyof typeof KINDS;
 
 /** What a change gives back: new recovery codes, with the secret when the factor is being set up. */
-export interface FactorResult {
+interface FactorResult {
   readonly setup?: Output<'two_factor.setup'>;
   readonly codes?: readonly string[];
 }

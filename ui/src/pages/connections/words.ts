@@ -1,6 +1,6 @@
 import type { Output } from '#core/contract/index.ts';
 
-export type TestCode = NonNullable<Output<'connections.test'>['code']>;
+type TestCode = NonNullable<Output<'connections.test'>['code']>;
 
 export const WORDS = {
   title: 'Connections',

@@ -1,9 +1,9 @@
 import type { Output } from '#core/contract/index.ts';
 
-export type GeneratedFile = Output<'server.generated'>['files'][number];
+type GeneratedFile = Output<'server.generated'>['files'][number];
 
 /** A folder of the generated project with the files that lie directly in it. */
-export interface Folder {
+interface Folder {
   /** Empty: the top. */
   readonly path: string;
   readonly files: readonly { readonly path: string; readonly name: string }[];
@@ -22,8 +22,8 @@ export function toFolders(files: readonly { readonly path: string }[]): Folder[]
   return [...folders].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, list]) => ({ path, files: list }));
 }
 
-export type TokenKind = 'plain' | 'comment' | 'string' | 'number' | 'keyword';
-export interface Token {
+type TokenKind = 'plain' | 'comment' | 'string' | 'number' | 'keyword';
+interface Token {
   readonly kind: TokenKind;
   readonly text: string;
 }

@@ -2,7 +2,7 @@ import type { Output } from '#core/contract/index.ts';
 import { keyOf, type Kind, type Stats, type Usage } from '#ui/src/kernel/metrics.ts';
 
 export type FlowLayout = Output<'flow.layout'>;
-export type Memberships = Output<'flow.toolsets'>['items'];
+type Memberships = Output<'flow.toolsets'>['items'];
 
 /** Something that is configured, at its place. */
 export interface FlowNode {
@@ -41,7 +41,7 @@ export interface FlowGroup {
   readonly height: number;
 }
 
-export interface FlowEdge {
+interface FlowEdge {
   readonly id: string;
   readonly from: string;
   readonly to: string;
@@ -61,7 +61,7 @@ export interface FlowPicture {
   readonly height: number;
 }
 
-export interface FlowFilter {
+interface FlowFilter {
   readonly search: string;
   readonly kinds: readonly Kind[];
   readonly connection_id: string | undefined;

@@ -9,7 +9,7 @@ export interface Deed {
   readonly others: readonly HistoryEntry[];
 }
 
-export interface Day {
+interface Day {
   /** `2026-11-21` in the zone of the reader. */
   readonly date: string;
   readonly deeds: readonly Deed[];
@@ -116,7 +116,7 @@ const BLOCKED_BY: Readonly<Record<string, string>> = {
   passthrough_sql_blocked: 'A whole statement as a parameter is not allowed on this server.',
 };
 
-export interface Blocked {
+interface Blocked {
   readonly why: string;
   readonly fields: readonly string[];
   readonly rules: readonly string[];

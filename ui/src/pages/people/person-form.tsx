@@ -8,7 +8,7 @@ import { createForm } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { WORDS } from './words.ts';
 
-export interface Draft extends Record<string, unknown> {
+interface Draft extends Record<string, unknown> {
   username: string;
   display_name: string | null;
   email: string | null;

@@ -5,7 +5,7 @@ import { toProblem } from '#ui/src/kernel/problem.ts';
 import { WORDS } from './words.ts';
 
 /** An invitation that was made just now and is not shown again. */
-export interface Invitation {
+interface Invitation {
   readonly name: string;
   readonly url: string;
 }

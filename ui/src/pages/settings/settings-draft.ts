@@ -83,7 +83,7 @@ export const draftOf = (part: Part, config: ServerConfig): SettingsDraft =>
     ]),
   ) as SettingsDraft;
 
-export type CredentialName = 'api_token' | 'access_key_id' | 'secret_access_key' | 'hosted_zone_id';
+type CredentialName = 'api_token' | 'access_key_id' | 'secret_access_key' | 'hosted_zone_id';
 type Credentials = Readonly<Partial<Record<CredentialName, string>>>;
 
 /** Which credentials a DNS provider wants. */

@@ -3,7 +3,7 @@ import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { WORDS } from './words.ts';
 
 /** What can be chosen, by the name that people know. */
-export interface Pickable {
+interface Pickable {
   readonly id: string;
   readonly name: string;
 }

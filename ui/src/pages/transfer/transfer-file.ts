@@ -4,7 +4,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import { bytes } from '#ui/src/kernel/words.ts';
 
 /** Contract section 11: the server takes no more. */
-export const LARGEST_FILE = 16 * 1024 * 1024;
+const LARGEST_FILE = 16 * 1024 * 1024;
 const NOUNS = ENTITY_KINDS.map((kind) => ENTITIES[kind].plural);
 type Noun = (typeof NOUNS)[number];
 
@@ -15,7 +15,7 @@ export interface ExportFile {
   readonly has_server_config: boolean;
   readonly data: Readonly<Record<string, unknown>>;
 }
-export type Read = { readonly ok: true; readonly file: ExportFile } | { readonly ok: false; readonly reason: string };
+type Read = { readonly ok: true; readonly file: ExportFile } | { readonly ok: false; readonly reason: string };
 
 /** Looks at a file before anything is sent: most mistakes are the wrong file. */
 export function readExport(name: string, text: string): Read {
@@ -62,7 +62,7 @@ export interface ImportChoices {
 export const toImport = (file: ExportFile, choices: ImportChoices, dry_run: boolean): RawInput<'transfer.import'> =>
   ({ ...file.data, ...choices, dry_run }) as RawInput<'transfer.import'>;
 
-export interface FaultGroup {
+interface FaultGroup {
   readonly entity_type: ImportFault['entity_type'];
   readonly name: string | null;
   readonly index: number | null;

@@ -29,7 +29,7 @@ export interface BulkResult {
   readonly undo?: () => Promise<BulkResult>;
 }
 
-export interface Bulk {
+interface Bulk {
   setEnabled(entities: readonly Entity[], enabled: boolean): Promise<BulkResult>;
   addTags(entities: readonly Entity[], tags: readonly string[]): Promise<BulkResult>;
   removeTags(entities: readonly Entity[], tags: readonly string[]): Promise<BulkResult>;
@@ -86,7 +86,7 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
 }
 
 /** Takes a deletion back through the history. */
-export async function restore(call: Call, noun: EntityNoun, id: string): Promise<void> {
+async function restore(call: Call, noun: EntityNoun, id: string): Promise<void> {
   const { items } = await call('history.entity', { entity_type: ENTITY_TYPE[noun], entity_id: id, limit: 1 });
   const [newest] = items;
   if (newest?.action === 'delete') await call('history.rollback', { history_id: newest.id });

@@ -22,7 +22,7 @@ import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 import '#ui/src/features/builder/builder.css';
 
-export interface ListWords {
+interface ListWords {
   readonly title: string;
   readonly lead: string;
   readonly new: string;
@@ -34,7 +34,7 @@ export interface ListWords {
   readonly remove_action: string;
 }
 
-export interface Kind<E> {
+interface Kind<E> {
   readonly value: string;
   readonly label: string;
   readonly is: (entity: E) => boolean;

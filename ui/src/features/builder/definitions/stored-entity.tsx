@@ -16,7 +16,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 
-export interface PageWords {
+interface PageWords {
   readonly title: string;
   readonly back: string;
   readonly saved: string;
@@ -35,7 +35,7 @@ export interface PageWords {
   readonly remove_action: string;
 }
 
-export interface BuilderParts<E> {
+interface BuilderParts<E> {
   readonly entity: E;
   readonly connections: readonly Connection[];
   readonly tags: readonly string[];

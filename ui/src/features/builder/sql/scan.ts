@@ -183,7 +183,7 @@ export function parameterNames(sql: string, dialect: Dialect): string[] {
 }
 
 /** The text that a `[[ … :name … ]]` holds, brackets included, with the names that decide whether it is kept. */
-export interface OptionalBlock {
+interface OptionalBlock {
   readonly start: number;
   readonly end: number;
   readonly names: readonly string[];

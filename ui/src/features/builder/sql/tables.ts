@@ -8,7 +8,7 @@ import type { Dialect } from './scan.ts';
 /** What a first tool of a table does. */
 export type TableRecipe = 'read' | 'list' | 'search' | 'count';
 
-export interface Recipe {
+interface Recipe {
   readonly recipe: TableRecipe;
   readonly label: string;
   readonly hint: string;
@@ -28,7 +28,7 @@ export const recipesFor = (columns: readonly TableColumn[]): Recipe[] =>
     return recipe !== 'search' || textsOf(columns).length > 0;
   });
 
-export interface TableDraft {
+interface TableDraft {
   readonly name: string;
   readonly title: string;
   readonly description: string;

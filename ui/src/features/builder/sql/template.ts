@@ -26,7 +26,7 @@ export const TEMPLATE_FILTERS =
   );
 
 /** Where a template is written: between the signs, or in the text around them. */
-export interface TemplatePlace {
+interface TemplatePlace {
   readonly kind: 'text' | 'filter' | 'member' | 'tag' | 'value';
   readonly from: number;
   /** The name before the dot of a member. */

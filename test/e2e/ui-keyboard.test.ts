@@ -1,0 +1,107 @@
+import { expect } from 'bun:test';
+import type { Locator, Page } from 'playwright-core';
+import { browserTest, openPage } from '#test/support/browser.ts';
+import { ACCOUNT, close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+
+/** More stops than any page has before what is looked for. */
+const MOST_STOPS = 200;
+
+/** Whether the element that has the focus, or what frames it, shows so. */
+const focusShows = (page: Page) =>
+  page.evaluate(() => {
+    const around: Element[] = [];
+    for (let at = document.activeElement; at !== null && around.length < 4; at = at.parentElement) around.push(at);
+    return around.some((element) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      const { width, height } = element.getBoundingClientRect();
+      return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) > 0 && width > 0 && height > 0;
+    });
+  });
+
+/** Tabs to a control. Each stop on the way has to be seen. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let stop = 0; stop < MOST_STOPS; stop += 1) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+    const where = await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 300) ?? '');
+    if (!where.startsWith('<body')) expect([where, await focusShows(page)]).toEqual([where, true]);
+  }
+  throw new Error(`The keyboard does not reach ${target.toString()}.`);
+}
+
+const press = async (page: Page, target: Locator, key = 'Enter') => {
+  await tabTo(page, target);
+  await page.keyboard.press(key);
+};
+
+const goTo = async (page: Page, name: string) => {
+  await page.keyboard.press('Control+k');
+  await page.locator('.palette input:focus').waitFor();
+  await page.keyboard.type(name);
+  await page.getByRole('dialog', { name: 'Commands' }).getByRole('option').first().getByText(name).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+};
+
+browserTest(
+  'the keyboard alone signs in, reviews and deploys a change, rolls it back and calls a tool, with the focus in sight at each stop',
+  async () => {
+    const { items } = await ui.programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
+    const tool = items.find(({ name }) => name === 'list_orders');
+    const path = `/tools/${tool?.id}`;
+    const before = await ui.programs.api<{ description: string }>('GET', path);
+    await ui.programs.api('PATCH', path, { description: 'Orders between two days, newest first.' });
+
+    const opened = await openPage(ui.browser, { width: 1280, scheme: 'light' });
+    const { page } = opened;
+    await page.addInitScript(() => {
+      for (const kind of ['pointerdown', 'mousedown', 'touchstart'])
+        window.addEventListener(kind, () => console.error('The pointer was used.'), { capture: true });
+    });
+
+    await page.goto(`${ui.programs.url}/deploy`);
+    await tabTo(page, page.getByLabel('Username'));
+    await page.keyboard.type(ACCOUNT.username);
+    await tabTo(page, page.getByLabel('Password', { exact: true }));
+    await page.keyboard.type(ACCOUNT.password);
+    await page.keyboard.press('Enter');
+
+    const changes = page.getByRole('group', { name: 'Changes of the next deploy' });
+    const row = changes.getByRole('listitem').filter({ hasText: 'list_orders' });
+    await row.waitFor();
+    if (!(await row.getByText('newest first').first().isVisible())) await press(page, row.locator('summary, button').first());
+    await row.getByText('newest first').first().waitFor();
+    await press(page, page.getByRole('button', { name: 'Deploy', exact: true }));
+    await page.getByRole('region', { name: 'Deploy receipt' }).getByText('Version 2 is live').waitFor();
+
+    await goTo(page, 'History');
+    await press(page, page.getByRole('button', { name: /list_orders/ }).first());
+    await press(page, page.getByRole('button', { name: 'Roll back…' }));
+    const question = page.getByRole('dialog', { name: /^Restore the previous state/ });
+    await question.locator(':focus').waitFor();
+    await question.getByRole('button', { name: 'Roll back', disabled: false }).waitFor();
+    await press(page, question.getByRole('button', { name: 'Roll back' }), ' ');
+    await toast(page, /^Restored/).waitFor();
+    await question.waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement === document.body)).toBe(false);
+    expect(await ui.programs.api<object>('GET', path)).toMatchObject({ description: before.description });
+
+    await goTo(page, 'Playground');
+    await press(page, page.getByRole('navigation', { name: 'What to call' }).getByRole('button', { name: /^list_orders/ }));
+    await tabTo(page, page.getByLabel('from', { exact: true }));
+    // As a date is typed in the browser's language.
+    await page.keyboard.type('01012026');
+    await tabTo(page, page.getByLabel('to', { exact: true }));
+    await page.keyboard.type('06012026');
+    await press(page, page.getByRole('button', { name: 'Call', exact: true }));
+    await page
+      .getByRole('region', { name: 'Result', exact: true })
+      .getByText(/^\d+ rows$/)
+      .waitFor();
+    await close(opened, [401]);
+  },
+  LIMIT_MS,
+);
