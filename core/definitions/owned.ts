@@ -27,7 +27,7 @@ interface OwnedRules<K extends OwnedKind, D> {
   unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
   /** What a response shows that was derived from the statement; absent: nothing. */
-  derived?(this: void, compiled: Compiled | undefined): object;
+  derived?(this: void, compiled: Compiled | undefined, row: RowOf<K>): object;
 }
 
 export function createOwned<K extends OwnedKind, D extends Readonly<Record<string, unknown>>>(
@@ -70,7 +70,7 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
       return rows.map((row) => ({
         ...row,
         connection_name: row.connection_id === null ? null : (names.get(row.connection_id) ?? ''),
-        ...derived?.(compiled?.get(row.id)),
+        ...derived?.(compiled?.get(row.id), row),
       })) as never;
     },
   });

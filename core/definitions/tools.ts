@@ -1,7 +1,8 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { refuse } from '#snapshots/entities.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import { refuse, toolListing } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
@@ -14,7 +15,11 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
   // A changed statement is judged anew unless the caller says what it is.
   implied: ({ sql_query }, sent) =>
     sent.read_only === undefined && sent.sql_query !== undefined && sent.sql_query !== sql_query ? { read_only: null } : {},
-  derived: (compiled) => ({ output_schema: compiled?.output_schema ?? null, warnings: [...(compiled?.warnings ?? [])] }),
+  derived: (compiled, row) => ({
+    output_schema: compiled?.output_schema ?? null,
+    warnings: [...(compiled?.warnings ?? [])],
+    tokens: compiled === undefined ? 0 : estimateTokens(JSON.stringify(toolListing(row, compiled))),
+  }),
 });
 
 export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${string}`>> = {

@@ -120,6 +120,7 @@ export const Tool = v.object({
   connection_name: v.string(),
   output_schema: v.nullable(v.record(v.string(), v.unknown())),
   warnings: Warnings,
+  tokens: v.pipe(v.number(), v.description('What its entry in the list of tools costs a model, estimated')),
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,

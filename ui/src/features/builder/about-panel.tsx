@@ -15,11 +15,16 @@ export function AboutPanel<D extends Record<string, unknown>>(props: {
   lead?: string;
   /** Stands in place of the contract's help. */
   hints?: Partial<Readonly<Record<Field, string>>>;
+  /** What is found in a field, below it. */
+  notes?: (field: Field) => JSX.Element;
   /** What stands between the description and the tags. */
   children?: JSX.Element;
 }) {
   const own = (name: Field) => (
-    <FormField form={props.form} name={name} hint={props.hints?.[name]} error={props.error(name)} suggestions={props.tags} />
+    <div class="stack-small">
+      <FormField form={props.form} name={name} hint={props.hints?.[name]} error={props.error(name)} suggestions={props.tags} />
+      {props.notes?.(name)}
+    </div>
   );
   return (
     <Panel title={props.title} lead={props.lead}>

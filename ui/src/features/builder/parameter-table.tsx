@@ -1,4 +1,4 @@
-import { createSignal, createUniqueId, Index, Show } from 'solid-js';
+import { createSignal, createUniqueId, Index, type JSX, Show } from 'solid-js';
 import type { Parameter, ParameterType } from '#core/contract/definitions/parameters.ts';
 import type { Suggestion } from '#core/contract/definitions/preview.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -23,6 +23,8 @@ interface ParameterTableProps {
   empty: string;
   /** What the database says of them. */
   suggested?: readonly Suggestion[] | undefined;
+  /** What is found in the one at a place, such as `0`. */
+  notes?: (place: string) => JSX.Element;
   /** Prompts: texts only. */
   arguments?: boolean;
 }
@@ -68,6 +70,7 @@ export function ParameterTable(props: ParameterTableProps) {
                 unused={!props.used.includes(parameter().name)}
                 suggestion={props.suggested?.find(({ name }) => name === parameter().name)}
                 error={(field) => props.error(`${index}.${field}`)}
+                notes={props.notes?.(String(index))}
                 onChange={(next) => replace(index, next)}
                 onRemove={() => remove(index)}
               />
@@ -92,6 +95,7 @@ interface RowProps {
   unused: boolean;
   suggestion: Suggestion | undefined;
   error: (field: string) => string | undefined;
+  notes: JSX.Element;
   onChange: (next: Parameter) => void;
   onRemove: () => void;
 }
@@ -175,6 +179,7 @@ function ParameterRow(props: RowProps) {
             error={props.error('description')}
           />
           <Show when={!open() && rulesInWords(props.parameter)}>{(rules) => <p class="faint small truncate">{rules()}</p>}</Show>
+          {props.notes}
           <Show when={suggested()}>
             {(words) => (
               <p class="small parameter-suggestion">

@@ -20,6 +20,8 @@ interface StatementPanelProps {
   sql_error: string | undefined;
   onRun: () => void;
   onSave: () => void;
+  /** Below the editor: what is found in the statement. */
+  notes?: JSX.Element;
   /** Above the editor: where the statement can come from. */
   before?: JSX.Element;
 }
@@ -95,6 +97,7 @@ export function StatementPanel(props: StatementPanelProps) {
           onSave={() => props.onSave()}
           onFormat={() => void props.statement.format()}
         />
+        {props.notes}
       </div>
     </Panel>
   );

@@ -76,6 +76,10 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
       setSide('preview');
       setReveal(reveal() + 1);
     },
+    /** Sets several fields. */
+    change(changes: Readonly<Record<string, unknown>>) {
+      for (const [name, value] of Object.entries(changes)) form.set(name, value);
+    },
     save: () => void form.submit(),
     snippets,
   };

@@ -1,5 +1,6 @@
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createEffect, createMemo, createSignal, on, onCleanup } from 'solid-js';
+import type { LintFinding } from '#core/contract/lint.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Fault } from '#ui/src/components/editor/code-editor.tsx';
 import { createLiveCheck } from '#ui/src/features/run/runner.ts';
@@ -11,6 +12,7 @@ interface Judgement {
   /** Why saving would be refused. */
   readonly refusal?: Output<'preview.tool'>['refusal'];
   readonly findings: Output<'preview.tool'>['findings'];
+  readonly lint?: Output<'preview.tool'>['lint'];
 }
 
 interface DraftCheckOptions<T> {
@@ -20,6 +22,9 @@ interface DraftCheckOptions<T> {
   readonly load: (signal: AbortSignal) => Promise<T | undefined>;
   readonly sql: () => string;
 }
+
+/** Names the stored record, so that a draft is not compared with what it replaces. */
+export const ownId = (stored: { readonly id: string } | undefined) => (stored === undefined ? {} : { id: stored.id });
 
 /** What the server thinks of a definition while it is written: what a model would see of it, or what is wrong with it. */
 export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>) {
@@ -63,6 +68,9 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
 
   return {
     data: check.data,
+    /** What lint finds in a field, or in what is below its path. */
+    lint: (path: string): readonly LintFinding[] =>
+      (check.data()?.lint ?? []).filter(({ field }) => field === path || field?.startsWith(`${path}.`) === true),
     problem,
     pending: check.pending,
     error: (path: string): string | undefined => {

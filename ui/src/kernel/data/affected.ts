@@ -3,7 +3,7 @@ import type { OperationName } from '#core/contract/index.ts';
 type Noun<N extends string = OperationName> = N extends `${infer First}.${string}` ? First : never;
 
 /** Follows from whatever people configure. */
-const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue'] as const;
+const CONFIGURATION = ['deploy', 'flow', 'history', 'server', 'queue', 'lint'] as const;
 const EVERYTHING = undefined;
 
 /** What is no longer true after a change of a noun, by nouns. */
@@ -17,8 +17,9 @@ const AFFECTED = {
   toolsets: ['toolsets', ...CONFIGURATION],
   config: ['config', 'ssl', ...CONFIGURATION],
   ssl: ['ssl', 'history', 'server'],
-  deploy: ['snapshots', ...CONFIGURATION],
-  snapshots: ['snapshots', ...CONFIGURATION],
+  deploy: ['snapshots', 'drift', ...CONFIGURATION],
+  snapshots: ['snapshots', 'drift', ...CONFIGURATION],
+  drift: ['drift', 'deploy'],
   identity_providers: ['identity_providers', 'auth', 'history'],
   people: ['people', 'auth', 'history'],
   mcp_tokens: ['mcp_tokens', 'history'],

@@ -9,7 +9,7 @@ import { ModelView, ScriptView } from '#ui/src/features/builder/model-view.tsx';
 import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
 import { followParameters } from '#ui/src/features/builder/parameters.ts';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
@@ -19,6 +19,7 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
 import { asArgument, asParameter, messagesOf, withMessages } from '#ui/src/features/builder/messages.ts';
 import type { Path } from '#ui/src/kernel/form/form.ts';
+import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { MessageList } from './message-list.tsx';
@@ -87,7 +88,17 @@ export function PromptBuilder(props: PromptBuilderProps) {
       };
       return call(
         'preview.prompt',
-        { name, title, description, tags, ...texts, arguments: own, values: values(), ...asCaller(caller()) },
+        {
+          ...ownId(props.prompt),
+          name,
+          title,
+          description,
+          tags,
+          ...texts,
+          arguments: own,
+          values: values(),
+          ...asCaller(caller()),
+        },
         signal,
       );
     },
@@ -107,6 +118,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
     ),
   );
   const error = (path: Path<PromptDraft>) => form.error(path) ?? check.error(path);
+  const notes = (path: string) => <LintNotes findings={check.lint(path)} onFix={(changes) => builder.change(changes)} />;
   const rendered = () => check.data()?.messages ?? [];
 
   return (
@@ -186,6 +198,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
             value={parameters()}
             onChange={(list: Parameter[]) => form.set('arguments', list.map(asArgument))}
             error={(path) => error(`arguments.${path}`)}
+            notes={(place) => notes(`arguments.${place}`)}
             used={check.data()?.variables ?? parameters().map(({ name }) => name)}
             empty={'Write {{ topic }} in a message and its argument appears here.'}
           />
@@ -194,6 +207,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       <AboutPanel
         form={form}
         error={error}
+        notes={notes}
         tags={props.tags}
         title="About the prompt"
         hints={{

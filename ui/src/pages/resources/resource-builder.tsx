@@ -10,7 +10,7 @@ import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
 import { PreviewPane } from '#ui/src/features/builder/preview-pane.tsx';
 import { StatementPanel } from '#ui/src/features/builder/statement-panel.tsx';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { useStatement } from '#ui/src/features/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { Switch } from '#ui/src/components/form/choice.tsx';
@@ -21,6 +21,7 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters.ts';
 import type { Path } from '#ui/src/kernel/form/form.ts';
+import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MIME_TYPES, RESOURCE_WORDS as WORDS } from './words.ts';
 
@@ -71,13 +72,19 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       if (draft.connection_id === '' || draft.sql_query.trim() === '' || draft.uri_template.length < 3) return undefined;
       return call(
         'preview.resource',
-        { ...draft, parameters: parameters.map(trimmed), masks: masks.filter(({ column }) => column !== '') },
+        {
+          ...ownId(props.resource),
+          ...draft,
+          parameters: parameters.map(trimmed),
+          masks: masks.filter(({ column }) => column !== ''),
+        },
         signal,
       );
     },
     sql: () => form.values.sql_query,
   });
   const error = (path: Path<ResourceDraft>) => form.error(path) ?? check.error(path);
+  const notes = (path: string) => <LintNotes findings={check.lint(path)} onFix={(changes) => builder.change(changes)} />;
 
   const statement = useStatement({
     connections: () => props.connections,
@@ -151,6 +158,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         sql_error={error('sql_query')}
         onRun={run}
         onSave={save}
+        notes={notes('sql_query')}
       />
       <Panel title={BUILDER_WORDS.parameters} count={form.values.parameters.length}>
         <div class="panel-body">
@@ -160,6 +168,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
             onChange={(parameters: Parameter[]) => form.set('parameters', parameters)}
             error={(path) => error(`parameters.${path}`)}
             used={statement.names()}
+            notes={(place) => notes(`parameters.${place}`)}
             suggested={check.data()?.suggested}
             empty={'Write {name} in the URI and its parameter appears here.'}
           />
@@ -200,6 +209,7 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
       <AboutPanel
         form={form}
         error={error}
+        notes={notes}
         tags={props.tags}
         title="About the resource"
         hints={{ name: 'Letters, digits, _ and -.', description: 'What it holds and when to read it.' }}

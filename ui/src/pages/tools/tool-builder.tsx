@@ -10,13 +10,14 @@ import { ParameterTable } from '#ui/src/features/builder/parameter-table.tsx';
 import { PreviewPane } from '#ui/src/features/builder/preview-pane.tsx';
 import { StatementPanel } from '#ui/src/features/builder/statement-panel.tsx';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
-import { useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
+import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { useStatement } from '#ui/src/features/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters.ts';
 import type { Path } from '#ui/src/kernel/form/form.ts';
+import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel, ResultPanel } from './tool-fields.tsx';
 
@@ -77,11 +78,12 @@ export function ToolBuilder(props: ToolBuilderProps) {
         transform_template,
         masks: masks.filter(({ column }) => column !== ''),
       };
-      return call('preview.tool', { ...about, ...query, return_type, read_only, annotations }, signal);
+      return call('preview.tool', { ...ownId(props.tool), ...about, ...query, return_type, read_only, annotations }, signal);
     },
     sql: () => form.values.sql_query,
   });
   const error = (path: Path<ToolDraft>) => form.error(path) ?? check.error(path);
+  const notes = (path: string) => <LintNotes findings={check.lint(path)} onFix={(changes) => builder.change(changes)} />;
 
   const statement = useStatement({
     connections: () => props.connections,
@@ -136,6 +138,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
         sql_error={error('sql_query')}
         onRun={run}
         onSave={save}
+        notes={notes('sql_query')}
         before={props.before}
       />
       <Panel title={BUILDER_WORDS.parameters} count={form.values.parameters.length}>
@@ -146,6 +149,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
             onChange={(parameters: Parameter[]) => form.set('parameters', parameters)}
             error={(path) => error(`parameters.${path}`)}
             used={statement.names()}
+            notes={(place) => notes(`parameters.${place}`)}
             suggested={check.data()?.suggested}
             empty="Write :name in the statement and its parameter appears here."
           />
@@ -161,6 +165,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
       <AboutPanel
         form={form}
         error={error}
+        notes={notes}
         tags={props.tags}
         title="About the tool"
         lead="A model decides from these texts whether to call the tool."

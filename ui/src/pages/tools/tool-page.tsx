@@ -7,6 +7,7 @@ import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
+import { count } from '#ui/src/kernel/words.ts';
 import { TOOL_WORDS as WORDS } from './words.ts';
 
 /** One stored tool. */
@@ -26,9 +27,12 @@ export function ToolPage() {
       words={WORDS}
       load={(read, wanted) => read('tools.get', { id: wanted })}
       badges={(tool) => (
-        <Show when={!tool.read_only}>
-          <Badge tone="brass">{WORDS.writes}</Badge>
-        </Show>
+        <>
+          <Show when={!tool.read_only}>
+            <Badge tone="brass">{WORDS.writes}</Badge>
+          </Show>
+          <Badge title={WORDS.tokens_hint}>{WORDS.tokens(count(tool.tokens))}</Badge>
+        </>
       )}
       menu={(tool) => [{ label: WORDS.duplicate, icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
       builder={(parts) => (

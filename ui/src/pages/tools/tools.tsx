@@ -1,15 +1,18 @@
 import type { Tool } from '#core/contract/definitions/tools.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 import { useEntityActions } from '#ui/src/features/builder/definitions/use-entity-actions.ts';
+import { DriftBadge, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { count } from '#ui/src/kernel/words.ts';
 import { TOOL_LIST_WORDS as WORDS, TOOL_WORDS } from './words.ts';
 
 /** Every tool. */
 export function Tools() {
   const { call, router } = useKernel();
   const actions = useEntityActions('tools', { words: WORDS, onChange: () => undefined });
+  const drift = useDrift();
   const duplicate = async ({ id }: Tool) => {
     const copy = await actions.attempt(() => call('tools.duplicate', { id }));
     if (copy !== undefined) router.navigate(`/tools/${copy.id}`);
@@ -40,10 +43,19 @@ export function Tools() {
           sort: ({ parameters }) => parameters.length,
           cell: (tool) => <span class="num">{tool.parameters.length}</span>,
         },
+        {
+          id: 'tokens',
+          head: 'Tokens',
+          narrow: 'hide',
+          align: 'end',
+          sort: ({ tokens }) => tokens,
+          cell: (tool) => <span class="num">{count(tool.tokens)}</span>,
+        },
       ]}
-      badges={({ read_only, warnings }) => (
+      badges={({ id, read_only, warnings }) => (
         <>
           {read_only ? null : <Badge tone="brass">{TOOL_WORDS.writes}</Badge>}
+          <DriftBadge drift={drift(id)} />
           {warnings.length === 0 ? null : (
             <Badge tone="brass" title={warnings.join(' ')}>
               Warning

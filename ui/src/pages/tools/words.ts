@@ -20,6 +20,8 @@ export const TOOL_WORDS = {
   to_list: 'Go to the tools',
   off: 'Disabled',
   writes: 'Writes',
+  tokens: (tokens: string) => `${tokens} tokens`,
+  tokens_hint: 'What its entry in the list of tools costs a model, estimated from what is saved.',
 } as const;
 
 export const TOOL_LIST_WORDS = {

@@ -11,6 +11,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { type Entity, ENTITY_TYPE, type EntityNoun } from './bulk.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
+import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
@@ -58,6 +59,7 @@ export function StoredEntity<E extends Entity>(props: {
   // oxlint-disable-next-line solid/reactivity
   const { noun, words } = props;
   const world = useBuilderWorld(noun);
+  const drift = useDrift();
   const liveness = useLiveness(() => ENTITY_TYPE[noun]);
   const query = useQuery((read) => props.load(read, props.id));
   const [saved, setSaved] = createSignal<E>();
@@ -89,6 +91,7 @@ export function StoredEntity<E extends Entity>(props: {
                 <Badge>{words.off}</Badge>
               </Show>
               <LivenessBadge state={liveness(found())} />
+              <DriftBadge drift={drift(found().id)} />
               {props.badges?.(found())}
               <Show when={!session.may('tools.update')}>
                 <Badge title="Your role can read this but not change it.">View only</Badge>
@@ -132,6 +135,7 @@ export function StoredEntity<E extends Entity>(props: {
         </Show>
       }
     >
+      <DriftNotice drift={drift(props.id)} />
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.problem()?.code === 'not_found'}>
           <EmptyState icon={props.icon} title={words.missing} action={<LinkButton href={`/${noun}`}>{words.to_list}</LinkButton>}>
