@@ -34,7 +34,7 @@ export const authHandlers: Pick<Handlers, Exclude<Extract<keyof Handlers, `auth.
     const attempt = await countAttempt(context, username);
     const person = await personByName(context, username);
     const fits = await verifyPassword(password, person?.password_hash ?? null);
-    if (!fits || person === null) throw new AppError('unauthenticated', 'The user name or the password is wrong.');
+    if (!fits || person === null) throw new AppError('unauthenticated', 'The username or password is wrong.');
     await attempt.forgive();
     if (!person.enabled) throw new AppError('forbidden', 'This account is disabled. Ask an administrator to enable it.');
     if (person.totp_enabled) return askSecondFactor(context, person);

@@ -219,6 +219,45 @@ browserTest(
 );
 
 browserTest(
+  'who edits a person that somebody else has changed chooses between both; an ended session leaves no fault in the form',
+  async () => {
+    const opened = await ui.signedIn(1440, 'light');
+    const { page } = opened;
+    const made = await ui.programs.api<{ id: string; version: number }>('POST', '/people', { username: 'kurt', role: 'viewer' });
+    await page.goto(`${ui.programs.url}/people`);
+    await page.getByRole('row', { name: /kurt/ }).getByRole('button').last().click();
+    await page.getByRole('menuitem', { name: 'Edit…' }).click();
+    const form = page.getByRole('dialog', { name: 'Edit kurt' });
+    await form.getByLabel(/^Name/).fill('Kurt Mine');
+    await ui.programs.api('PATCH', `/people/${made.id}`, { email: 'kurt@example.com', version: made.version });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('1 field only they changed: Email.').waitFor();
+    await page.getByRole('button', { name: 'Save merged version' }).click();
+    await toast(page, 'Saved kurt.').waitFor();
+    expect(await ui.programs.api('GET', `/people/${made.id}`)).toMatchObject({
+      display_name: 'Kurt Mine',
+      email: 'kurt@example.com',
+    });
+
+    await page.getByRole('button', { name: 'Invite person' }).click();
+    const invite = page.getByRole('dialog', { name: 'Invite a person' });
+    await invite.getByLabel('Username').fill('lena');
+    await opened.context.clearCookies();
+    await invite.getByRole('button', { name: 'Create invitation' }).click();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.getByLabel('Password', { exact: true }).fill('correct horse');
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    expect(await invite.getByLabel('Username').inputValue()).toBe('lena');
+    expect(await invite.getByText('no valid session').count()).toBe(0);
+    await invite.getByRole('button', { name: 'Create invitation' }).click();
+    await page.getByText('Send it to them yourself').waitFor();
+    await close(opened, [401, 409]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
   'the page of people is fit for every width and scheme',
   () => inspectAll(ui, [{ name: 'people', path: '/people', ready: 'ada' }]),
   LIMIT_MS,

@@ -1,4 +1,5 @@
-import { type JSX, Show } from 'solid-js';
+import { createEffect, createSignal, type JSX, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -22,13 +23,21 @@ export function FormFoot(props: {
   onCancel?: () => void;
   children?: JSX.Element;
 }) {
+  const { session } = useKernel();
+  // A session that ended is told by the dialog in which the person signs in again; afterwards it is no fault of the form.
+  const [ended, setEnded] = createSignal<Problem>();
+  createEffect(() => {
+    const failed = props.form.problem();
+    if (session.state() === 'expired' && failed?.code === 'unauthenticated') setEnded(failed);
+  });
+  const problem = () => (props.form.problem() === ended() ? undefined : props.form.problem());
   const changed = () => props.always !== true && props.form.dirty();
   return (
     <div class="form-foot">
-      <Show when={props.form.problem()}>
-        {(problem) => (
+      <Show when={problem()}>
+        {(shown) => (
           <Notice tone="bad" live>
-            <p>{problem().detail}</p>
+            <p>{shown().detail}</p>
           </Notice>
         )}
       </Show>

@@ -22,7 +22,7 @@ export const WORDS = {
   clients: 'Connect a client',
   tokens: 'Access tokens',
   tokens_lead:
-    'For clients, when authentication is “Access token”. Creating and revoking takes effect immediately, without a deploy.',
+    'For clients that send a token instead of signing in. Creating and revoking take effect immediately, without a deploy.',
   tokens_unused: 'The deployed server doesn’t use access tokens.',
   create: 'New token',
   create_title: 'New access token',

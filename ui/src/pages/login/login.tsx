@@ -12,7 +12,7 @@ import { SecondFactor } from '#ui/src/features/sign-in/second-factor.tsx';
 
 const TITLE = { password: 'Sign in', code: 'Second factor', recovery: 'Second factor' } as const;
 const LEAD = {
-  password: 'Administration of this Sluice server.',
+  password: 'Use your account on this Sluice server.',
   code: LOGIN_WORDS.code_lead,
   recovery: LOGIN_WORDS.recovery_lead,
 } as const;

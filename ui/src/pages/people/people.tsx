@@ -199,7 +199,9 @@ export function People() {
               person={person}
               groups={groups()}
               submit={WORDS.save}
-              onSubmit={(draft) => call('people.update', { ...draft, id: person.id, version: person.version })}
+              onSubmit={(draft, version) =>
+                call('people.update', { ...draft, id: person.id, version: version ?? person.version })
+              }
               onDone={({ username }) => {
                 setEditing(undefined);
                 toasts.show(WORDS.saved(username), 'good');

@@ -4,7 +4,7 @@ import { RadioCards } from '#ui/src/components/form/choice.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
-import { createForm } from '#ui/src/kernel/form/form.ts';
+import { useForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { WORDS } from './words.ts';
 
@@ -19,26 +19,41 @@ interface Draft extends Record<string, unknown> {
 
 const NEW: Draft = { username: '', display_name: null, email: null, role: 'viewer', groups: [], enabled: true };
 
+function toDraft(person: Person | undefined): Draft {
+  if (person === undefined) return { ...NEW };
+  const { username, display_name, email, role, groups, enabled } = person;
+  return { username, display_name, email, role, groups: [...groups], enabled };
+}
+
 /** A new person, or what is changed of one. Roles are explained where they are chosen. */
 export function PersonForm(props: {
   person?: Person | undefined;
   /** Every group that is in use. */
   groups: readonly string[];
   submit: string;
-  onSubmit: (draft: Draft) => Promise<Person>;
+  /** @param version of the person when it was read last. */
+  onSubmit: (draft: Draft, version: number | undefined) => Promise<Person>;
   onDone: (person: Person) => void;
   onCancel: () => void;
 }) {
-  const { session } = useKernel();
-  const initial = (): Draft => {
-    if (props.person === undefined) return { ...NEW };
-    const { username, display_name, email, role, groups, enabled } = props.person;
-    return { username, display_name, email, role, groups: [...groups], enabled };
-  };
-  const form = createForm<Draft, Person>({
+  const { call, session } = useKernel();
+  // What the form began with; the version check meets what came later.
+  // oxlint-disable-next-line solid/reactivity
+  const { person } = props;
+  let stored = person;
+  const form = useForm<Draft, Person>({
     schema: PersonDraft,
-    initial,
-    submit: (draft) => props.onSubmit(draft),
+    initial: () => toDraft(stored),
+    ...(person === undefined
+      ? {}
+      : {
+          latest: async () => {
+            stored = await call('people.get', { id: person.id });
+            return toDraft(stored);
+          },
+        }),
+    unsaved: 'The changes to this person are not saved.',
+    submit: (draft) => props.onSubmit(draft, stored?.version),
     onDone: (person) => props.onDone(person),
   });
   // Owners are the business of owners; the most comes first.

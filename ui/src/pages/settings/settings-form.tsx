@@ -111,6 +111,7 @@ export function SettingsSection(props: { title: string; lead?: string; fields: r
 export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2 | 3 }) {
   const current = useContext(CurrentForm);
   if (current === undefined) throw new Error('A setting stands in a form of settings.');
+  const marks = () => fieldOf(current.form.schema, props.name).marks;
   return (
     <FormField
       form={current.form}
@@ -121,13 +122,17 @@ export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2
       hint={
         current.pending[props.name] === undefined ? undefined : (
           <>
-            {fieldOf(current.form.schema, props.name).marks.help} <Live value={current.pending[props.name]?.old} />
+            {marks().help} <Live value={labelOf(marks().choices, current.pending[props.name]?.old)} />
           </>
         )
       }
     />
   );
 }
+
+/** What people read for one of the choices of a field. */
+const labelOf = (choices: Readonly<Record<string, { readonly label: string }>> | undefined, value: unknown): unknown =>
+  choices?.[String(value)]?.label ?? value;
 
 /** What is served while a change waits for a deploy. */
 export const Live = (props: { value: unknown }) => (
