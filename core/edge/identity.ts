@@ -7,6 +7,9 @@ export const ACCESS_TOKEN_ALGORITHM = 'ES256';
 /** A day: the most that `oauth_access_minutes` allows. */
 export const LONGEST_TOKEN_MS = 24 * 3_600_000;
 
+/** Scope of everything that a person may use. Clients ask for it at sign-in; a token that gives it names no scope at all. */
+export const EVERYTHING = 'mcp';
+
 /** Claims of an access token (RFC 9068), beside `iss`, `iat`, `exp` and `jti`. */
 export interface AccessTokenClaims {
   /** The one resource that it is for, as the client asked for it. */

@@ -78,7 +78,11 @@ async function reach({ admin, hosts, person, public_url }: Installation, { what,
   await patch({ role: PERSON.role, groups: PERSON.groups, enabled: true });
   const browser = await personBrowser(public_url, ACCOUNT);
   const callers = await Promise.all(hosts.map(async (host) => ({ host, tokens: await tokensFor(public_url, browser, host) })));
-  for (const { host, tokens } of callers) expect(await toolsOf(host, tokens)).toEqual(ALL);
+  for (const { host, tokens } of callers) {
+    // The first key may still be on its way to the host.
+    await until(async () => (await toolsOf(host, tokens)) !== null, PATIENCE_MS);
+    expect(await toolsOf(host, tokens)).toEqual(ALL);
+  }
 
   const { items } = await admin.api<{ items: { id: string }[] }>('GET', '/grants?limit=100');
   const asked = performance.now();

@@ -127,3 +127,45 @@ test(
   },
   LIMIT_MS,
 );
+
+test.each(['SDK v2', 'SDK v1'])(
+  '%s gets the toolsets of everyone and of the groups of the person, whose names it does not know',
+  async (which) => {
+    const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/tools');
+    for (const [name, groups, tool] of [
+      ['products', [], 'search_products'],
+      ['customers', ['desk'], 'get_customer'],
+      ['sales', ['managers'], 'sales_by_category'],
+    ] as const) {
+      const tool_ids = items.filter((item) => item.name === tool).map(({ id }) => id);
+      const include = { tags: [], connection_ids: [], tool_ids, resource_ids: [], prompt_ids: [] };
+      const toolset = { name, title: name, description: name, include, groups };
+      if (which === 'SDK v2') await programs.api('POST', '/toolsets', toolset);
+    }
+    const person = await programs.api<{ id: string }>('GET', '/auth/me');
+    const { version } = await programs.api<{ version: number }>('GET', `/people/${person.id}`);
+    await programs.api('PATCH', `/people/${person.id}`, { groups: ['desk'], version });
+    await programs.api('POST', '/deploy', {});
+    const url = new URL(programs.mcp_url);
+    const { provider, kept } = memoryProvider(REDIRECT);
+    const connect = async (client: ModernClient | LegacyClient) => {
+      const is_modern = client instanceof ModernClient;
+      const transport = is_modern
+        ? new ModernTransport(url, { authProvider: provider })
+        : new LegacyTransport(url, { authProvider: provider });
+      if (await isRefused(client.connect(transport))) {
+        const answer = await consent(kept.address);
+        if (transport instanceof ModernTransport) await transport.finishAuth(answer);
+        else await transport.finishAuth(answer.get('code') ?? '');
+      }
+    };
+    const open = () => (which === 'SDK v2' ? new ModernClient(INFO) : new LegacyClient(INFO));
+    await connect(open());
+    expect(kept.address?.searchParams.get('scope')?.split(' ')).toContain('mcp');
+    const client = open() as LegacyClient;
+    await connect(client);
+    expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(['get_customer', 'search_products']);
+    await client.close();
+  },
+  LIMIT_MS,
+);

@@ -5,6 +5,7 @@ import { digestOf, randomToken } from '#core/identity/random-token.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { issuerOf } from './issuer.ts';
+import { prepareKeys } from './keys.ts';
 import { redirectMatches, targetOf } from './clients/redirects.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { toScopes } from './scopes.ts';
@@ -86,6 +87,7 @@ export async function authorize(app: App, query: URLSearchParams, browser: strin
     return true;
   });
   if (!stored) return page('Too many sign-ins are waiting for a decision. Try again in a few minutes.', 503, name);
+  await prepareKeys(app);
   await noteAttempt(app, { client: name, client_id, step: 'authorize', reason: null, ip });
   return { kind: 'consent', request };
 }

@@ -146,6 +146,11 @@ async function currentKey(app: App, db: Db): Promise<KeyRow | undefined> {
   return (await db.select().from(signing_keys).where(eq(signing_keys.state, 'current')))[0];
 }
 
+/** Makes the first keys while a person still decides, so that every connected host has them before the first token. */
+export async function prepareKeys(app: App): Promise<void> {
+  if ((await currentKey(app, app.store.db)) === undefined) await firstKey(app);
+}
+
 /** Another server may be making it right now. */
 async function firstKey(app: App): Promise<KeyRow> {
   for (let left = WAITS; left > 0; left--) {

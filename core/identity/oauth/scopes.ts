@@ -1,6 +1,7 @@
 import type { App } from '#core/app.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
+import { EVERYTHING } from '#core/edge/identity.ts';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
@@ -12,7 +13,7 @@ import type { Resource } from './resources.ts';
 /** Asks to stay signed in; refresh tokens are issued either way. */
 export const OFFLINE = 'offline_access';
 /** What clients send to whatever server they meet: it asks for nothing in particular. */
-const COMMON_SCOPES: ReadonlySet<string> = new Set(['mcp', OFFLINE, 'openid', 'profile', 'email']);
+const COMMON_SCOPES: ReadonlySet<string> = new Set([EVERYTHING, OFFLINE, 'openid', 'profile', 'email']);
 const SHOWN_TOOLS = 8;
 
 const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; readonly description: string }[] = [
@@ -56,7 +57,7 @@ export async function scopesFor(app: App, resource: Resource, person: Person | n
 const toolsOf = (names: readonly string[]) => ({ tools: names.slice(0, SHOWN_TOOLS), tools_total: names.length });
 
 const everything = (names: readonly string[]): OauthScope => ({
-  name: 'mcp',
+  name: EVERYTHING,
   title: 'All tools',
   description: 'Call every tool and read every resource and prompt that is deployed here.',
   ...toolsOf(names),
@@ -71,7 +72,7 @@ function agentScope({ name, title, description }: (typeof AGENT_SCOPES)[number])
 }
 
 /** What the metadata lists: scopes of every resource. */
-export const METADATA_SCOPES: readonly string[] = [...AGENT_SCOPES.map(({ name }) => name), OFFLINE];
+export const METADATA_SCOPES: readonly string[] = [EVERYTHING, ...AGENT_SCOPES.map(({ name }) => name), OFFLINE];
 
 /**
  * What a client asked for by name. Clients that send all that the metadata lists, as several do for every resource, or scopes that are

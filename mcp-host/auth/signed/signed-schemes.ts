@@ -1,5 +1,5 @@
 import type { Addresses } from '#core/edge/asked-address.ts';
-import type { IdentityList } from '#core/edge/identity.ts';
+import { EVERYTHING, type IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
 import type { Ask } from '../introspection.ts';
@@ -42,27 +42,28 @@ export function createSignedSchemes(options: SignedOptions): SignedSchemes {
   const { ask, addresses, toolsets, log, now, ticks } = options;
   const identity = createIdentityState(options.identity ?? noListFile(), log);
   const foreign_keys = createForeignKeys({ ask, file: options.foreign_keys ?? noListFile(), log, ticks });
-  /**
-   * What a client asks for to use an endpoint: the one toolset that it serves, else every toolset that is for everyone. The names
-   * of the others are nobody's business: who has them gets them without asking.
-   */
-  const scopes = (_: unknown, path: string): readonly string[] => {
-    const name = endpointOf(path)?.toolset ?? null;
-    if (name !== null) return [name];
-    return toolsets().flatMap((one) => (one.groups.length === 0 ? [one.name] : []));
-  };
+  /** What a client asks for to use an endpoint: the one toolset that it serves, or at an endpoint of several what `otherwise` says. */
+  const scopes =
+    (otherwise: () => readonly string[]) =>
+    (_: unknown, path: string): readonly string[] => {
+      const name = endpointOf(path)?.toolset ?? null;
+      return name === null ? otherwise() : [name];
+    };
+  /** Another server gives what is asked for by name; the names of toolsets for groups are nobody's business. */
+  const forEveryone = () => toolsets().flatMap((one) => (one.groups.length === 0 ? [one.name] : []));
   return {
     identity,
     foreign_keys,
     people: {
       ...createSignedScheme(createPeople(identity, addresses), { now, log, toolsets }),
       issuers: () => [identity.issuer()].filter((issuer) => issuer !== null),
-      scopes,
+      // The consent page knows what is open to the person. A client that asked by name would not get the toolsets of their groups.
+      scopes: scopes(() => [EVERYTHING]),
     },
     foreign: {
       ...createSignedScheme(createForeign(foreign_keys), { now, log, toolsets }),
       issuers: ({ jwt_issuers = [] }) => jwt_issuers.map(({ issuer }) => issuer),
-      scopes,
+      scopes: scopes(forEveryone),
     },
   };
 }

@@ -170,18 +170,20 @@ describe('where to sign in', () => {
     for (const method of ['POST', 'GET', 'HEAD', 'DELETE']) {
       const response = await fetch(host.mcp, { method, headers: { accept: 'text/event-stream' } });
       expect([method, response.status]).toEqual([method, 401]);
-      expect(response.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}"`);
+      expect(response.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}", scope="mcp"`);
       const invalid = await fetch(host.mcp, { method, headers: { authorization: 'Bearer no' } });
-      expect(invalid.headers.get('www-authenticate')).toBe(`Bearer resource_metadata="${metadata}", error="invalid_token"`);
+      expect(invalid.headers.get('www-authenticate')).toBe(
+        `Bearer resource_metadata="${metadata}", scope="mcp", error="invalid_token"`,
+      );
     }
   });
 
   test.each([
-    ['/.well-known/oauth-protected-resource', '/mcp', []],
-    ['/.well-known/oauth-protected-resource/mcp', '/mcp', []],
+    ['/.well-known/oauth-protected-resource', '/mcp', ['mcp']],
+    ['/.well-known/oauth-protected-resource/mcp', '/mcp', ['mcp']],
     ['/.well-known/oauth-protected-resource/mcp/sales', '/mcp/sales', ['sales']],
-    ['/.well-known/oauth-protected-resource/mcp/readonly', '/mcp/readonly', []],
-    ['/.well-known/oauth-protected-resource/mcp/tag/emea', '/mcp/tag/emea', []],
+    ['/.well-known/oauth-protected-resource/mcp/readonly', '/mcp/readonly', ['mcp']],
+    ['/.well-known/oauth-protected-resource/mcp/tag/emea', '/mcp/tag/emea', ['mcp']],
   ])('is in the document at %s', async (path, resource, scopes) => {
     const response = await fetch(new URL(path, host.mcp));
     expect(response.status).toBe(200);
@@ -190,7 +192,7 @@ describe('where to sign in', () => {
       resource_name: 'Shop',
       bearer_methods_supported: ['header'],
       authorization_servers: [ISSUER],
-      ...(scopes.length > 0 && { scopes_supported: scopes }),
+      scopes_supported: scopes,
     });
   });
 

@@ -188,12 +188,12 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
     expect((await modern(payroll, 'tools/list', {}, bearer(other))).status).toBe(404);
   });
 
-  test('the documents name the toolsets of everyone, and no other', async () => {
+  test('the documents name no toolset but the one of their endpoint, whether or not there is one', async () => {
     const scopesOf = async (path: string) => {
       const response = await fetch(`${hosts[1]!.mcp.origin}/.well-known/oauth-protected-resource${path}`);
       return ((await response.json()) as { scopes_supported?: string[] }).scopes_supported;
     };
-    expect([await scopesOf('/mcp'), await scopesOf('')]).toEqual([['sales'], ['sales']]);
+    expect([await scopesOf('/mcp'), await scopesOf('')]).toEqual([['mcp'], ['mcp']]);
     expect([await scopesOf('/mcp/payroll'), await scopesOf('/mcp/nothing')]).toEqual([['payroll'], ['nothing']]);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { noteEnded } from '#core/identity/oauth/ended.ts';
-import { listEnded } from '#core/identity/oauth/published.ts';
+import { listEnded, publicKeys } from '#core/identity/oauth/published.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
 import { createBrowser, exchanged, post, refreshed, tokens } from '#test/support/sign-in.ts';
@@ -68,5 +68,18 @@ test('a token that is asked for while its person changes waits, and never carrie
   for (const { status, body } of await Promise.all(asking.sent)) {
     expect(status).toBe(200);
     expect(await readToken(body['access_token'])).toEqual({ counts: true, groups: ['after'] });
+  }
+});
+
+test('the first keys are made while a person decides, before the first token', async () => {
+  const fresh = await testApp();
+  try {
+    await fresh.signIn();
+    expect(await publicKeys(fresh.app)).toEqual([]);
+    const { request } = await createBrowser(fresh).authorize();
+    expect(request).not.toBe('');
+    expect((await publicKeys(fresh.app)).length).toBe(2);
+  } finally {
+    await fresh.close();
   }
 });
