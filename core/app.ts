@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { Env } from '#core/env.ts';
-import { createHostBoard, type HostBoard } from './deploy/hosts.ts';
+import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
 import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
 import type { PasswordWork } from './lib/passwords.ts';
@@ -38,7 +38,7 @@ export interface App extends AppOptions {
   readonly keyring: Keyring;
   readonly policy: DialPolicy;
   readonly sources: SourcePool;
-  readonly hosts: HostBoard;
+  readonly hosts: HostRegistry;
   /** What is asked of identity providers. */
   readonly providers: ProviderLink;
   /** Where callers are; opened when it is first asked. */
@@ -91,7 +91,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     keyring,
     policy,
     sources,
-    hosts: createHostBoard(options.clock),
+    hosts: createHostRegistry(options.clock),
     providers: createProviderLink(policy),
     countries: createCountries({ ...options, policy }),
     deploy_lock: createLock(),

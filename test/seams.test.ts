@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { operations } from '#core/contract/index.ts';
 
@@ -90,4 +90,24 @@ describe('adding', () => {
       expect(importers.filter((path) => !path.startsWith('mcp-host/auth/'))).toEqual([]);
     }
   });
+});
+
+test('each place that AGENTS.md names is there', () => {
+  const guide = readFileSync(join(root, 'AGENTS.md'), 'utf8');
+  const named = [...guide.matchAll(/`((?:core|server|mcp-host|agent|snapshots|ui|test)\/[\w./-]+)`/g)].map(
+    ([, path = '']) => path,
+  );
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  // Where each kind of change begins.
+  for (const place of [
+    'core/contract/definitions/tools.ts',
+    'core/contract/settings/settings.ts',
+    'core/handlers.ts',
+    'core/engines/index.ts',
+    'core/deploy/gates',
+    'mcp-host/auth',
+    'core/lib/call/values.ts',
+  ])
+    expect(named).toContain(place);
 });

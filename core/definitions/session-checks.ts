@@ -14,9 +14,7 @@ export function sessionFaults({
   const fault = (field: string, message: string): FieldError => ({ field, message });
   if (session === null || !session.kinds.includes(db_type)) {
     const field = session_values.length > 0 ? 'session_values' : 'session_role';
-    return [
-      fault(field, `${label.label} cannot be told who calls. Fill parameters of the tools with values of the caller instead.`),
-    ];
+    return [fault(field, `${label.label} cannot receive values of the caller. Fill parameters of the tools with them instead.`)];
   }
   const faults = session_values.flatMap(({ name }, n) => {
     const found = session.nameFault(name);
@@ -26,7 +24,7 @@ export function sessionFaults({
   if (!session.roles)
     faults.push(fault('session_role', `${label.label} has no roles that end with a statement. Remove session_role.`));
   for (const name of session_role.allow) {
-    if (RESERVED.has(name.toLowerCase())) faults.push(fault('session_role.allow', `${name} is no role. Remove it.`));
+    if (RESERVED.has(name.toLowerCase())) faults.push(fault('session_role.allow', `${name} is not a role. Remove it.`));
   }
   return faults;
 }

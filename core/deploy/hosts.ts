@@ -70,7 +70,7 @@ export interface Sharing {
 }
 
 /** The hosts of the installation, what they serve, and who waits for their answers. */
-export interface HostBoard {
+export interface HostRegistry {
   /** @returns a function that ends the connection. A second connection of one id replaces the first. */
   connect(id: string, send: (event: HostEvent) => void): () => void;
   acknowledge(id: string, ack: Acknowledgement): void;
@@ -98,10 +98,10 @@ export interface HostBoard {
   /** What is known of the hosts of all servers now, those of this one included. */
   learn(hosts: readonly SharedHost[]): void;
   /** The connections of this server, by host. */
-  own(): ReadonlyMap<string, OwnHost>;
+  local(): ReadonlyMap<string, LocalHost>;
 }
 
-export interface OwnHost {
+export interface LocalHost {
   readonly connection: string;
   readonly connected_at: string;
   readonly ack: Acknowledgement | null;
@@ -109,7 +109,7 @@ export interface OwnHost {
   readonly acks: number;
 }
 
-interface Connected extends OwnHost {
+interface Connected extends LocalHost {
   readonly send: (event: HostEvent) => void;
   ack: Acknowledgement | null;
   acks: number;
@@ -130,8 +130,8 @@ const ALONE: Sharing = {
   settled: async () => undefined,
 };
 
-export function createHostBoard(clock: () => Date): HostBoard {
-  const own = new Map<string, Connected>();
+export function createHostRegistry(clock: () => Date): HostRegistry {
+  const local = new Map<string, Connected>();
   const others = new Map<string, SharedHost>();
   const heard = new Map<string, string>();
   const waiters = new Set<(id: string, ack: Acknowledgement) => void>();
@@ -142,15 +142,15 @@ export function createHostBoard(clock: () => Date): HostBoard {
 
   /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
   const all = (): Map<string, Known> =>
-    new Map<string, Known>([...own, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
+    new Map<string, Known>([...local, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
   const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
   const haveOf = ({ ack }: Connected): string | null =>
     ack !== null && ack.error === null && ack.version !== null ? `${ack.version}:${ack.checksum}` : null;
-  const publish: HostBoard['publish'] = (event) => {
-    for (const host of own.values()) host.send(typeof event === 'function' ? event(haveOf(host)) : event);
+  const publish: HostRegistry['publish'] = (event) => {
+    for (const host of local.values()) host.send(typeof event === 'function' ? event(haveOf(host)) : event);
   };
   const take = (id: string, ack: Acknowledgement): void => {
-    const host = own.get(id);
+    const host = local.get(id);
     silent.delete(id);
     if (host !== undefined && ack.request_id === null) host.ack = ack;
     for (const waiter of waiters) waiter(id, ack);
@@ -189,23 +189,23 @@ export function createHostBoard(clock: () => Date): HostBoard {
     connect(id, send) {
       const connection = crypto.randomUUID();
       const host: Connected = { send, connection, connected_at: clock().toISOString(), ack: null, acks: 0 };
-      own.set(id, host);
+      local.set(id, host);
       others.delete(id);
       sharing.connected(id, connection, host.connected_at);
       return () => {
-        if (own.get(id) === host) own.delete(id);
+        if (local.get(id) === host) local.delete(id);
         if (isNetworkHost(id)) last_seen = clock().getTime();
         sharing.gone(id, connection);
       };
     },
     acknowledge(id, ack) {
-      const host = own.get(id);
+      const host = local.get(id);
       if (host !== undefined && ack.request_id === null) host.acks += 1;
       take(id, ack);
       sharing.acknowledged(id, ack);
     },
     publish,
-    serving: () => [...own.values()].map(haveOf),
+    serving: () => [...local.values()].map(haveOf),
     list: () =>
       [...all()]
         .map(([id, { ack, connected_at }]) => ({
@@ -227,7 +227,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       }
       const before = all();
       const waited = (id: string, host: Known) => !answers.has(id) && !isSilent(id, host);
-      const done = () => (own.size + others.size > 0 || !is_expected) && ![...all()].some(([id, host]) => waited(id, host));
+      const done = () => (local.size + others.size > 0 || !is_expected) && ![...all()].some(([id, host]) => waited(id, host));
       await collect(timeout_ms, done, (id, ack) => {
         if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
         answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });
@@ -265,13 +265,13 @@ export function createHostBoard(clock: () => Date): HostBoard {
     learn(hosts) {
       const had_others = [...others.keys()].some(isNetworkHost);
       others.clear();
-      for (const host of hosts) if (own.get(host.id)?.connection !== host.connection) others.set(host.id, host);
+      for (const host of hosts) if (local.get(host.id)?.connection !== host.connection) others.set(host.id, host);
       if (had_others && ![...others.keys()].some(isNetworkHost)) last_seen = clock().getTime();
       for (const host of hosts) {
         const news = `${host.connection}:${host.acks}:${host.probe}`;
         if (heard.get(host.id) === news) continue;
         heard.set(host.id, news);
-        const mine = own.get(host.id);
+        const mine = local.get(host.id);
         const is_told = mine?.connection === host.connection && host.acks <= mine.acks;
         if (mine?.connection === host.connection) mine.acks = Math.max(mine.acks, host.acks);
         if (host.acks > 0 && !is_told) take(host.id, toAck(host, null));
@@ -279,7 +279,7 @@ export function createHostBoard(clock: () => Date): HostBoard {
       }
       for (const id of heard.keys()) if (!hosts.some((host) => host.id === id)) heard.delete(id);
     },
-    own: () => own,
+    local: () => local,
   };
 }
 

@@ -1,6 +1,6 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Acknowledgement, OwnHost } from './hosts.ts';
+import type { Acknowledgement, LocalHost } from './hosts.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { databaseSeconds } from '#core/cluster/leases.ts';
 import { signal } from '#core/cluster/signals.ts';
@@ -35,7 +35,7 @@ export function shareHosts(app: App): () => void {
       .catch((error: unknown) => app.log.warning('publishing the list of hosts failed', { reason: String(error) }));
     app.background(telling);
   };
-  const say = (id: string, { connection, connected_at, ack, acks }: OwnHost): Promise<unknown> => {
+  const say = (id: string, { connection, connected_at, ack, acks }: LocalHost): Promise<unknown> => {
     const row = { server, connection, connected_at, seen_at: now, ...answerOf(ack), acks, probe: null, probe_error: null };
     return app.store.write((tx) =>
       tx
@@ -77,13 +77,13 @@ export function shareHosts(app: App): () => void {
         .returning({ id: hosts.id, connection: hosts.connection, acks: hosts.acks });
     });
     const connections = new Set(kept.map(({ connection }) => connection));
-    for (const [id, host] of app.hosts.own()) {
+    for (const [id, host] of app.hosts.local()) {
       if (connections.has(host.connection)) continue;
       const [other] = await app.store.db.select({ id: hosts.id }).from(hosts).where(eq(hosts.id, id));
       if (other === undefined) await say(id, host);
     }
     for (const { id, connection } of kept) {
-      if (app.hosts.own().get(id)?.connection === connection) continue;
+      if (app.hosts.local().get(id)?.connection === connection) continue;
       await app.store.write((tx) => tx.delete(hosts).where(and(eq(hosts.id, id), eq(hosts.connection, connection))));
     }
   };

@@ -35,7 +35,7 @@ export const configurationChecksum = ({ exported_at: _, ...content }: Readonly<R
 /** Refuses an import that was made from another configuration than the one stored now. */
 export async function checkUnchanged(context: Context, { if_checksum }: Import): Promise<void> {
   if (if_checksum === undefined || configurationChecksum(await exportAll(context)) === if_checksum) return;
-  throw new AppError('conflict', 'The configuration was changed meanwhile. Read it again and repeat your change.', {
+  throw new AppError('conflict', 'The configuration has changed since it was read. Read it again and repeat your change.', {
     reason: 'conflict',
   });
 }

@@ -147,7 +147,7 @@ export const ConnectionType = v.object({
     ),
     v.description('The entries that `extra_params` can have; others are rejected'),
   ),
-  session_values: v.pipe(v.boolean(), v.description('The database can be told who calls')),
+  session_values: v.pipe(v.boolean(), v.description('Session values can pass the caller to the database')),
   session_roles: v.pipe(v.boolean(), v.description('Statements can run as a role of the caller')),
   supported: v.boolean(),
   note: v.nullable(v.string()),

@@ -82,7 +82,7 @@ const draft = {
   instructions: v.optional(
     field(v.nullable(textBetween(1, 2_048)), {
       label: 'Instructions',
-      help: 'What a model is told when it connects to this toolset. Optional.',
+      help: 'Instructions that a model receives when it connects to this toolset. Optional.',
       control: 'area',
       open: true,
     }),

@@ -84,7 +84,7 @@ export function secretRule({ title, description, query, arguments: given, texts 
   return read.flatMap(([field, text]) => {
     const what = SECRETS.find(([, form]) => form.test(text))?.[0];
     if (what === undefined) return [];
-    const message = `This text looks like ${what}. Remove it, and replace it wherever it is used: whoever may read definitions has seen it.`;
+    const message = `This text looks like ${what}. Remove it, and replace it wherever it is used: anyone who can read definitions has seen it.`;
     return [{ rule: 'secret-text', field, message }];
   });
 }

@@ -19,7 +19,7 @@ export const MYSQL_EXTRAS: readonly Extra[] = [
     fault: (value) => (COLLATIONS.has(value) ? null : `has to be one of ${[...COLLATIONS].join(', ')}.`),
   },
   {
-    field: textField('time_zone', 'Time zone', UTC, 'What now() and timestamps are told in, as an offset such as +02:00.'),
+    field: textField('time_zone', 'Time zone', UTC, 'Time zone of now() and timestamps, as an offset such as +02:00.'),
     fault: (value) => (OFFSET.test(value) ? null : 'has to be an offset from UTC such as +02:00.'),
   },
 ];

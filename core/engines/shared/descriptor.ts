@@ -40,7 +40,7 @@ export interface ProjectPart {
   readonly limit: string | null;
 }
 
-/** How an engine is told who calls. */
+/** How an engine receives values of the caller. */
 export interface SessionSupport {
   /** The kinds of database on which that was tried. */
   readonly kinds: readonly DbType[];
@@ -60,7 +60,7 @@ export interface EngineDescriptor {
   readonly required_fields: readonly ('host' | 'database')[];
   /** What `extra_params` may hold. */
   readonly extras: readonly Extra[];
-  /** Null: a database of this engine cannot be told who calls. */
+  /** Null: a database of this engine cannot receive values of the caller. */
   readonly session: SessionSupport | null;
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;

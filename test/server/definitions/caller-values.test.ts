@@ -150,7 +150,7 @@ test('session values are refused where a database cannot be told, or not like th
   const refused = await post('/connections', { name: 'x', db_type: 'sqlite', database: 'shop.db', session_values: values });
   expect([refused.status, errors(refused.body)]).toEqual([
     422,
-    [{ field: 'session_values', message: expect.stringContaining('SQLite cannot be told who calls') }],
+    [{ field: 'session_values', message: expect.stringContaining('SQLite cannot receive values of the caller') }],
   ]);
   const at = (db_type: string, more: object) =>
     post('/connections', { name: 'x', db_type, host: '127.0.0.1', database: 'x', ...more });

@@ -61,7 +61,7 @@ test('a host that does not answer is named, and not waited for again until it an
   end();
 }, 30_000);
 
-const checksumOf = (id: string): string => t.app.hosts.own().get(id)?.ack?.checksum ?? '';
+const checksumOf = (id: string): string => t.app.hosts.local().get(id)?.ack?.checksum ?? '';
 
 describe('while no host is connected', () => {
   const say = (path: 'usage' | 'leave', more: object) =>

@@ -264,7 +264,7 @@ describe('plan and push', () => {
       prompts: [{ name: 'late', description: 'x', template: 'x' }],
     };
     const answer = await t.s.api('POST', '/export-import/import', input);
-    expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('changed meanwhile') } });
+    expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('changed since it was read') } });
     expect((await t.s.api('GET', '/prompts?search=late')).body['total']).toBe(0);
     const unknown = await t.s.api('POST', '/export-import/import', { format: 'sluice/1', deletes: { tools: ['nothing'] } });
     expect(unknown).toMatchObject({

@@ -68,7 +68,8 @@ export async function updateApp(
     .set(change)
     .where(and(eq(table.id, id), eq(table.version, before.version)))
     .returning();
-  if (after === undefined) throw new AppError('conflict', 'The OAuth app was changed meanwhile. Reload it and try again.');
+  if (after === undefined)
+    throw new AppError('conflict', 'The OAuth app has changed since you loaded it. Reload it and try again.');
   await record(context, tx, 'update', before, after);
   return after;
 }

@@ -62,7 +62,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
       expect([made.status, made.body['detail']]).toEqual([201, undefined]);
     }
     expect((await first.api('PATCH', '/server/config', { auth_type: 'oauth' })).status).toBe(200);
-    await until(() => servers.every(({ server }) => server.app.hosts.own().size === 1));
+    await until(() => servers.every(({ server }) => server.app.hosts.local().size === 1));
     const deployed = await first.api('POST', '/deploy', {});
     expect([deployed.status, deployed.body['detail']]).toEqual([200, undefined]);
     await until(() => hosts.every(({ host }) => host.health().snapshot_version === 1));
