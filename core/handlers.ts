@@ -16,6 +16,8 @@ import { driftHandlers } from './deploy/checks/drift.ts';
 import { lintHandlers } from './deploy/checks/lint.ts';
 import { mcpTokenHandlers } from './identity/mcp-tokens.ts';
 import { invitationHandlers } from './identity/invitations.ts';
+import { identityHandlers } from './identity/providers/identities.ts';
+import { invitedHandlers } from './identity/providers/invited.ts';
 import { peopleHandlers } from './identity/people.ts';
 import { monitoringHandlers } from './observe/monitoring.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
@@ -64,6 +66,8 @@ export const handlers: Handlers = withFindings({
   ...monitoringHandlers,
   ...peopleHandlers,
   ...invitationHandlers,
+  ...invitedHandlers,
+  ...identityHandlers,
   ...mcpTokenHandlers,
   ...agentCredentialHandlers,
   ...oauthRequestHandlers,

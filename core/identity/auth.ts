@@ -12,7 +12,10 @@ import { offeredProviders } from './providers/providers.ts';
 import { isLive, openSession, revokeSessions } from './sessions.ts';
 import { askSecondFactor } from './two-factor.ts';
 
-export const authHandlers: Pick<Handlers, Exclude<Extract<keyof Handlers, `auth.${string}`>, 'auth.accept_invite'>> = {
+type Elsewhere = 'auth.accept_invite' | 'auth.accept_invite_through' | 'auth.identities' | 'auth.unlink_identity';
+type Own = Exclude<Extract<keyof Handlers, `auth.${string}`>, Elsewhere>;
+
+export const authHandlers: Pick<Handlers, Own> = {
   'auth.status': async ({ app, actor }) => {
     const people = await app.store.db.select({ id: app.store.tables.people.id }).from(app.store.tables.people).limit(1);
     const [providers, { settings }] = await Promise.all([offeredProviders(app), readSettings(app)]);

@@ -67,12 +67,12 @@ export const invitationHandlers: Pick<Handlers, Own> = {
   'auth.accept_invite': async (context, { token, username, password }) => {
     const { app } = context;
     await requirePasswords(context);
-    const invited = await invitedBy(context, app.store.db, token);
+    const invited = await invitedBy(context, app.store.db, digestOf(token));
     const password_hash = await hashPassword(password, app.password_work);
     const actor = { type: 'admin', id: invited.id, name: username ?? invited.username, scopes: [] } as const;
     const { person } = await changeAccount({ ...context, actor }, invited, async (tx) => {
       // Of two who come with the same link, the second finds none.
-      const stored = await invitedBy(context, tx, token);
+      const stored = await invitedBy(context, tx, digestOf(token));
       if (username !== undefined) await refuseTakenName(app, tx, stored.id, username);
       return {
         set: {
@@ -93,12 +93,9 @@ export const invitationHandlers: Pick<Handlers, Own> = {
 };
 
 /** The person whose open invitation this is. A wrong, a used and an old one are told nothing apart. */
-async function invitedBy({ app }: Context, tx: Context['app']['store']['db'], token: string): Promise<PersonRow> {
+export async function invitedBy({ app }: Context, tx: Context['app']['store']['db'], digest: string): Promise<PersonRow> {
   const { people } = app.store.tables;
-  const [row] = await tx
-    .select()
-    .from(people)
-    .where(eq(people.invite_digest, digestOf(token)));
+  const [row] = await tx.select().from(people).where(eq(people.invite_digest, digest));
   const open = row?.enabled === true && row.invite_expires_at !== null && row.invite_expires_at > app.clock().toISOString();
   if (!open)
     throw new AppError('not_found', 'This invitation is not valid: it was used, replaced or has expired. Ask for a new one.');

@@ -16,7 +16,8 @@ type Edge = Context<ServerEnv>;
 
 export const START_PATH = '/api/v1/auth/oidc/{id}/start';
 const COOKIE = 'svc_oidc';
-const QUERY = new Set(['return_to', 'link', 'moved']);
+const INVITATION = 'svc_invitation';
+const QUERY = new Set(['return_to', 'link', 'moved', 'invite']);
 
 /** The two addresses of a sign-in through a provider that a browser visits: it is sent on, and sees no JSON. */
 export function addOidc(app: App, router: Hono<ServerEnv>): void {
@@ -40,29 +41,27 @@ async function start(app: App, c: Edge): Promise<Response> {
     return c.redirect(`${base}${new URL(c.req.url).pathname}?${searchParams}`, 302);
   }
   const context = await contextOf(app, c);
-  const { location, browser } = await startSignIn(context, {
+  const { location, browser, invitation } = await startSignIn(context, {
     provider_id: c.req.param('id') ?? '',
     return_to: searchParams.get('return_to') ?? undefined,
     link: searchParams.get('link') === 'true',
-    browser: readCookie(app, c),
+    invite: searchParams.get('invite') ?? undefined,
+    browser: readCookie(app, c, COOKIE),
     base,
   });
-  const secure = isSecure(app, c);
-  setCookie(c, COOKIE, browser, {
-    path: '/',
-    httpOnly: true,
-    // The provider sends the browser back from another site; Strict would be missing then.
-    sameSite: 'Lax',
-    secure,
-    maxAge: SIGN_IN_MS / 1_000,
-    ...(secure ? { prefix: 'host' as const } : {}),
-  });
+  keepCookie(app, c, COOKIE, browser);
+  if (invitation !== null) keepCookie(app, c, INVITATION, invitation);
   return c.redirect(location, 302);
 }
 
 async function finish(app: App, c: Edge): Promise<Response> {
   const context = await contextOf(app, c);
-  const { return_to, token, refusal } = await finishSignIn(context, new URL(c.req.url).searchParams, readCookie(app, c));
+  const { return_to, token, refusal } = await finishSignIn(
+    context,
+    new URL(c.req.url).searchParams,
+    readCookie(app, c, COOKIE),
+    readCookie(app, c, INVITATION),
+  );
   if (refusal !== null) return refuse(c, refusal, return_to);
   if (token !== null) writeSession(app, c, token);
   return c.redirect(return_to, 303);
@@ -88,8 +87,21 @@ function refuse(c: Edge, fault: AppError, return_to: string): Response {
   return c.redirect(`/login?${query}`, 303);
 }
 
-const readCookie = (app: App, c: Edge): string | undefined =>
-  isSecure(app, c) ? getCookie(c, COOKIE, 'host') : getCookie(c, COOKIE);
+const readCookie = (app: App, c: Edge, name: string): string | undefined =>
+  isSecure(app, c) ? getCookie(c, name, 'host') : getCookie(c, name);
+
+function keepCookie(app: App, c: Edge, name: string, value: string): void {
+  const secure = isSecure(app, c);
+  setCookie(c, name, value, {
+    path: '/',
+    httpOnly: true,
+    // The provider sends the browser back from another site; Strict would be missing then.
+    sameSite: 'Lax',
+    secure,
+    maxAge: SIGN_IN_MS / 1_000,
+    ...(secure ? { prefix: 'host' as const } : {}),
+  });
+}
 
 async function contextOf(app: App, c: Edge): Promise<HandlerContext> {
   return {

@@ -78,6 +78,15 @@ browserTest(
     await page.getByRole('link', { name: 'Link Company' }).click();
     await passProvider(page, 'ada-at-work');
     await page.waitForURL(`${ui.programs.url}/account`);
+    const linked = page.getByRole('list', { name: 'Linked accounts' });
+    const unlink = linked.getByRole('button', { name: 'Unlink Company' });
+    await unlink.click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Unlink' }).click();
+    await unlink.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Link Company' }).click();
+    await page.waitForURL(`${ui.programs.url}/account`);
+    await unlink.waitFor();
+    await inspect(page, 'sign-in-linked', look);
     await page.goto(`${ui.programs.url}/settings/sign_in`);
     await page.getByLabel('Sign in with a password').uncheck();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -115,6 +124,25 @@ browserTest(
       ['ada', 'owner', 'password'],
       ['grace', 'viewer', 'oidc'],
     ]);
+
+    // An invitation needs no password either.
+    const api = `${ui.programs.url}/api/v1`;
+    const headers = { origin: ui.programs.url };
+    const made = await owner.context.request.post(`${api}/people`, { data: { username: 'katherine', role: 'viewer' }, headers });
+    const { id } = (await made.json()) as { id: string };
+    const invited = await owner.context.request.post(`${api}/people/${id}/invite`, { data: {}, headers });
+    const { invite_url } = (await invited.json()) as { invite_url: string };
+    const guest = await openPage(ui.browser, { width: 360, scheme: 'light' });
+    await guest.page.goto(invite_url);
+    await guest.page.getByRole('button', { name: 'Continue with Company' }).waitFor();
+    expect(await guest.page.getByLabel('Password').count()).toBe(0);
+    await inspect(guest.page, 'sign-in-invited', { width: 360, scheme: 'light' });
+    await guest.page.getByRole('button', { name: 'Continue with Company' }).click();
+    await passProvider(guest.page, 'katherine-at-work');
+    await guest.page.waitForURL(`${ui.programs.url}/`);
+    const me = await guest.context.request.get(`${api}/auth/me`);
+    expect(((await me.json()) as { username: string }).username).toBe('katherine');
+    await guest.context.close();
     await owner.context.close();
   },
   LIMIT_MS,

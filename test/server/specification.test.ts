@@ -97,6 +97,7 @@ test('only the endpoints of section 5 are open to everybody', () => {
     'GET /api/v1/auth/status',
     'GET /api/v1/oauth/requests/{id}',
     'POST /api/v1/auth/accept-invite',
+    'POST /api/v1/auth/accept-invite/provider',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/login/verify-2fa',
     'POST /api/v1/auth/logout',

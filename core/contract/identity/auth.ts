@@ -34,6 +34,16 @@ export const Session = v.object({
 });
 export type Session = v.InferOutput<typeof Session>;
 
+export const LinkedAccount = v.object({
+  id: v.string(),
+  issuer: v.string(),
+  provider: v.pipe(v.nullable(v.string()), v.description('Name of the identity provider; null: it was deleted')),
+  enabled: v.pipe(v.boolean(), v.description('The provider is enabled, so this account can be used to sign in')),
+  created_at: Timestamp,
+  last_used_at: Timestamp,
+});
+export type LinkedAccount = v.InferOutput<typeof LinkedAccount>;
+
 const Code = v.pipe(textBetween(1, 64), v.description('Six digits from the authenticator, or a recovery code'));
 const IsRecovery = v.optional(v.pipe(v.boolean(), v.description('The code is a recovery code')), false);
 const RecoveryCodes = v.pipe(v.array(v.string()), v.description('Each works once; shown only once'));
@@ -118,6 +128,25 @@ export const auth = {
     output: Nothing,
     status: 204,
     summary: 'End a session',
+  }),
+  'auth.identities': operation({
+    method: 'GET',
+    path: '/auth/identities',
+    access: 'admin',
+    role: 'caller',
+    input: Empty,
+    output: listOf(LinkedAccount),
+    summary: 'List your linked accounts at identity providers',
+  }),
+  'auth.unlink_identity': operation({
+    method: 'DELETE',
+    path: '/auth/identities/{id}',
+    access: 'admin',
+    role: 'caller',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Unlink an account at an identity provider; not the only way to sign in',
   }),
 };
 

@@ -100,9 +100,12 @@ export type Grant = v.InferOutput<typeof Grant>;
 export const OauthAttempt = v.object({
   id: Id,
   timestamp: Timestamp,
-  client: v.pipe(v.string(), v.description('Name of the client, else its ID')),
+  client: v.pipe(v.string(), v.description('Name of the client or provider, else its ID')),
   client_id: v.string(),
-  step: v.picklist(['register', 'authorize', 'consent', 'token', 'refresh']),
+  step: v.pipe(
+    v.picklist(['register', 'authorize', 'consent', 'token', 'refresh', 'provider']),
+    v.description('provider: a person signed in through an identity provider; `client` is its name, `client_id` its issuer'),
+  ),
   success: v.boolean(),
   reason: v.pipe(v.nullable(v.string()), v.description('Why the step failed; null: it succeeded')),
   person: v.nullable(v.string()),
@@ -211,6 +214,7 @@ export const oauth = {
     access: 'admin',
     input: v.strictObject({ ...listInput(100), success: v.optional(v.boolean()) }),
     output: listOf(OauthAttempt),
-    summary: 'List the last 500 sign-in attempts of MCP clients, newest first: client, step and reason',
+    summary:
+      'List the last 500 sign-in attempts of MCP clients and through identity providers, newest first: client, step and reason',
   }),
 };

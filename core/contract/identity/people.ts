@@ -142,4 +142,12 @@ export const people = {
     output: LoginResult,
     summary: 'Accept an invitation: set a password and sign in',
   }),
+  'auth.accept_invite_through': operation({
+    method: 'POST',
+    path: '/auth/accept-invite/provider',
+    access: 'public',
+    input: v.strictObject({ token: textBetween(1, 200), provider_id: Id }),
+    output: v.object({ redirect_to: v.pipe(v.string(), v.description('Where the browser goes now, within a minute')) }),
+    summary: 'Accept an invitation with an account at an identity provider instead of a password',
+  }),
 };

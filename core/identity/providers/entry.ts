@@ -5,10 +5,12 @@ import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { newPerson, type PersonRow } from '../account.ts';
+import { invitedBy } from '../invitations.ts';
 import { recordPerson } from '../people.ts';
 import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
-import { openSession } from '../sessions.ts';
+import { openSession, revokeSessions } from '../sessions.ts';
 import type { Profile } from './claims.ts';
+import { recordIdentity } from './identities.ts';
 import type { ProviderRow } from './stored.ts';
 
 const refused = (reason: 'not_admitted' | 'disabled' | 'taken', detail: string) => new AppError('forbidden', detail, { reason });
@@ -46,9 +48,50 @@ export async function link(context: Context, provider: ProviderRow, profile: Pro
     const [person] = await tx.select().from(people).where(eq(people.id, person_id));
     if (person === undefined || !person.enabled)
       throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
-    if (known === null) await remember(app, tx, provider, profile, person_id);
+    if (known !== null) return;
+    await remember(app, tx, provider, profile, person_id);
+    const { name } = provider;
+    await recordIdentity(context, tx, person, { before: { linked_account: null }, after: { linked_account: name } });
   });
   return null;
+}
+
+/**
+ * Accepts an invitation with the account at a provider. Who has no password follows the provider from now on.
+ * @returns the token of a session.
+ */
+export function accept(context: Context, provider: ProviderRow, profile: Profile, invite_digest: string): Promise<string> {
+  const { app } = context;
+  const { people, sessions } = app.store.tables;
+  return writePeople(app, async (tx) => {
+    // Of two who come with the same link, the second finds none.
+    const invited = await invitedBy(context, tx, invite_digest);
+    const known = await personOf(app, tx, provider, profile);
+    if (known !== null && known.id !== invited.id) {
+      throw refused('taken', 'Another person here already signs in with this account.');
+    }
+    if (profile.role === null && invited.password_hash === null) {
+      throw refused('not_admitted', 'None of your groups may sign in here. Ask an administrator.');
+    }
+    if (known === null) await remember(app, tx, provider, profile, invited.id);
+    const change = {
+      sign_in: invited.password_hash === null ? ('oidc' as const) : invited.sign_in,
+      invite_digest: null,
+      invite_expires_at: null,
+      version: invited.version + 1,
+      updated_at: app.clock().toISOString(),
+    };
+    await tx.update(people).set(change).where(eq(people.id, invited.id));
+    const person = { ...invited, ...change };
+    const as_them = { ...context, actor: { type: 'admin', id: person.id, name: person.username, scopes: [] } as const };
+    await recordIdentity(as_them, tx, person, {
+      before: { invitation_accepted: false, linked_account: null },
+      after: { invitation_accepted: true, linked_account: provider.name },
+    });
+    await revokeSessions(app, tx, eq(sessions.person_id, person.id));
+    await follow(as_them, tx, provider, profile, person);
+    return openSession(context, tx, person.id);
+  });
 }
 
 async function personOf(app: App, tx: Db, { issuer }: ProviderRow, { subject }: Profile): Promise<PersonRow | null> {

@@ -1,17 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, lte } from 'drizzle-orm';
+import type { AuthorizationServer } from 'oauth4webapi';
 import type { App } from '#core/app.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { networkOf } from '#core/edge/network.ts';
 import type { Context } from '#core/run.ts';
+import { noteAttempt } from '../oauth/attempts.ts';
 import { justSignedIn } from '../two-factor.ts';
-import { toProfile } from './claims.ts';
-import { enter, link } from './entry.ts';
+import { type Profile, toProfile } from './claims.ts';
+import { accept, enter, link } from './entry.ts';
 import { exchange } from './exchange.ts';
+import { keepInvitation, keptInvitation, openTicket } from './invited.ts';
 import { refusesPkce } from './metadata.ts';
 import { ownPath } from './return-to.ts';
-import { providerById, type ProviderRow } from './stored.ts';
+import { type ProviderRow, usableProvider } from './stored.ts';
 
 /** How long somebody may stay at the provider. */
 export const SIGN_IN_MS = 600_000;
@@ -26,6 +29,8 @@ export interface Start {
   readonly return_to: string | undefined;
   /** Links the provider's account to the person who is signed in. */
   readonly link: boolean;
+  /** Ticket of an invitation that is accepted in this way. */
+  readonly invite?: string | undefined;
   /** Secret of the browser, from its cookie. */
   readonly browser: string | undefined;
   /** Where people reach this server, without a slash at the end. */
@@ -37,6 +42,8 @@ export interface Started {
   readonly location: string;
   /** To be kept in a cookie of the browser for `SIGN_IN_MS`. */
   readonly browser: string;
+  /** To be kept in another cookie for as long; null: this accepts no invitation. */
+  readonly invitation: string | null;
 }
 
 /** Begins a sign-in: an authorization request with PKCE, state and nonce (OpenID Connect Core 1.0, section 3.1.2.1). */
@@ -46,9 +53,9 @@ export async function startSignIn(context: Context, start: Start): Promise<Start
   if (return_to === null) throw invalidField('return_to', 'return_to must be a path of this server, such as /tools.');
   await countStart(context);
   const provider = await usableProvider(app, start.provider_id);
+  const invited = start.invite === undefined ? null : openTicket(app, start.invite);
   const person_id = start.link ? await linkingPerson(context) : null;
-  const metadata = await app.providers.metadata(provider.issuer);
-  if (refusesPkce(metadata)) throw new AppError('provider_failed', 'The identity provider does not support PKCE with S256.');
+  const metadata = await metadataOf(context, provider);
   const browser = start.browser !== undefined && SECRET.test(start.browser) ? start.browser : newSecret();
   const state = newSecret();
   const redirect_uri = `${start.base}${CALLBACK_PATH}`;
@@ -66,8 +73,28 @@ export async function startSignIn(context: Context, start: Start): Promise<Start
     code_challenge_method: 'S256',
   };
   for (const [name, value] of Object.entries(query)) location.searchParams.set(name, value);
-  return { location: location.href, browser };
+  const invitation = invited === null ? null : keepInvitation(app, invited, hash(state));
+  return { location: location.href, browser, invitation };
 }
+
+async function metadataOf({ app, ip }: Context, provider: ProviderRow): Promise<AuthorizationServer> {
+  try {
+    const metadata = await app.providers.metadata(provider.issuer);
+    if (refusesPkce(metadata)) throw new AppError('provider_failed', 'The identity provider does not support PKCE with S256.');
+    return metadata;
+  } catch (error) {
+    await note(app, provider, ip, { reason: asFault(error).detail });
+    throw error;
+  }
+}
+
+/** Stands among the sign-ins of clients: whoever looks for why people cannot come in looks there. */
+const note = (
+  app: App,
+  { name, issuer }: ProviderRow,
+  ip: string | null,
+  outcome: { reason: string | null; person?: string | null },
+) => noteAttempt(app, { client: name, client_id: issuer, step: 'provider', ip, ...outcome });
 
 export interface Finished {
   readonly return_to: string;
@@ -83,26 +110,45 @@ const EXPIRED = () =>
   });
 
 /** Ends a sign-in that the browser came back with from the provider. It can be tried once. */
-export async function finishSignIn(context: Context, params: URLSearchParams, browser: string | undefined): Promise<Finished> {
+export async function finishSignIn(
+  context: Context,
+  params: URLSearchParams,
+  browser: string | undefined,
+  invitation: string | undefined,
+): Promise<Finished> {
   const { app } = context;
   const state = params.get('state') ?? '';
   const started = await takeStart(app, state, browser);
   if (started === null) return { return_to: '/', token: null, refusal: EXPIRED() };
   const { return_to, person_id, redirect_uri, provider_id, issuer } = started.row;
+  let provider: ProviderRow | null = null;
   try {
-    const provider = await usableProvider(app, provider_id);
+    provider = await usableProvider(app, provider_id);
     if (provider.issuer !== issuer) throw EXPIRED();
     const claims = await exchange(app, provider, { params, state, redirect_uri, ...derived(started.browser, state) });
     const profile = toProfile(provider, claims);
-    const token =
-      person_id === null ? await enter(context, provider, profile) : await link(context, provider, profile, person_id);
+    const invited = keptInvitation(app, invitation, hash(state));
+    const token = await bring(context, provider, profile, person_id, invited);
     app.log.info('signed in through an identity provider', { provider: provider.name, linked: person_id !== null });
+    await note(app, provider, context.ip, { reason: null, person: profile.username });
     return { return_to, token, refusal: null };
   } catch (error) {
     const refusal = asFault(error);
     app.log.warning('a sign-in through an identity provider failed', { issuer, reason: refusal.detail });
+    if (provider !== null) await note(app, provider, context.ip, { reason: refusal.detail });
     return { return_to, token: null, refusal };
   }
+}
+
+function bring(
+  context: Context,
+  provider: ProviderRow,
+  profile: Profile,
+  person_id: string | null,
+  invited: string | null,
+): Promise<string | null> {
+  if (person_id !== null) return link(context, provider, profile, person_id);
+  return invited === null ? enter(context, provider, profile) : accept(context, provider, profile, invited);
 }
 
 /** A stolen session must not be enough to add a way in that stays. */
@@ -110,12 +156,6 @@ async function linkingPerson(context: Context): Promise<string> {
   if (context.actor === null) throw new AppError('unauthenticated', 'Sign in first, then link the account.');
   const { id } = await justSignedIn(context, 'You signed in more than ten minutes ago. Sign in again, then link the account.');
   return id;
-}
-
-async function usableProvider(app: App, id: string): Promise<ProviderRow> {
-  const provider = await providerById(app, id);
-  if (!provider.enabled) throw new AppError('not_found', 'There is no identity provider with this id.');
-  return provider;
 }
 
 async function countStart({ app, ip }: Context): Promise<void> {

@@ -23,6 +23,13 @@ export async function providerById(app: App, id: string, tx: Db = app.store.db):
   return row;
 }
 
+/** One that people can sign in through. */
+export async function usableProvider(app: App, id: string): Promise<ProviderRow> {
+  const provider = await providerById(app, id);
+  if (!provider.enabled) throw new AppError('not_found', 'There is no identity provider with this id.');
+  return provider;
+}
+
 /** Where people reach this server, without a slash at the end, so far as the configuration says it. */
 export async function publicUrl(app: App): Promise<string | null> {
   const { SVC_PUBLIC_URL, SVC_EXTERNAL_HTTPS_PORT: port } = app.env;

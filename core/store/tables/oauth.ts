@@ -1,4 +1,4 @@
-import type { ClientFacts } from '#core/contract/identity/oauth.ts';
+import type { ClientFacts, OauthAttempt } from '#core/contract/identity/oauth.ts';
 import type { Kit } from '../kit.ts';
 
 /** Signing in from MCP clients (contract section 15): who may ask, what was asked and granted. Secrets are kept as their SHA-256. */
@@ -98,7 +98,7 @@ export function oauthTables(k: Kit) {
     id: k.text().primaryKey(),
     client: k.text().notNull(),
     client_id: k.text().notNull(),
-    step: k.text().$type<'register' | 'authorize' | 'consent' | 'token' | 'refresh'>().notNull(),
+    step: k.text().$type<OauthAttempt['step']>().notNull(),
     /** Null: the step succeeded. */
     reason: k.text(),
     person: k.text(),

@@ -40,6 +40,8 @@ const LESS = {
   'auth.update_me': 'caller',
   'auth.sessions': 'caller',
   'auth.revoke_session': 'caller',
+  'auth.identities': 'caller',
+  'auth.unlink_identity': 'caller',
   'grants.list': 'caller',
   'grants.delete': 'caller',
   'two_factor.status': 'caller',

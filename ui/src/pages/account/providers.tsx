@@ -1,25 +1,76 @@
-import { For, Show } from 'solid-js';
+import { createMemo, For, Show } from 'solid-js';
+import type { LinkedAccount } from '#core/contract/identity/auth.ts';
+import { Button } from '#ui/src/components/button.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
 import { startOf } from '#ui/src/features/sign-in/provider-buttons.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { WORDS } from './words.ts';
 
-/** Adds the account at an identity provider as a way of signing in. */
+/** One's own accounts at identity providers: linked as ways of signing in, and unlinked. */
 export function Providers() {
-  const { session } = useKernel();
+  const { call, dialogs, session, toasts } = useKernel();
+  const list = useQuery((read) => read('auth.identities', {}));
+  const linked = createMemo(() => list.data()?.items ?? []);
+  const nameOf = ({ provider, issuer }: LinkedAccount): string => provider ?? new URL(issuer).host;
+
+  const unlink = async (account: LinkedAccount) => {
+    const name = nameOf(account);
+    const agreed = await dialogs.confirm({
+      title: WORDS.unlink_title(name),
+      text: WORDS.unlink_text,
+      action: WORDS.unlink,
+      danger: true,
+    });
+    if (!agreed) return;
+    try {
+      await call('auth.unlink_identity', { id: account.id });
+      toasts.show(WORDS.unlinked(name), 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    await list.reload();
+  };
+
   return (
-    <Show when={session.ways().providers.length > 0}>
-      <Section
-        title="Identity providers"
-        lead="Link your account at a provider to sign in with it. This needs a sign-in of the last ten minutes."
-      >
-        <div class="row">
-          <For each={session.ways().providers}>
-            {({ id, name }) => (
-              <a class="button" href={startOf(id, '/account', true)}>
-                Link {name}
-              </a>
-            )}
-          </For>
+    <Show when={session.ways().providers.length > 0 || linked().length > 0}>
+      <Section title={WORDS.providers} lead={WORDS.providers_lead}>
+        <div class="stack">
+          <Show when={linked().length > 0}>
+            <ul class="stack account-linked" aria-label={WORDS.linked}>
+              <For each={linked()}>
+                {(account) => (
+                  <li class="row">
+                    <span>
+                      {nameOf(account)}{' '}
+                      <span class="small faint">
+                        {account.enabled ? WORDS.last_used : WORDS.not_enabled} <Ago iso={account.last_used_at} />
+                      </span>
+                    </span>
+                    <Button
+                      size="small"
+                      kind="quiet"
+                      aria-label={`${WORDS.unlink} ${nameOf(account)}`}
+                      onPress={() => void unlink(account)}
+                    >
+                      {WORDS.unlink}
+                    </Button>
+                  </li>
+                )}
+              </For>
+            </ul>
+          </Show>
+          <div class="row">
+            <For each={session.ways().providers}>
+              {({ id, name }) => (
+                <a class="button" href={startOf(id, '/account', true)}>
+                  Link {name}
+                </a>
+              )}
+            </For>
+          </div>
         </div>
       </Section>
     </Show>

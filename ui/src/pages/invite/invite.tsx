@@ -1,20 +1,20 @@
-import { createSignal, Show } from 'solid-js';
+import { createSignal, For, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Field } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
+import { fieldError, generalError, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { missingCredentials } from '#ui/src/kernel/session.ts';
 
 const SHORTEST = 8;
 /** The server's word for a link that was used, replaced or has expired. */
 const OVER = 'not_found';
 
-/** Where the link of an invitation leads: a password is set, and the person is signed in. */
+/** Where the link of an invitation leads: a password is set or an account at a provider chosen, and the person is signed in. */
 export function Invite() {
-  const { router, session, toasts } = useKernel();
+  const { call, router, session, toasts } = useKernel();
   const token = window.location.hash.slice(1);
   const [username, setUsername] = createSignal(router.query().get('name') ?? '');
   const [password, setPassword] = createSignal('');
@@ -41,8 +41,25 @@ export function Invite() {
     queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
   };
 
+  const through = async (provider_id: string) => {
+    setBusy(true);
+    try {
+      const { redirect_to } = await call('auth.accept_invite_through', { token, provider_id });
+      window.location.assign(redirect_to);
+    } catch (fault) {
+      setProblem(toProblem(fault));
+      setBusy(false);
+    }
+  };
   return (
-    <Entry title="Accept the invitation" lead="Choose the password that you will sign in with.">
+    <Entry
+      title="Accept the invitation"
+      lead={
+        session.ways().password
+          ? 'Choose the password that you will sign in with.'
+          : 'Choose the account that you will sign in with.'
+      }
+    >
       <Show
         when={token !== '' && problem()?.code !== OVER}
         fallback={
@@ -57,26 +74,28 @@ export function Invite() {
         }
       >
         <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-          <Field
-            label="Username"
-            name="username"
-            autocomplete="username"
-            hint="You sign in with this name. You can change it."
-            value={username()}
-            onInput={setUsername}
-            error={fieldError(problem(), 'username')}
-          />
-          <Field
-            label="Password"
-            name="password"
-            type="password"
-            autocomplete="new-password"
-            autofocus
-            hint="At least 8 characters."
-            value={password()}
-            onInput={setPassword}
-            error={fieldError(problem(), 'password')}
-          />
+          <Show when={session.ways().password}>
+            <Field
+              label="Username"
+              name="username"
+              autocomplete="username"
+              hint="You sign in with this name. You can change it."
+              value={username()}
+              onInput={setUsername}
+              error={fieldError(problem(), 'username')}
+            />
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autocomplete="new-password"
+              autofocus
+              hint="At least 8 characters."
+              value={password()}
+              onInput={setPassword}
+              error={fieldError(problem(), 'password')}
+            />
+          </Show>
           <Show when={generalError(problem(), ['username', 'password'])}>
             {(text) => (
               <Notice tone="bad" live>
@@ -84,9 +103,18 @@ export function Invite() {
               </Notice>
             )}
           </Show>
-          <Button type="submit" kind="primary" busy={busy()}>
-            Set password and sign in
-          </Button>
+          <Show when={session.ways().password}>
+            <Button type="submit" kind="primary" busy={busy()}>
+              Set password and sign in
+            </Button>
+          </Show>
+          <For each={session.ways().providers}>
+            {({ id, name }) => (
+              <Button icon="key" busy={busy()} onPress={() => void through(id)}>
+                Continue with {name}
+              </Button>
+            )}
+          </For>
         </form>
       </Show>
     </Entry>

@@ -5,7 +5,8 @@ export const WORDS = {
   lead: 'How people sign in from MCP clients such as Claude, ChatGPT, Cursor and VS Code.',
   settings: 'Settings',
   attempts: 'Sign-in attempts',
-  attempts_lead: 'The last 500 steps, newest first. Look here when a client only says that it could not connect.',
+  attempts_lead:
+    'The last 500 steps of MCP clients and sign-ins through identity providers, newest first. Look here when a client only says that it could not connect.',
   when: 'When',
   client: 'Client',
   step: 'Step',
@@ -56,4 +57,5 @@ export const STEP_WORDS = {
   consent: 'Consent',
   token: 'Token',
   refresh: 'Renewal',
+  provider: 'Identity provider',
 } as const satisfies Record<OauthAttempt['step'], string>;

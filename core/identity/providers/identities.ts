@@ -1,0 +1,73 @@
+import { and, asc, eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { AppError } from '#core/errors.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import { currentPerson, type PersonRow } from '../account.ts';
+import { writePeople } from '../people-rules.ts';
+
+const MISSING = () => new AppError('not_found', 'You have no linked account with this id.');
+
+/** A person's own accounts at identity providers. */
+export const identityHandlers: Pick<Handlers, 'auth.identities' | 'auth.unlink_identity'> = {
+  'auth.identities': async (context) => {
+    const { app } = context;
+    const person = await currentPerson(context);
+    const [rows, providers] = await Promise.all([
+      identitiesOf(app, app.store.db, person.id),
+      providersByIssuer(app, app.store.db),
+    ]);
+    const items = rows.map(({ id, issuer, created_at, last_used_at }) => {
+      const provider = providers.get(issuer);
+      return { id, issuer, provider: provider?.name ?? null, enabled: provider?.enabled ?? false, created_at, last_used_at };
+    });
+    return { items, total: items.length };
+  },
+  'auth.unlink_identity': async (context, { id }) => {
+    const { app } = context;
+    const { id: person_id } = await currentPerson(context);
+    await writePeople(app, async (tx) => {
+      const { people, identities } = app.store.tables;
+      const [person] = await tx.select().from(people).where(eq(people.id, person_id));
+      const rows = await identitiesOf(app, tx, person_id);
+      const row = rows.find((candidate) => candidate.id === id);
+      if (person === undefined || row === undefined) throw MISSING();
+      const providers = await providersByIssuer(app, tx);
+      const others = rows.some((other) => other.id !== id && providers.get(other.issuer)?.enabled === true);
+      if (!others && !(await hasPassword(app, tx, person))) {
+        throw new AppError(
+          'conflict',
+          'This is the only way you can sign in. Link another account first, or ask an administrator for an invitation to set a password.',
+        );
+      }
+      await tx.delete(identities).where(and(eq(identities.id, id), eq(identities.person_id, person_id)));
+      const provider = providers.get(row.issuer)?.name ?? row.issuer;
+      await recordIdentity(context, tx, person, { before: { linked_account: provider }, after: { linked_account: null } });
+    });
+    return {};
+  },
+};
+
+/** Notes in the history of a person that an account was linked or unlinked. */
+export const recordIdentity = (
+  context: Context,
+  tx: Db,
+  { id, username }: PersonRow,
+  change: { readonly before: Record<string, unknown>; readonly after: Record<string, unknown> },
+): Promise<void> =>
+  recordHistory(tx, context, { entity_type: 'admin', entity_id: id, entity_name: username, action: 'update', ...change });
+
+const identitiesOf = ({ store: { tables } }: App, tx: Db, person_id: string) =>
+  tx.select().from(tables.identities).where(eq(tables.identities.person_id, person_id)).orderBy(asc(tables.identities.id));
+
+/** Of several providers with one issuer, an enabled one. */
+async function providersByIssuer({ store: { tables } }: App, tx: Db) {
+  const { identity_providers: table } = tables;
+  const rows = await tx.select({ issuer: table.issuer, name: table.name, enabled: table.enabled }).from(table);
+  return new Map(rows.sort((a, b) => Number(a.enabled) - Number(b.enabled)).map((row) => [row.issuer, row]));
+}
+
+const hasPassword = async (app: App, tx: Db, { password_hash }: PersonRow): Promise<boolean> =>
+  password_hash !== null && (await readSettings(app, tx)).settings.password_sign_in;
