@@ -114,7 +114,7 @@ export const OPERATE = {
     title: 'Read the generated code',
     effect: 'reads',
     description:
-      'Returns a deployed version (snapshot; the active one by default) as a complete standalone TypeScript project. Use it after deploy_server, and only if the code itself is needed: it is large. Example: {"snapshot":3}.',
+      'Returns a deployed version (snapshot; the active one by default) as a complete standalone TypeScript project; with toolset, only what that toolset holds. Use it after deploy_server, and only if the code itself is needed: it is large. Example: {"snapshot":3}.',
   },
   get_flow_layout: {
     title: 'Overview of everything',

@@ -19,7 +19,13 @@ export interface Endpoint extends Pick<ServerConfig, 'server_name' | 'auth_type'
   /** Absent: a placeholder, where the server wants one. */
   readonly token?: string | undefined;
   readonly stdio: Output<'server.stdio'>;
+  /** Absent: everything. `url` is its address then. */
+  readonly toolset?: string | undefined;
 }
+
+/** One client may have several toolsets. */
+const nameOf = ({ server_name, toolset }: Pick<Endpoint, 'server_name' | 'toolset'>): string =>
+  toolset === undefined ? clientName(server_name) : `${clientName(server_name)}-${toolset}`;
 
 /** A name that a shell and every MCP client take, from the server's display name. */
 export const clientName = (server_name: string): string =>
@@ -40,8 +46,8 @@ const linkOf = (endpoint: Endpoint, link: string): Pick<ClientText, 'link'> =>
   NEEDS_NO_TOKEN.has(endpoint.auth_type) || endpoint.token !== undefined ? { link } : {};
 
 function networkTexts(endpoint: Endpoint): readonly ClientText[] {
-  const { server_name, url, auth_type } = endpoint;
-  const name = clientName(server_name);
+  const { url, auth_type } = endpoint;
+  const name = nameOf(endpoint);
   const credential = credentialOf(endpoint);
   const remote = { url, ...(credential && { headers: { Authorization: credential } }) };
   const typed = { type: 'http', ...remote };
@@ -136,7 +142,10 @@ function plainHttp(url: string): string[] {
   return protocol === 'http:' && !MCP_REMOTE_HTTP.has(hostname) ? ['--allow-http'] : [];
 }
 
-function stdioText({ server_name, stdio: { command, args, env, secrets } }: Endpoint): ClientText {
+function stdioText(endpoint: Endpoint): ClientText {
+  const { toolset, stdio } = endpoint;
+  const { command, env, secrets } = stdio;
+  const args = toolset === undefined ? stdio.args : [...stdio.args, '--toolset', toolset];
   const missing = secrets.map((name) => [name, '']);
   const start = { command, args, env: { ...env, ...(Object.fromEntries(missing) as Record<string, string>) } };
   const advice = secrets.length === 0 ? '' : ` Fill in ${secrets.join(' and ')} with the values that Sluice runs with.`;
@@ -144,7 +153,7 @@ function stdioText({ server_name, stdio: { command, args, env, secrets } }: Endp
     id: 'stdio',
     label: 'stdio',
     about: `For a client on the machine where Sluice runs, which starts the server itself and needs no token.${advice}`,
-    text: json({ mcpServers: { [clientName(server_name)]: start } }),
+    text: json({ mcpServers: { [nameOf(endpoint)]: start } }),
   };
 }
 

@@ -27,3 +27,6 @@ export const PROGRAMS = {
 export function programCommand(name: keyof typeof PROGRAMS, flags: readonly string[] = []): string[] {
   return is_compiled ? [process.execPath, name] : [process.execPath, ...flags, productFile(PROGRAMS[name])];
 }
+
+/** The arguments that a program was started with, after the word that names it in a compiled file. */
+export const programArguments = (): string[] => process.argv.slice(is_compiled ? 3 : 2);

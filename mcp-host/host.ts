@@ -16,6 +16,7 @@ import { type HostHealth, healthOf } from './observe/health.ts';
 import { createObservation } from './observe/observation.ts';
 import { readinessOf } from './observe/probes.ts';
 import { createDispatch } from './protocol/dispatch.ts';
+import { type Endpoint, WHOLE } from './protocol/endpoint.ts';
 import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
@@ -32,6 +33,7 @@ import type { FrozenToolset } from '#snapshots/format.ts';
 import { type Bridge, createBridge } from './transports/bridge.ts';
 import { createHttp, type HostFetch } from './transports/http.ts';
 import { type Address, createListener, NO_LISTENER } from './transports/listener.ts';
+import { servingAt } from './transports/local.ts';
 import { createSse } from './transports/sse.ts';
 
 export interface Host {
@@ -41,7 +43,9 @@ export interface Host {
   stop(grace_ms: number): Promise<void>;
   readonly fetch: HostFetch;
   /** Serves one peer of this machine, who needs no credential. */
-  connect(send: (text: string) => void): Bridge;
+  connect(send: (text: string) => void, endpoint?: Endpoint): Bridge;
+  /** Why there is nothing at an endpoint of what is served; null: there is something, or nothing is served yet. */
+  missing(endpoint: Endpoint): string | null;
   url(): string | null;
   health(): HostHealth;
 }
@@ -303,7 +307,14 @@ export function createHost(options: HostOptions): Host {
       clearInterval(keepAlive);
     },
     fetch,
-    connect: (send) => createBridge({ dispatch, serving: serving.current, caller: () => LOCAL, listener: 0, send }),
+    connect(send, endpoint = WHOLE) {
+      const seen_here = servingAt(serving.current, views, endpoint);
+      return createBridge({ dispatch, serving: seen_here, caller: () => LOCAL, endpoint, listener: 0, send });
+    },
+    missing(endpoint) {
+      const now = servingAt(serving.current, views, endpoint)();
+      return 'idle' in now && serving.idle() === null ? now.idle : null;
+    },
     url: () => listener.current()?.url ?? null,
     health,
   };

@@ -1,27 +1,34 @@
 import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
+import { programArguments } from '#core/product.ts';
 import { createLog, toStream } from '#core/log.ts';
 import { noListFile } from './auth/list-file.ts';
 import { createHost, type Host } from './host.ts';
 import { hostOptions } from './setup.ts';
+import { endpointOfArguments, UsageError } from './transports/local.ts';
 import { serveStdio } from './transports/stdio.ts';
 import { sleep, standardInput } from '#mcp-host/runtime/bun.ts';
 
 /**
  * `bun mcp-host/stdio.ts`: a host for the one client that starts it, whatever `transport` says. It serves the snapshot on
- * disk, and follows the server when there is one. Standard output carries messages only; the log goes to standard error.
+ * disk, or with `--toolset NAME` one toolset of it, and follows the server when there is one. Standard output carries messages only; the log goes to standard error.
  */
 
 const GRACE_MS = 2_000;
 /** A client may wait so long for a first snapshot. */
 const FIRST_SNAPSHOT_MS = 5_000;
+/** As every command says that it was called wrongly. */
+const WRONG_USAGE = 64;
 await main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`}\n`);
-  process.exit(1);
+  const usage = error instanceof UsageError;
+  const said = usage || error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`;
+  process.stderr.write(`${said}\n`);
+  process.exit(usage ? WRONG_USAGE : 1);
 });
 
 async function main(): Promise<void> {
+  const endpoint = endpointOfArguments(programArguments());
   const { env, warnings } = parseEnv('host', withDevInstallation(processEnvironment()));
   const log = createLog('INFO', toStream(process.stderr), 'host');
   for (const warning of warnings) log.warning(warning);
@@ -43,8 +50,13 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => void stop());
   await host.start();
   await firstSnapshot(host);
+  const missing = host.missing(endpoint);
+  if (missing !== null) {
+    await host.stop(0);
+    throw new UsageError(missing);
+  }
   const write = (line: string) => void process.stdout.write(line);
-  await serveStdio({ input: standardInput(), connect: (send) => host.connect(send), write });
+  await serveStdio({ input: standardInput(), connect: (send) => host.connect(send, endpoint), write });
   await stop();
 }
 

@@ -1,6 +1,6 @@
 import type { OwnedKind } from '#core/contract/entities.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
-import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from './format.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset, Snapshot } from './format.ts';
 
 /** What decides of a definition whether a toolset holds it. */
 export interface Selectable {
@@ -80,3 +80,15 @@ export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   read_only: toolset.read_only,
   groups: toolset.groups,
 });
+
+/** The snapshot with nothing but what one of its toolsets holds; null: it has no such toolset. */
+export function onlyToolset(snapshot: Snapshot, name: string): Snapshot | null {
+  const { content } = snapshot;
+  const toolset = content.toolsets.find((candidate) => candidate.name === name);
+  if (toolset === undefined) return null;
+  const holds = holdsOf(toolset);
+  const tools = content.tools.filter((tool) => holds(ofTool(tool)));
+  const resources = content.resources.filter((resource) => holds(ofResource(resource)));
+  const prompts = content.prompts.filter((prompt) => holds(ofPrompt(prompt)));
+  return { ...snapshot, content: { ...content, tools, resources, prompts } };
+}

@@ -1,6 +1,7 @@
 import { inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { onlyToolset } from '#snapshots/toolsets.ts';
 import type { Handlers } from '#core/run.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { readServerConfig, readSettings } from '#core/definitions/settings/config.ts';
@@ -40,7 +41,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
     };
   },
   'server.stdio': ({ app }) => stdioCommand(app.env),
-  'server.generated': async ({ app }, { snapshot }) => {
+  'server.generated': async ({ app }, { snapshot, toolset }) => {
     const version = snapshot ?? (await readDeployment(app)).active_version;
     const stored = version === null ? null : await readSnapshot(app, version);
     if (stored === null) {
@@ -49,11 +50,11 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
         version === null ? 'Nothing is deployed yet. Deploy first.' : `There is no snapshot ${version}.`,
       );
     }
-    return {
-      snapshot_version: stored.version,
-      language: 'typescript' as const,
-      files: await generatedFiles(await snapshotOf(app, stored)),
-    };
+    const whole = await snapshotOf(app, stored);
+    const toolsets = whole.content.toolsets.map(({ name }) => name);
+    const shown = toolset === undefined ? whole : onlyToolset(whole, toolset);
+    if (shown === null) throw invalidField('toolset', `Version ${stored.version} has no toolset ${String(toolset)}.`);
+    return { snapshot_version: stored.version, language: 'typescript' as const, toolsets, files: await generatedFiles(shown) };
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
-import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { type Endpoint, WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import { idOf, refuse } from '#mcp-host/protocol/replies.ts';
 import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
@@ -24,6 +24,8 @@ export interface BridgeOptions {
   readonly dispatch: Dispatch;
   readonly serving: Serving;
   readonly caller: () => Caller;
+  /** That the peer speaks to; absent: everything. */
+  readonly endpoint?: Endpoint;
   /** Of the peer; absent: it is on this machine. */
   readonly address?: string;
   /** Number of the listener that carries the peer; 0: none. */
@@ -36,7 +38,15 @@ const URL_OF_NOBODY = 'http://localhost/mcp';
 /** After a stop, or a swap of the listener, the stream of a session is opened again. */
 const REOPEN_MS = 250;
 
-export function createBridge({ dispatch, serving, caller, address = '', listener, send }: BridgeOptions): Bridge {
+export function createBridge({
+  dispatch,
+  serving,
+  caller,
+  endpoint = WHOLE,
+  address = '',
+  listener,
+  send,
+}: BridgeOptions): Bridge {
   const end = new AbortController();
   const running = new Map<AbortController, RpcId>();
   const peer: Peer = { listener, address: () => address, hold: () => undefined, release: () => undefined };
@@ -52,7 +62,7 @@ export function createBridge({ dispatch, serving, caller, address = '', listener
       request: new Request(URL_OF_NOBODY, { method, headers, signal }),
       registry,
       caller: caller(),
-      endpoint: WHOLE,
+      endpoint,
       address: () => address,
       peer,
     };

@@ -54,6 +54,15 @@ describe('the texts that connect a client', () => {
     expect(new Set(named(agentTexts('https://s.example.com')))).toEqual(new Set(['sluice-admin']));
   });
 
+  test('of a toolset hold its address, its name, and for stdio its option', () => {
+    const url = 'https://mcp.example.com/mcp/sales';
+    expect(textOf('claude-code', { url, toolset: 'sales' })).toContain(`ada-s-shop-sales ${url}`);
+    const { mcpServers } = JSON.parse(textOf('stdio', { url, toolset: 'sales' })) as {
+      mcpServers: Record<string, { args: string[] }>;
+    };
+    expect(mcpServers['ada-s-shop-sales']?.args).toEqual([...endpoint().stdio.args, '--toolset', 'sales']);
+  });
+
   test('offer to open a client only once the token is in the link', () => {
     const links = (more: Partial<Endpoint>) => clientTexts(endpoint(more)).flatMap(({ link = [] }) => link).length;
     expect([links({}), links({ auth_type: 'bearer' }), links({ auth_type: 'bearer', token: 'mine' })]).toEqual([2, 0, 2]);

@@ -182,7 +182,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'PATCH /api/v1/server/config':
     'version server_name transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
-  'GET /api/v1/server/generated': 'snapshot',
+  'GET /api/v1/server/generated': 'snapshot toolset',
   'GET /api/v1/history': 'actor search history_id',
   'GET /api/v1/history/{entity_type}/{entity_id}': LIST,
   'POST /api/v1/history/{history_id}/rollback': 'dry_run version',

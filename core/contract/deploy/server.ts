@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { AuthType, Transport } from '../settings/setting-values.ts';
+import { ToolsetName } from '../definitions/toolsets.ts';
 import { Counts } from './deploy.ts';
 import { Empty, integerBetween } from '../fields.ts';
 import { operation } from '../operation.ts';
@@ -55,8 +56,16 @@ export const server = {
     method: 'GET',
     path: '/server/generated',
     access: 'write',
-    input: v.strictObject({ snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)) }),
-    output: v.object({ snapshot_version: v.number(), language: v.literal('typescript'), files: v.array(GeneratedFile) }),
+    input: v.strictObject({
+      snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)),
+      toolset: v.optional(v.pipe(ToolsetName, v.description('Only what this toolset of the version holds'))),
+    }),
+    output: v.object({
+      snapshot_version: v.number(),
+      language: v.literal('typescript'),
+      toolsets: v.pipe(v.array(v.string()), v.description('Names of the toolsets of the version')),
+      files: v.array(GeneratedFile),
+    }),
     agent: 'get_generated_code',
     summary: 'Get the deployed configuration as a standalone TypeScript project',
   }),

@@ -285,6 +285,24 @@ test('the generated project is answered and written, without any secret', async 
   expect((await t.request('GET', '/api/v1/server/generated?snapshot=9')).status).toBe(404);
 });
 
+test('the generated project of a toolset holds what the toolset holds', async () => {
+  await tool({ name: 'in_sales', tags: ['sales'] });
+  await tool({ name: 'loose' });
+  const include = { tags: ['sales'], connection_ids: [], tool_ids: [], resource_ids: [], prompt_ids: [] };
+  await t.request('POST', '/api/v1/toolsets', { body: { name: 'sales', title: 'Sales', description: 'Orders', include } });
+  await deploy();
+  const paths = async (query: string) => {
+    const { status, body } = await t.request('GET', `/api/v1/server/generated${query}`);
+    expect([status, body['toolsets']]).toEqual([200, ['sales']]);
+    const files = body['files'] as { path: string }[];
+    return files.map(({ path }) => path).filter((path) => /^src\/tools\/(?!index)/.test(path));
+  };
+  expect(await paths('')).toEqual(['src/tools/in_sales.ts', 'src/tools/loose.ts']);
+  expect(await paths('?toolset=sales')).toEqual(['src/tools/in_sales.ts']);
+  const unknown = await t.request('GET', '/api/v1/server/generated?toolset=other');
+  expect([unknown.status, unknown.body['detail']]).toEqual([422, expect.stringContaining('Version 1 has no toolset other.')]);
+});
+
 test('health names the server, its hosts, counts and databases', async () => {
   await tool();
   await deploy();

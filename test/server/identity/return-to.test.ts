@@ -68,7 +68,8 @@ test.each(HOSTILE)('%j is no place to return to', async (path) => {
   const answer = await t.request('GET', `/api/v1/auth/oidc/${id}/start?return_to=${encodeURIComponent(path)}`, {
     anonymous: true,
   });
-  expect([answer.status, answer.headers.get('location')]).toEqual([422, null]);
+  // A NUL character is refused before anything reads it.
+  expect([answer.status, answer.headers.get('location')]).toEqual([path.includes('\0') ? 400 : 422, null]);
 });
 
 test.each([

@@ -40,7 +40,7 @@ export function ConnectClient(props: {
   const [wanted, setWanted] = createSignal(EVERYTHING);
   /** One that is gone meanwhile is no choice any more. */
   const toolset = () => toolsets.data()?.find(({ name }) => name === wanted())?.name;
-  const offers_toolsets = () => props.server?.transport !== 'stdio' && (toolsets.data() ?? []).length > 0;
+  const offers_toolsets = () => (toolsets.data() ?? []).length > 0;
   const stdio = useQuery((read) => read('server.stdio', {}));
   const templates = useQuery(async (read) => {
     const { items } = await read('resources.list', { enabled: true, limit: MOST_RESOURCES });
@@ -50,11 +50,8 @@ export function ConnectClient(props: {
     const [server, command] = [props.server, stdio.data()];
     if (server === undefined || command === undefined) return undefined;
     const name = toolset();
-    const endpoint = { ...server, url: server.mcp_url, token: props.token, stdio: command };
-    if (name === undefined) return clientTexts(endpoint);
-    const own = { ...endpoint, server_name: `${server.server_name} ${name}`, url: toolsetUrl(server.mcp_url, name) };
-    // Standard input and output serve everything.
-    return clientTexts(own).filter(({ id }) => id !== 'stdio');
+    const url = name === undefined ? server.mcp_url : toolsetUrl(server.mcp_url, name);
+    return clientTexts({ ...server, url, token: props.token, stdio: command, toolset: name });
   };
   const advice = () => {
     const auth_type = props.server?.auth_type ?? 'none';

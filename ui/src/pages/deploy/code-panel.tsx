@@ -11,17 +11,22 @@ import { zip } from './zip.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
 import { WORDS } from './words.ts';
 
+/** No toolset has this name. */
+const EVERYTHING = '';
+
 /** The project that does without Sluice what a version does with it. */
 export function CodePanel(props: { version: number; active: number | null; onVersion: (version: number) => void }) {
   const [chosen, setChosen] = createSignal<string>();
+  const [toolset, setToolset] = createSignal(EVERYTHING);
   const shown = () => (props.version > 0 ? props.version : props.active);
   const versions = useQuery((read) => read('snapshots.list', { limit: 100 }), { watch: () => props.active });
   const code = useQuery(
     (read) => {
       const version = shown();
-      return read('server.generated', version === null ? {} : { snapshot: version });
+      const only = toolset() === EVERYTHING ? {} : { toolset: toolset() };
+      return read('server.generated', version === null ? only : { snapshot: version, ...only });
     },
-    { watch: shown },
+    { watch: () => [shown(), toolset()] },
   );
   const files = () => code.data()?.files ?? [];
   const folders = createMemo(() => toFolders(files()));
@@ -32,7 +37,12 @@ export function CodePanel(props: { version: number; active: number | null; onVer
     const current = file();
     return current === undefined ? [] : tokensOf(current);
   });
-  const saveAll = () => saveFile(`sluice-v${code.data()?.snapshot_version ?? 0}.zip`, 'application/zip', zip(files()));
+  const saveAll = () =>
+    saveFile(
+      `sluice-v${code.data()?.snapshot_version ?? 0}${toolset() === EVERYTHING ? '' : `-${toolset()}`}.zip`,
+      'application/zip',
+      zip(files()),
+    );
 
   return (
     <Switch>
@@ -61,8 +71,24 @@ export function CodePanel(props: { version: number; active: number | null; onVer
                   label: active ? WORDS.live_version(version) : WORDS.plain_version(version),
                 }))}
                 value={String(shown() ?? '')}
-                onChange={(version) => props.onVersion(Number(version))}
+                onChange={(version) => {
+                  setToolset(EVERYTHING);
+                  props.onVersion(Number(version));
+                }}
               />
+              <Show when={(code.data()?.toolsets.length ?? 0) > 0}>
+                <Select
+                  label="Toolset"
+                  hide_label
+                  size="small"
+                  options={[
+                    { value: EVERYTHING, label: 'All tools' },
+                    ...(code.data()?.toolsets ?? []).map((name) => ({ value: name, label: name })),
+                  ]}
+                  value={toolset()}
+                  onChange={setToolset}
+                />
+              </Show>
               <Button size="small" icon="download" onPress={saveAll}>
                 Download all
               </Button>

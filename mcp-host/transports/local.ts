@@ -1,0 +1,35 @@
+import { isToolsetName } from '#core/contract/definitions/toolsets.ts';
+import { LOCAL } from '#mcp-host/auth/caller.ts';
+import { type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import type { Registry } from '#mcp-host/swap/registry.ts';
+import type { Views } from '#mcp-host/swap/views.ts';
+import type { Serving } from './bridge.ts';
+
+const USAGE = 'Usage: stdio [--toolset NAME]';
+
+/** What the arguments of the program ask for. Throws a sentence for its user. */
+export function endpointOfArguments(args: readonly string[]): Endpoint {
+  const [option, value, ...rest] = args.flatMap((arg) => (arg.startsWith('--toolset=') ? ['--toolset', arg.slice(10)] : [arg]));
+  if (option === undefined) return WHOLE;
+  if (option !== '--toolset' || value === undefined || rest.length > 0) throw new UsageError(USAGE);
+  const endpoint = isToolsetName(value) ? endpointOf(`/${value}`) : null;
+  if (endpoint === null) throw new UsageError(`--toolset must be the name of a toolset, such as sales. ${USAGE}`);
+  return endpoint;
+}
+
+export class UsageError extends Error {}
+
+/** What the peer on this machine sees at an endpoint now, or why nothing. */
+export const servingAt =
+  (serving: Serving, views: Views, endpoint: Endpoint): Serving =>
+  () => {
+    const registry = serving();
+    if ('idle' in registry) return registry;
+    return views.of(registry, { rights: LOCAL.rights, endpoint }) ?? { idle: missingToolset(registry, endpoint) };
+  };
+
+function missingToolset({ snapshot_version, toolsets }: Registry, { toolset }: Endpoint): string {
+  const names = [...toolsets.keys()].sort();
+  const choice = names.length === 0 ? 'Deploy it first.' : `Deploy it, or use one of these: ${names.join(', ')}.`;
+  return `Version ${snapshot_version} has no toolset ${String(toolset)}. ${choice}`;
+}
