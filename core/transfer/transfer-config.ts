@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import type { Actor, Context } from '#core/run.ts';
@@ -9,6 +10,7 @@ import type { Settings as StoredSettings } from '#core/definitions/settings/sett
 import type { Values } from '#core/definitions/kinds.ts';
 import { isAdministrator } from '#core/identity/roles.ts';
 import { exportOauthApps, importOauthApps, OauthAppItems } from '#core/identity/oauth/clients/transfer-apps.ts';
+import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
 import { exportProviders, importProviders, type ProviderItem, ProviderItems } from '#core/identity/providers/transfer.ts';
 
 const { version: _version, ...entries } = ServerConfigPatch.entries;
@@ -73,8 +75,8 @@ export interface ImportedConfig {
 }
 
 /**
- * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, and the guard
- * where the environment turned it off.
+ * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, the guard
+ * where the environment turned it off, and the end of passwords where nobody could sign in without one.
  */
 export async function importServerConfig(
   inside: Context,
@@ -89,8 +91,10 @@ export async function importServerConfig(
   );
   const left_out = sent.oauth_clients?.filter((client) => complete?.includes(client) === false) ?? [];
   const guard_is_off = sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
+  const locked_out = await passwordsNeeded(inside.app, sent.password_sign_in);
   const patch = {
     ...sent,
+    ...(locked_out === null ? {} : { password_sign_in: undefined }),
     ...(complete === undefined ? {} : { oauth_clients: complete }),
     ...(guard_is_off ? { prompt_guard_enabled: undefined } : {}),
   };
@@ -103,6 +107,7 @@ export async function importServerConfig(
       ...left_out.map(({ client_id }) => `The OAuth client ${client_id} was left out. Add it with its secret.`),
       ...warnings,
       ...imported_apps.warnings,
+      ...(locked_out === null ? [] : [`Passwords were left on. ${locked_out}`]),
       ...(guard_is_off ? ['prompt_guard_enabled was left out: SVC_PROMPT_GUARD_ENABLED turned the guard off here.'] : []),
     ],
     needs_secrets: [
@@ -112,6 +117,18 @@ export async function importServerConfig(
       ...imported_apps.needs_secrets,
     ],
   };
+}
+
+/** Why passwords must stay on here, although the file turns them off: nobody could sign in otherwise. Null: they need not. */
+async function passwordsNeeded(app: App, password_sign_in: boolean | undefined): Promise<string | null> {
+  if (password_sign_in !== false || !(await readSettings(app)).settings.password_sign_in) return null;
+  try {
+    await requireOtherWayIn(app);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error.detail;
+    throw error;
+  }
 }
 
 function missingSecrets(settings: StoredSettings): string[] {

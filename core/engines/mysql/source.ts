@@ -11,6 +11,7 @@ import {
   toTable,
   toTableColumn,
 } from './catalogue.ts';
+import { callerWarnings } from './caller-warnings.ts';
 import { createMysqlDialer } from './dial.ts';
 import { isReadOnlyRefusal } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
@@ -182,7 +183,9 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async test() {
       const grants = await look('SHOW GRANTS', []);
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
-      return report(server, grants, textOf(cipher?.['Value']) === '');
+      const found = report(server, grants, textOf(cipher?.['Value']) === '');
+      if (names.length === 0) return found;
+      return { ...found, warnings: [...callerWarnings(linesOf(grants), settings.database), ...found.warnings] };
     },
     sessions: () => pool.sessions(),
     close: () => pool.close(),
@@ -245,8 +248,10 @@ const DANGERS: readonly { readonly right: RegExp; readonly warning: string; read
   { right: / WITH GRANT OPTION/, warning: 'The account can grant its privileges to others.' },
 ];
 
+const linesOf = (grants: readonly Row[]): string[] => grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
+
 function report(server: MysqlServer | undefined, grants: readonly Row[], plain: boolean): TestReport {
-  const lines = grants.flatMap((row) => Object.values(row).map((value) => textOf(value)));
+  const lines = linesOf(grants);
   const found = DANGERS.filter(({ right }) => lines.some((line) => right.test(line)));
   const warnings = found.map(({ warning }) => warning);
   if (plain) warnings.push('The connection is not encrypted.');

@@ -13,7 +13,7 @@ export interface PolicyWishes {
   readonly account: string;
 }
 
-const VIEW_SUFFIX = '_of_caller';
+export const VIEW_SUFFIX = '_of_caller';
 
 /** For PostgreSQL: row-level security. The sub-select is read once a statement, so an index of the column is used. */
 export function postgresPolicies({ schema, table, column, value, is_list, account }: PolicyWishes): string {

@@ -89,6 +89,50 @@ test('with the password off, nothing takes the last way in of the last owner', a
   expect((await t.request('DELETE', path)).status).toBe(204);
 });
 
+test('an import that turns passwords off leaves them on where nobody could sign in without one, and says so', async () => {
+  await linkOwner();
+  expect((await set(false)).status).toBe(200);
+  const file = (await t.request('GET', '/api/v1/export-import/export')).body;
+  expect(file['server_config']).toMatchObject({ password_sign_in: false });
+  const fresh = await testApp();
+  fresh.advance(Date.now() - fresh.app.clock().getTime());
+  await fresh.signIn();
+  const load = (mode: string) =>
+    fresh.request('POST', `/api/v1/export-import/import?include_server_config=true&mode=${mode}`, { body: file });
+  const passwords = async () => (await fresh.request('GET', '/api/v1/auth/status', { anonymous: true })).body['password_sign_in'];
+  // The provider comes with the file, but nobody is linked to it yet.
+  const report = await load('merge');
+  expect([report.status, JSON.stringify(report.body['warnings'])]).toEqual([
+    200,
+    expect.stringContaining('Passwords were left on. password_sign_in can be turned off only when an owner'),
+  ]);
+  expect(await passwords()).toBe(true);
+  expect((await fresh.request('POST', '/api/v1/auth/login', { body: account, anonymous: true })).status).toBe(200);
+  const [imported] = (await fresh.request('GET', '/api/v1/identity-providers')).body['items'] as { id: string }[];
+  const secret = { client_secret: provider.client.client_secret };
+  expect((await fresh.request('PATCH', `/api/v1/identity-providers/${imported?.id}`, { body: secret })).status).toBe(200);
+  const ada = visitor(fresh);
+  await ada.api('POST', '/auth/login', account);
+  expect(await ada.signIn(imported?.id ?? '', '?link=true&return_to=/account')).toBe('/account');
+  expect(JSON.stringify((await load('overwrite')).body['warnings'])).not.toContain('Passwords were left on');
+  expect(await passwords()).toBe(false);
+  await fresh.close();
+});
+
+test('a rollback that would turn passwords off again is refused while nobody could sign in without one', async () => {
+  await linkOwner();
+  await set(false);
+  await set(true);
+  const ada = visitor(t);
+  await ada.api('POST', '/auth/login', account);
+  const [linked] = (await ada.api('GET', '/auth/identities')).body['items'] as { id: string }[];
+  expect((await ada.api('DELETE', `/auth/identities/${linked?.id}`)).status).toBe(204);
+  const [entry] = (await t.request('GET', '/api/v1/history/server_config/server_config')).body['items'] as { id: string }[];
+  const undone = await t.request('POST', `/api/v1/history/${entry?.id}/rollback`, { body: {} });
+  expect([undone.status, undone.body['detail']]).toEqual([422, expect.stringContaining('password_sign_in')]);
+  expect(await status()).toMatchObject({ password_sign_in: true });
+});
+
 test('the command line lets an owner back in', async () => {
   await linkOwner();
   await set(false);
