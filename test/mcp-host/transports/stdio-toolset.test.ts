@@ -71,7 +71,7 @@ test('--toolset serves one toolset, hears of its changes, and hides everything e
   expect((await names(one)).sort()).toEqual(['find_customer', 'find_order']);
   // A toolset that is deployed no more.
   await control.deploy(versioned(3, ['find_order'], [payroll]));
-  await until(async () => String(await one.listTools().catch(String)).includes('has no toolset sales'));
+  await until(async () => JSON.stringify(await one.listTools().catch(String)).includes('has no toolset sales'));
 });
 
 test('--toolset=NAME serves a toolset of a group: who starts the program has its data anyway', async () => {
