@@ -54,6 +54,7 @@ const clientsOf = ({ oauth_clients }: Item): string[] =>
 interface Argument extends Item {
   readonly name: string;
   readonly required: boolean;
+  readonly default?: unknown;
 }
 
 /** What a client sends: a parameter with a source is none of its business. */
@@ -67,7 +68,7 @@ function argumentRule(noun: string, before: Item, after: Item): string[] {
     const previous = old.get(item.name);
     old.delete(item.name);
     const which = `The argument ${item.name} of this ${noun}`;
-    if (item.required && previous?.required !== true) found.push(`${which} is now required.`);
+    if (mustBeGiven(item) && (previous === undefined || !mustBeGiven(previous))) found.push(`${which} is now required.`);
     if (previous === undefined) continue;
     if (previous['type'] !== item['type'] || previous['items'] !== item['items']) found.push(`${which} has a different type.`);
     else if (isNarrower(previous, item)) found.push(`${which} takes fewer values.`);
@@ -75,6 +76,9 @@ function argumentRule(noun: string, before: Item, after: Item): string[] {
   for (const name of old.keys()) found.push(`The argument ${name} of this ${noun} is no longer accepted.`);
   return found;
 }
+
+/** A default stands in for a value that is not sent. */
+const mustBeGiven = ({ required, default: fallback = null }: Argument): boolean => required && fallback === null;
 
 /** Whether a value that was accepted may be refused now. */
 function isNarrower(old: Item, now: Item): boolean {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestApp, testApp } from '#test/support/app.ts';
+import { breaking } from '#snapshots/breaking.ts';
 import { connectHost } from '#test/support/host.ts';
 
 /** What `deploy/diff` marks as breaking, per change of the working copy against what is served. */
@@ -70,6 +71,12 @@ const marks = async () => {
 const with_ = (name: string, over: object) => ({
   parameters: PARAMETERS.map((parameter) => (parameter.name === name ? { ...parameter, ...over } : parameter)),
 });
+const IDS = '[[ and id in (:ids) ]]';
+const where = (condition: string) => ({ sql_query: TOOL.sql_query.replace(IDS, condition) });
+const added = (over: object) => ({
+  parameters: [...PARAMETERS, { name: 'most', type: 'integer', ...over }],
+  ...where(`${IDS} and id <> :most`),
+});
 const FEWER = (name: string) => [`The argument ${name} of this tool takes fewer values.`];
 const select = (columns: string) => ({ sql_query: TOOL.sql_query.replace('id, name', columns) });
 
@@ -85,6 +92,11 @@ test.each<[string, object, string[]]>([
   ['tool', with_('least', { maximum: 8 }), FEWER('least')],
   ['tool', with_('least', { enum: [1, 2] }), FEWER('least')],
   ['tool', with_('least', { required: true }), ['The argument least of this tool is now required.']],
+  ['tool', with_('shelf', { examples: ['a'] }), []],
+  ['tool', { parameters: PARAMETERS.slice(0, 2), ...where('') }, ['The argument ids of this tool is no longer accepted.']],
+  ['tool', added({}), ['The argument most of this tool is now required.']],
+  ['tool', added({ required: false }), []],
+  ['tool', added({ default: 9 }), []],
   ['tool', with_('least', { type: 'number' }), ['The argument least of this tool has a different type.']],
   ['tool', with_('ids', { items: 'string' }), ['The argument ids of this tool has a different type.']],
   ['tool', { return_type: 'row' }, ['This tool returns row instead of rows.']],
@@ -94,6 +106,8 @@ test.each<[string, object, string[]]>([
   ['tool', select('id, name as title'), ['name is no longer in the result of this tool.']],
   ['tool', select('id, price as name'), ['name in the result of this tool has a different type.']],
   ['tool', { annotations: { open_world_hint: true } }, ['This tool can now reach other systems.']],
+  ['tool', { annotations: { destructive_hint: true } }, ['This tool can now destroy data.']],
+  ['tool', { annotations: { idempotent_hint: false } }, ['Calling this tool again can now have another effect.']],
   ['tool', { read_only: false }, ['This tool can now change data.']],
   ['tool', { name: 'renamed' }, ['The tool products is no longer offered.']],
   ['tool', { enabled: false }, ['The tool products is no longer offered.']],
@@ -113,6 +127,13 @@ test.each<[string, object, string[]]>([
   const { version: _version, ...before } = stored;
   expect((await t.request('PATCH', path, { body: before })).status).toBe(200);
   expect(await marks()).toEqual([]);
+});
+
+test('a value that a default stood in for is required without it', () => {
+  const of = (more: object) => ({ parameters: [{ name: 'most', type: 'integer', required: true, ...more }] });
+  expect(breaking('tool', of({ default: 5 }), of({}))).toEqual(['The argument most of this tool is now required.']);
+  expect(breaking('tool', of({}), of({ default: 5 }))).toEqual([]);
+  expect(breaking('tool', of({ default: 5 }), of({ default: 6 }))).toEqual([]);
 });
 
 test.each<[object, string[]]>([

@@ -1,0 +1,130 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createHttp } from '#server/http/http.ts';
+import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type TestApp, testApp } from '#test/support/app.ts';
+import { freePort } from '#test/support/programs.ts';
+
+/** Faults that somebody deploys: the gate that should catch each does, and without it the fault reaches an official client. */
+let t: TestApp;
+let host: TestHost;
+let control: Bun.Server<undefined>;
+let client: Client;
+let db: Database;
+const paths: Record<string, string> = {};
+
+beforeEach(async () => {
+  t = await testApp({ SVC_FASTMCP_PORT: String(freePort()) });
+  await t.signIn();
+  mkdirSync(join(t.directory, 'databases'));
+  db = new Database(join(t.directory, 'databases/shop.sqlite'), { create: true });
+  db.run('create table orders (id integer primary key, customer text, total integer)');
+  db.run("insert into orders values (1, 'ada', 10), (2, 'bob', 20)");
+  const http = createHttp(t.app);
+  control = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    fetch: (request) => http.fetch(request, { address: '127.0.0.1' }),
+  });
+  host = await testHost(join(t.directory, 'databases'), `http://127.0.0.1:${control.port}`, {
+    service_token: t.app.env.SVC_AGENT_SERVICE_TOKEN,
+  });
+  const connection = await t.request('POST', '/api/v1/connections', {
+    body: { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' },
+  });
+  const of = { connection_id: connection.body['id'] };
+  const description = (what: string) => `${what} Totals are in euros, without tax.`;
+  for (const tool of [
+    {
+      name: 'orders_of',
+      description: description('Orders of one customer, in the order of their numbers.'),
+      sql_query: 'select id, total from orders where customer = :customer order by id',
+      parameters: [{ name: 'customer', type: 'string', description: 'Name of the customer', examples: ['ada'] }],
+    },
+    { name: 'ledger', description: 'Everything that was ever sold.', sql_query: 'select * from orders order by id' },
+  ]) {
+    const { body, status } = await t.request('POST', '/api/v1/tools', { body: { ...of, ...tool } });
+    expect(status).toBe(201);
+    paths[tool.name] = `/api/v1/tools/${String(body['id'])}`;
+  }
+  await until(() => t.app.hosts.list().length > 0);
+  expect((await deploy()).status).toBe(200);
+  client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(host.mcp)));
+});
+afterEach(async () => {
+  await client.close();
+  await host.stop();
+  await control.stop(true);
+  db.close();
+  await t.close();
+});
+
+const PROBLEM = { accept: 'application/problem+json' };
+const deploy = () => t.request('POST', '/api/v1/deploy', { body: {}, headers: PROBLEM });
+const edit = async (name: string, body: object) =>
+  expect((await t.request('PATCH', paths[name] ?? '', { body })).status).toBe(200);
+const mode = (gate: string, to: string) =>
+  t.request('PATCH', '/api/v1/server/config', { body: { deploy_gates: { [gate]: to } } });
+const call = async (name: string, args: Record<string, unknown> = {}) => {
+  const { isError, structuredContent, content } = await client.callTool({ name, arguments: args });
+  const [first] = content as { text?: string }[];
+  return isError === true ? (first?.text ?? '') : (structuredContent as { rows: Record<string, unknown>[] }).rows[0];
+};
+
+/** A deploy that the gate blocks leaves what a client sees as it was; without the gate it changes. */
+async function caught(gate: string, seen: () => Promise<unknown>, before: unknown, after: unknown): Promise<void> {
+  await mode(gate, 'block');
+  const { status, body } = await deploy();
+  expect([status, body['code']]).toEqual([422, 'gate_failed']);
+  expect((body['errors'] as { gate: string }[]).every((error) => error.gate === gate)).toBe(true);
+  expect(await seen()).toEqual(before);
+  await mode(gate, 'off');
+  expect((await deploy()).status).toBe(200);
+  expect(await seen()).toEqual(after);
+}
+
+test('a removed column', async () => {
+  await edit('orders_of', { sql_query: 'select id from orders where customer = :customer order by id' });
+  await caught('breaking', () => call('orders_of', { customer: 'ada' }), { id: 1, total: 10 }, { id: 1 });
+});
+
+test('a renamed parameter', async () => {
+  await edit('orders_of', {
+    sql_query: 'select id, total from orders where customer = :name order by id',
+    parameters: [{ name: 'name', type: 'string', description: 'Name of the customer', examples: ['ada'] }],
+  });
+  const refusal = expect.stringContaining('name') as unknown;
+  await caught('breaking', () => call('orders_of', { customer: 'ada' }), { id: 1, total: 10 }, refusal);
+});
+
+test('a description that copies another tool’s', async () => {
+  const described = async () => new Set((await client.listTools()).tools.map(({ description }) => description)).size;
+  const { body } = await t.request('GET', paths['orders_of'] ?? '');
+  await edit('ledger', { description: body['description'], sql_query: 'select id, customer, total from orders order by id' });
+  await caught('lint', described, 2, 1);
+});
+
+test('a drifted table', async () => {
+  db.run('alter table orders rename column customer to buyer');
+  // The running statements feel it at once: the check names them.
+  const { body } = await t.request('POST', '/api/v1/drift/check', { body: {} });
+  const items = body['items'] as { name: string; differences: string[] }[];
+  expect(Object.fromEntries(items.map(({ name, differences }) => [name, differences]))).toEqual({
+    ledger: ['The column customer is gone.', 'The column buyer is new.'],
+    orders_of: [expect.stringContaining('The database refuses the statement') as never],
+  });
+  expect(await call('ledger')).toEqual({ id: 1, buyer: 'ada', total: 10 });
+  // A deploy would make it what clients are told.
+  await edit('orders_of', { enabled: false });
+  await mode('breaking', 'off');
+  const told = async () => {
+    const ledger = (await client.listTools()).tools.find(({ name }) => name === 'ledger');
+    return JSON.stringify(ledger?.outputSchema).includes('customer');
+  };
+  await caught('drift', told, true, false);
+});
