@@ -131,6 +131,14 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/toolsets/toolset-page.tsx')).ToolsetPage,
   },
   {
+    path: '/tests',
+    title: 'Tests',
+    audience: 'member',
+    least: 'viewer',
+    nav: { group: 'Build', icon: 'check' },
+    load: async () => (await import('./pages/tests/tests.tsx')).Tests,
+  },
+  {
     path: '/flow',
     title: 'Flow',
     audience: 'member',

@@ -5,6 +5,7 @@ import { planQuery, runQuery } from '#core/lib/call/query.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
 import { type CallFacts, promptScope } from '#core/lib/call/values.ts';
+import { typedValues } from '#core/lib/uri-template.ts';
 import { renderTemplate } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { dialectNamed } from '#core/engines/index.ts';
@@ -50,7 +51,7 @@ async function runTarget(
   { facts: around, source, keys, signal }: CallOptions,
 ): Promise<Result> {
   const { entity, connection } = target;
-  const facts: CallFacts = { ...around, arguments: args };
+  const facts: CallFacts = { ...around, arguments: target.kind === 'resource' ? fromUri(args, entity) : args };
   const plan = planQuery(entity, dialectNamed(entity.statement.dialect));
   const values = await plan.resolve(facts);
   const { result, transformed } = await runQuery(plan, values, {
@@ -75,6 +76,12 @@ async function runTarget(
   const [main] = structured === null ? [] : Object.values(structured);
   const results: readonly (Json | undefined)[] = structured === null ? [shaped.text ?? text] : [structured, main];
   return { ...of_rows, results: [...results.filter((one) => one !== undefined), ...rowsOf(result)], text };
+}
+
+/** The variables of an address come as texts. */
+function fromUri(args: Arguments, { parameters }: FrozenQuery): Arguments {
+  const texts = Object.entries(args).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { ...args, ...typedValues(Object.fromEntries(texts), parameters) };
 }
 
 const rowsOf = ({ rows }: QueryResult): readonly Json[] => [rows];

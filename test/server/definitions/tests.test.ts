@@ -127,6 +127,7 @@ describe('every expectation holds or says what does not', () => {
     ['no error', 'find', {}, {}, 'The call failed: '],
     ['an argument that is not declared', 'find', { ...FIND, most: 1 }, {}, 'This tool has no argument most.'],
     ['a resource', 'product', { id: 2 }, { contains: [{ name: 'cup' }], equals: [{ name: 'cup' }] }, null],
+    ['a resource whose variable is a text', 'product', { id: '2' }, { contains: [{ name: 'cup' }] }, null],
     ['a resource', 'product', { id: 9 }, { rows: { min: 1 } }, 'The result has 0 rows, fewer than 1.'],
     ['a prompt', 'greet', { who: 'Ada' }, { equals: 'Hello Ada' }, null],
     ['a prompt', 'greet', { who: 'Ada' }, { equals: [{ role: 'user', text: 'Hello Bo' }] }, '[0].text is not "Hello Bo".'],

@@ -7,7 +7,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 import './builder.css';
 
-export type Side = 'preview' | 'model' | 'script';
+export type Side = 'preview' | 'model' | 'script' | 'tests';
 
 const IS_MAC = /Mac|iP(?:hone|ad)/.test(navigator.userAgent);
 
@@ -29,6 +29,8 @@ interface BuilderFrameProps {
   preview: () => JSX.Element;
   model: () => JSX.Element;
   script: () => JSX.Element;
+  /** Absent while it is not stored. */
+  tests?: (() => JSX.Element) | undefined;
   onRun: () => void;
   /** Raised when somebody wants to see what it does: below the form of a small screen it is out of sight. */
   reveal: number;
@@ -124,6 +126,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
               { value: 'preview', label: 'Preview', panel: () => props.preview() },
               { value: 'model', label: 'What the model sees', panel: () => props.model() },
               { value: 'script', label: 'From a script', panel: () => props.script() },
+              ...(props.tests === undefined ? [] : [{ value: 'tests' as const, label: 'Tests', panel: () => props.tests?.() }]),
             ]}
           />
         </aside>

@@ -7,13 +7,19 @@ import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { ShowAs, type Subject } from '#ui/src/features/run/show-as.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
+import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
 import type { Statement } from './use-statement.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(value).toLocaleString('en')} rows` }));
 
 /** Values, a button, and what came of it. */
-export function PreviewPane(props: { statement: Statement; ready: boolean; stored?: Subject | undefined }) {
+export function PreviewPane(props: {
+  statement: Statement;
+  ready: boolean;
+  stored?: (Subject & { readonly name?: string }) | undefined;
+}) {
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
 
   return (
@@ -82,7 +88,26 @@ export function PreviewPane(props: { statement: Statement; ready: boolean; store
           </Show>
         }
       >
-        {(result) => <ResultView result={result()} stale={props.statement.stale()} />}
+        {(result) => (
+          <>
+            <ResultView result={result()} stale={props.statement.stale()} />
+            <Show when={props.stored}>
+              {(stored) => (
+                <div class="row">
+                  <KeepTest
+                    about={() => ({
+                      owner: { kind: stored().kind, id: stored().id },
+                      name: nameFor(stored().name ?? stored().kind, props.statement.sent()),
+                      arguments: props.statement.sent(),
+                      caller: props.statement.caller() ?? null,
+                      expect: expectOf(result()),
+                    })}
+                  />
+                </div>
+              )}
+            </Show>
+          </>
+        )}
       </Show>
     </div>
   );

@@ -41,6 +41,12 @@ interface StatementOptions {
   readonly approved: () => object | undefined;
 }
 
+/** What a result was asked with. */
+interface RanAs {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly caller: RawInput<'preview.execute'>['caller'];
+}
+
 /** `affected_rows`: it was a writing statement, which was rolled back. */
 type Ran = Preview & { readonly affected_rows?: number | null };
 
@@ -131,6 +137,7 @@ export function useStatement(options: StatementOptions) {
   const queried = () => JSON.stringify([options.connection_id(), options.sql()]);
   const shaped = () => JSON.stringify([options.template(), options.becomes(), options.masks()]);
   const [result_of, setResultOf] = createSignal({ queried: '', shaped: '' });
+  const [ran_as, setRanAs] = createSignal<RanAs>({ values: {}, caller: undefined });
 
   const run = async (trial = options.writes()) => {
     if (options.connection_id() === '' || options.sql().trim() === '') return;
@@ -139,6 +146,7 @@ export function useStatement(options: StatementOptions) {
     const template = options.template();
     setRan(options.sql());
     setResultOf({ queried: queried(), shaped: shaped() });
+    setRanAs({ values: { ...given().values }, caller: asCaller(caller()).caller });
     await runner.run({
       trial,
       connection_id: options.connection_id(),
@@ -179,6 +187,10 @@ export function useStatement(options: StatementOptions) {
     limit,
     setLimit,
     setCaller,
+    /** Whom the result was for; undefined: nobody. */
+    caller: () => ran_as().caller,
+    /** The arguments of the result. */
+    sent: () => ran_as().values,
     /** Its result depends on who calls. */
     called: () =>
       declared().some(isFilled) ||

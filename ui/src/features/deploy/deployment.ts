@@ -1,4 +1,5 @@
 import { createSignal } from 'solid-js';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
@@ -23,11 +24,12 @@ export interface Deployment {
   readonly show: () => Promise<void>;
   /** Asks for the state again, and for the changes when it is another. */
   readonly refresh: () => Promise<void>;
-  readonly run: (note?: string) => Promise<void>;
+  /** @param allow gates whose findings are passed knowingly. */
+  readonly run: (note?: string, allow?: GateName[]) => Promise<void>;
   /** Everything that a deploy checks, without the deploy. */
   readonly rehearse: () => Promise<void>;
   /** Serves an earlier version again. */
-  readonly activate: (version: number, note?: string) => Promise<boolean>;
+  readonly activate: (version: number, note?: string, allow?: GateName[]) => Promise<boolean>;
   readonly stop: () => Promise<boolean>;
   readonly dismiss: () => void;
   readonly close: () => void;
@@ -75,9 +77,9 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     problem,
     show: async () => void (await Promise.all([status.show(), diff.show()])),
     refresh,
-    async run(note = '') {
+    async run(note = '', allow = []) {
       await act('deploying', async () => {
-        const answer = await call('deploy.run', note.trim() === '' ? {} : { note: note.trim() });
+        const answer = await call('deploy.run', { ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
         setRehearsed(false);
         setReceipt(answer);
       });
@@ -89,9 +91,9 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
         setReceipt(answer);
       });
     },
-    activate: (version, note = '') =>
+    activate: (version, note = '', allow = []) =>
       act('deploying', async () => {
-        const answer = await call('snapshots.activate', { version, ...(note.trim() === '' ? {} : { note: note.trim() }) });
+        const answer = await call('snapshots.activate', { version, ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
         setRehearsed(false);
         setReceipt(answer);
       }),
@@ -107,5 +109,6 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   };
 }
 
+const noted = (note: string) => (note.trim() === '' ? {} : { note: note.trim() });
 const mark = (status: Status | undefined): string | undefined =>
   status && `${status.status}/${status.snapshot_version}/${status.pending_changes}/${status.hosts.length}`;

@@ -13,6 +13,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment, Status } from '#ui/src/features/deploy/deployment.ts';
+import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Totals } from '#ui/src/features/deploy/totals.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
@@ -32,7 +33,7 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
   const idle = () => props.deployment.phase() === 'idle';
   const label = () => {
     if (props.deployment.phase() === 'deploying') return 'Deploying';
-    if (breaking() > 0) return 'Deploy anyway';
+    if (breaking() > 0 && props.deployment.problem()?.code !== 'gate_failed') return 'Deploy anyway';
     return nothing() && status()?.status === 'running' ? 'Deploy again' : WORDS.deploy;
   };
   const deploy = async (event: SubmitEvent) => {
@@ -47,18 +48,12 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
       <div class="stack">
         <Show when={props.deployment.problem()}>
           {(problem) => (
-            <Notice tone="bad" live title="Deploy failed">
-              <p>{problem().detail}</p>
-              <ul class="bullets">
-                <For each={problem().errors}>
-                  {(error) => (
-                    <li>
-                      <span class="mono">{error.field}</span>: {error.message}
-                    </li>
-                  )}
-                </For>
-              </ul>
-            </Notice>
+            <DeployProblem
+              problem={problem()}
+              busy={props.deployment.phase() === 'deploying'}
+              action="Deploy anyway"
+              onAllow={(gates, reason) => void props.deployment.run(reason === '' ? note() : reason, gates)}
+            />
           )}
         </Show>
         <Show when={props.deployment.receipt()}>

@@ -1,4 +1,5 @@
 import { createMemo, createSignal, Match, Show, Switch } from 'solid-js';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -7,7 +8,7 @@ import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Dialog, Drawer } from '#ui/src/components/dialog.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
@@ -15,6 +16,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { breakingCount, summary } from '#ui/src/features/deploy/changes.ts';
 import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { plural } from '#ui/src/kernel/words.ts';
+import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { WORDS } from './words.ts';
@@ -41,19 +43,31 @@ export function SnapshotsPanel(props: {
     })),
   );
   const before = (row: SnapshotSummary) => rows()?.find(({ version }) => version < row.version)?.version;
-  const activate = async (version: number) => {
+  const [wanted, setWanted] = createSignal<number>();
+  const activate = async (version: number, reason?: string, allow?: GateName[]) => {
     setActivating(undefined);
-    await props.deployment.activate(version);
+    setWanted(version);
+    await props.deployment.activate(version, reason, allow);
     await list.reload();
+  };
+
+  const again = async (gates: GateName[], reason: string) => {
+    const version = wanted();
+    // What failed here was a deploy of the other tab.
+    if (version === undefined) await props.deployment.run(reason, gates);
+    else await activate(version, reason, gates);
   };
 
   return (
     <div class="stack">
       <Show when={props.deployment.problem()}>
         {(problem) => (
-          <Notice tone="bad" live>
-            {problem().detail}
-          </Notice>
+          <DeployProblem
+            problem={problem()}
+            busy={props.deployment.phase() === 'deploying'}
+            action="Restore anyway"
+            onAllow={(gates, reason) => void again(gates, reason)}
+          />
         )}
       </Show>
       <Show when={props.deployment.rehearsed() ? undefined : props.deployment.receipt()}>

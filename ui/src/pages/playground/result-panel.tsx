@@ -10,6 +10,9 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import type { Exchange } from '#ui/src/features/run/mcp-client.ts';
 import type { Members } from '#ui/src/features/run/members.ts';
+import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toTest } from './to-test.ts';
 import { cellText } from '#core/lib/csv.ts';
 import type { Part, Result, Table } from '#ui/src/features/run/result.ts';
 import type { Run } from './state.ts';
@@ -21,6 +24,7 @@ type View = 'table' | 'json' | 'model' | 'messages';
 
 /** What came back: as rows, as JSON, as the model gets it, and the messages themselves. */
 export function ResultPanel(props: { run: Run }) {
+  const { call } = useKernel();
   const result = () => props.run.result;
   // The run does not change while this panel is there.
   // oxlint-disable-next-line solid/reactivity
@@ -40,6 +44,9 @@ export function ResultPanel(props: { run: Run }) {
             <Match when={result()?.table}>{(table) => <Badge tone="good">{plural(table().rows.length, 'row')}</Badge>}</Match>
           </Switch>
           <span class="small faint num">{`in ${duration(props.run.ms)}`}</span>
+          <Show when={props.run.refusal === undefined}>
+            <KeepTest about={() => toTest(call, props.run)} />
+          </Show>
           <Show when={result()}>
             {(found) => (
               <span class="small faint num" title="Estimated for current models; images and sound are not counted.">

@@ -14,6 +14,7 @@ import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
@@ -178,6 +179,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
+      tests={testsOf('prompt', props.prompt)}
     >
       <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'}>
         <div class="panel-body">

@@ -17,6 +17,7 @@ import { Switch } from '#ui/src/components/form/choice.tsx';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
+import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters.ts';
@@ -124,11 +125,14 @@ export function ResourceBuilder(props: ResourceBuilderProps) {
         <PreviewPane
           statement={statement}
           ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-          stored={props.resource === undefined ? undefined : { kind: 'resource', id: props.resource.id }}
+          stored={
+            props.resource === undefined ? undefined : { kind: 'resource', id: props.resource.id, name: props.resource.name }
+          }
         />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
+      tests={testsOf('resource', props.resource)}
     >
       <Panel
         title="Address"

@@ -13,6 +13,7 @@ import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { useStatement } from '#ui/src/features/builder/use-statement.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
+import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { trimmed } from '#ui/src/features/builder/parameters.ts';
@@ -121,11 +122,12 @@ export function ToolBuilder(props: ToolBuilderProps) {
         <PreviewPane
           statement={statement}
           ready={form.values.connection_id !== '' && form.values.sql_query.trim() !== ''}
-          stored={props.tool === undefined ? undefined : { kind: 'tool', id: props.tool.id }}
+          stored={props.tool === undefined ? undefined : { kind: 'tool', id: props.tool.id, name: props.tool.name }}
         />
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
+      tests={testsOf('tool', props.tool)}
     >
       <StatementPanel
         statement={statement}

@@ -1,0 +1,106 @@
+import { expect } from 'bun:test';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi();
+
+type Tool = { id: string; name: string; sql_query: string };
+async function named(name: string): Promise<Tool> {
+  const { items } = await ui.programs.api<{ items: Tool[] }>('GET', '/tools');
+  const tool = items.find((item) => item.name === name);
+  if (tool === undefined) throw new Error(`There is no tool ${name}.`);
+  return tool;
+}
+const version = async () => (await ui.programs.api('GET', '/deploy/status'))['snapshot_version'];
+
+browserTest(
+  'a result is kept as a test, which blocks a deploy until the statement is right, or a person goes on with a reason',
+  async () => {
+    const tool = await named('sales_by_category');
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/tools/${tool.id}`);
+    const side = page.getByRole('complementary', { name: 'What it does' });
+    await side.getByRole('button', { name: /^Run/ }).click();
+    await side.getByRole('button', { name: 'Keep as test' }).click();
+    const drawer = page.getByRole('dialog', { name: 'New test' });
+    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
+    await expectAccessible(page, 'a new test');
+    await drawer.getByLabel('Name').fill('categories as today');
+    await drawer.getByRole('button', { name: 'Create test' }).click();
+    await toast(page, 'Test created.').waitFor();
+    await side.getByRole('tab', { name: 'Tests' }).click();
+    await side.getByText('categories as today').waitFor();
+    await side.getByText('Not run yet').waitFor();
+    await side.getByRole('button', { name: 'Run tests' }).click();
+    await side.getByText('Passed').waitFor();
+    await expectAccessible(page, 'tests of a tool');
+
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `select * from (${tool.sql_query}) as sales limit 1` });
+    const before = await version();
+    await page.goto(`${ui.programs.url}/deploy`);
+    const deploy = page.getByRole('button', { name: /^Deploy/ }).last();
+    await deploy.click();
+    const findings = page.getByRole('region', { name: 'Tests' });
+    await findings.getByText('tool sales_by_category, test "categories as today"').waitFor();
+    expect(await version()).toBe(before);
+    await expectAccessible(page, 'a blocked deploy');
+    await page.getByLabel('Reason').fill('The report is meant to be short');
+    await page.getByRole('button', { name: 'Deploy anyway' }).first().click();
+    await page.getByText(/Version \d+ is live/).waitFor();
+    expect(await version()).toBe(Number(before) + 1);
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await page.getByText('The report is meant to be short').waitFor();
+
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `${tool.sql_query} limit 2` });
+    await page.goto(`${ui.programs.url}/deploy`);
+    await deploy.click();
+    await findings.getByText('items instead of').waitFor();
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: tool.sql_query });
+    await page.goto(`${ui.programs.url}/deploy`);
+    await deploy.click();
+    await page.getByText(/Version \d+ is live/).waitFor();
+
+    await page.goto(`${ui.programs.url}/tests`);
+    const all = page.getByRole('list', { name: 'Tests' });
+    await all.getByText('categories as today').waitFor();
+    await all.getByText('Passed').waitFor();
+    await all.getByRole('button', { name: 'More for the test categories as today' }).click();
+    await page.getByRole('menuitem', { name: 'Edit test' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit test' });
+    await edit.getByLabel('Result equals').fill('{');
+    await edit.getByRole('button', { name: 'Save test' }).click();
+    await edit.getByText('This isn’t valid JSON.').waitFor();
+    await edit.getByLabel('Result equals').fill('');
+    await edit.getByLabel('Minimum rows').fill('1000');
+    await edit.getByRole('button', { name: 'Save test' }).click();
+    await toast(page, 'Test saved.').waitFor();
+    await page.getByRole('button', { name: 'Run tests' }).click();
+    await all.getByText(/fewer than 1000/).waitFor();
+    await expectAccessible(page, 'all tests');
+    await close(opened, [422]);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a call in the playground is kept as a test',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByRole('button', { name: 'Keep as test' }).click();
+    const drawer = page.getByRole('dialog', { name: 'New test' });
+    await drawer.getByLabel('Name').fill('as clients see it');
+    await drawer.getByRole('button', { name: 'Create test' }).click();
+    await toast(page, 'Test created.').waitFor();
+    const run = await ui.programs.api('POST', '/tests/run', { against: 'live' });
+    expect(run).toMatchObject({
+      results: expect.arrayContaining([expect.objectContaining({ name: 'as clients see it', status: 'passed' })]),
+    });
+    await close(opened);
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,57 @@
+import { createSignal, For, Show } from 'solid-js';
+import { DEPLOY_GATES, GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import type { Problem } from '#ui/src/kernel/problem.ts';
+
+/** The gates that blocked a deploy, in their order. */
+const blockingGates = (problem: Problem): GateName[] =>
+  problem.code === 'gate_failed' ? GATE_NAMES.filter((name) => problem.errors.some(({ gate }) => gate === name)) : [];
+
+/** Why a deploy did not happen; what gates found can be passed knowingly. */
+export function DeployProblem(props: {
+  problem: Problem;
+  busy: boolean;
+  action: string;
+  onAllow: (gates: GateName[], note: string) => void;
+}) {
+  const [note, setNote] = createSignal('');
+  const gates = () => blockingGates(props.problem);
+  const others = () => props.problem.errors.filter(({ gate }) => gate === undefined);
+  return (
+    <Notice tone="bad" live title={gates().length > 0 ? 'Deploy blocked' : 'Deploy failed'}>
+      <Show when={gates().length === 0}>
+        <p>{props.problem.detail}</p>
+      </Show>
+      <For each={gates()}>
+        {(name) => (
+          <section class="stack-small" aria-label={DEPLOY_GATES[name].label}>
+            <h3>{DEPLOY_GATES[name].label}</h3>
+            <ul class="bullets">
+              <For each={props.problem.errors.filter(({ gate }) => gate === name)}>{(error) => <li>{error.message}</li>}</For>
+            </ul>
+          </section>
+        )}
+      </For>
+      <Show when={others().length > 0}>
+        <ul class="bullets">
+          <For each={others()}>
+            {(error) => (
+              <li>
+                <span class="mono">{error.field}</span>: {error.message}
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+      <Show when={gates().length > 0}>
+        <p class="small">Fix these findings, or go on with them. History names you and the note.</p>
+        <TextField label="Reason" optional value={note()} onInput={setNote} hint="Shown with this version in the history." />
+        <Button size="small" kind="danger" busy={props.busy} needs="deploy.run" onPress={() => props.onAllow(gates(), note())}>
+          {props.action}
+        </Button>
+      </Show>
+    </Notice>
+  );
+}

@@ -1,0 +1,25 @@
+import { createSignal, lazy, Show, Suspense } from 'solid-js';
+import { Button } from '#ui/src/components/button.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { NewTest } from './kept.ts';
+
+const TestEditor = lazy(async () => ({ default: (await import('./test-editor.tsx')).TestEditor }));
+
+/** Stands beside a result: the next deploys are to give it too. */
+export function KeepTest(props: { about: () => Promise<NewTest | undefined> | NewTest | undefined }) {
+  const { session } = useKernel();
+  const [test, setTest] = createSignal<NewTest>();
+  const open = async () => setTest(await props.about());
+  return (
+    <>
+      <Button size="small" icon="check" blocked={!session.may('tests.create')} needs="tests.create" onPress={() => void open()}>
+        Keep as test
+      </Button>
+      <Show when={test()}>
+        <Suspense>
+          <TestEditor test={test()} onClose={() => setTest(undefined)} />
+        </Suspense>
+      </Show>
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { createSignal, For, lazy, Show, Suspense } from 'solid-js';
+import type { Test, TestOwner } from '#core/contract/definitions/tests.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Link } from '#ui/src/components/link.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import type { NewTest } from './kept.ts';
+import { LastResult } from './test-result.tsx';
+import { tally, WORDS } from './words.ts';
+import './tests.css';
+
+const MOST = 500;
+const TestEditor = lazy(async () => ({ default: (await import('./test-editor.tsx')).TestEditor }));
+
+const isFailing = ({ last }: Test): number => Number(last?.status === 'failed');
+const failingFirst = (tests: readonly Test[]): Test[] => tests.toSorted((a, b) => isFailing(b) - isFailing(a));
+
+/** Tests with their state: those of one definition, or all. */
+export function TestList(props: { owner?: TestOwner | undefined; owner_name?: string | undefined }) {
+  const { call, dialogs, toasts } = useKernel();
+  const owner = () => props.owner;
+  const filter = () => (props.owner === undefined ? {} : { owner: `${props.owner.kind}:${props.owner.id}` });
+  const list = useQuery((read) => read('tests.list', { limit: MOST, ...filter() }), { watch: () => props.owner?.id });
+  const [edited, setEdited] = createSignal<Test | NewTest>();
+  const running = createMutation((input: { ids?: string[]; owner?: TestOwner }) => call('tests.run', input));
+  const run = async (input: { ids?: string[]; owner?: TestOwner }) => {
+    const answer = await running.run(input);
+    if (answer === undefined) return;
+    toasts.show(tally(answer), answer.failed > 0 ? 'bad' : 'good');
+    await list.reload();
+  };
+  const remove = async (test: Test) => {
+    const agreed = await dialogs.confirm({
+      title: `Delete the test ${test.name}?`,
+      text: 'Deploys no longer check what it expects. History can restore it.',
+      action: 'Delete test',
+      cancel: 'Cancel',
+      danger: true,
+    });
+    if (!agreed) return;
+    await call('tests.delete', { id: test.id });
+    await list.reload();
+  };
+
+  return (
+    <div class="stack">
+      <div class="row">
+        <Button
+          size="small"
+          icon="play"
+          needs="tests.run"
+          busy={running.busy()}
+          blocked={(list.data()?.total ?? 0) === 0}
+          onPress={() => void run(props.owner === undefined ? {} : { owner: props.owner })}
+        >
+          {WORDS.run_all}
+        </Button>
+        <Show when={owner()}>
+          {(found) => (
+            <Button
+              size="small"
+              icon="plus"
+              needs="tests.create"
+              onPress={() =>
+                setEdited({ owner: found(), name: `${props.owner_name ?? ''} ${(list.data()?.total ?? 0) + 1}`.trim() })
+              }
+            >
+              {WORDS.new}
+            </Button>
+          )}
+        </Show>
+      </div>
+      <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Show when={list.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={() => void list.reload()} />}</Show>
+      <Show when={list.data()?.items} fallback={<SkeletonList rows={2} label="Loading tests" />}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={
+              <EmptyState icon="check" title={WORDS.none}>
+                <p>{WORDS.none_lead}</p>
+              </EmptyState>
+            }
+          >
+            <ul class="test-list" aria-label={WORDS.tests}>
+              <For each={failingFirst(items())}>
+                {(row) => (
+                  <li>
+                    <div class="stack-small">
+                      <span class="row">
+                        <strong>{row.name}</strong>
+                        <Show when={!row.enabled}>
+                          <Badge>Disabled</Badge>
+                        </Show>
+                      </span>
+                      <Show when={props.owner === undefined}>
+                        <span class="small">
+                          {row.owner.kind}{' '}
+                          <Link href={`/${row.owner.kind}s/${row.owner.id}`}>
+                            <span class="mono">{row.owner_name}</span>
+                          </Link>
+                        </span>
+                      </Show>
+                      <LastResult test={row} />
+                    </div>
+                    <Menu
+                      label={`More for the test ${row.name}`}
+                      size="small"
+                      items={[
+                        { label: WORDS.run, icon: 'play', needs: 'tests.run', onSelect: () => void run({ ids: [row.id] }) },
+                        { label: WORDS.edit, icon: 'edit', needs: 'tests.update', onSelect: () => setEdited(row) },
+                        { label: 'History', icon: 'history', href: `/history?type=test&id=${row.id}` },
+                        {
+                          label: 'Delete test',
+                          icon: 'trash',
+                          danger: true,
+                          needs: 'tests.delete',
+                          onSelect: () => void remove(row),
+                        },
+                      ]}
+                    />
+                  </li>
+                )}
+              </For>
+            </ul>
+          </Show>
+        )}
+      </Show>
+      <Show when={edited()}>
+        <Suspense>
+          <TestEditor test={edited()} onClose={() => setEdited(undefined)} onSaved={() => void list.reload()} />
+        </Suspense>
+      </Show>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import { For, Show } from 'solid-js';
+import type { Test } from '#core/contract/definitions/tests.ts';
+import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { duration } from '#ui/src/kernel/words.ts';
+import { STATES } from './words.ts';
+
+/** What the newest run of a test found. */
+export function LastResult(props: { test: Test }) {
+  const state = () => STATES[props.test.last?.status ?? 'never'];
+  return (
+    <div class="stack-small">
+      <span class="row">
+        <StatusDot tone={state().tone} label={state().label} />
+        <Show when={props.test.last}>
+          {(last) => (
+            <span class="small faint num">
+              {duration(last().ms)}, <Ago iso={last().created_at} />
+            </span>
+          )}
+        </Show>
+      </span>
+      <Show when={(props.test.last?.failures.length ?? 0) > 0}>
+        <ul class="bullets small">
+          <For each={props.test.last?.failures}>{(sentence) => <li>{sentence}</li>}</For>
+        </ul>
+      </Show>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import type { Call } from '#ui/src/api.ts';
+import type { Expect, TestOwner } from '#core/contract/definitions/tests.ts';
+import { expectOf, nameFor, type NewTest } from '#ui/src/features/tests/kept.ts';
+import type { Run } from './state.ts';
+
+const MOST = 500;
+
+/** A test that expects what a call gave. The deployed name leads to the definition; undefined: it is gone or renamed. */
+export async function toTest(call: Call, { offer, values, result }: Run): Promise<NewTest | undefined> {
+  const kind = offer.noun === 'template' ? 'resource' : offer.noun;
+  const { items } = await call(`${kind}s`.concat('.list') as 'tools.list', { search: offer.name, limit: MOST });
+  const found = items.find(({ name }) => name === offer.name);
+  if (found === undefined) return undefined;
+  const owner: TestOwner = { kind, id: found.id };
+  return { owner, name: nameFor(offer.name, values), arguments: values, expect: expectedOf(kind, result) };
+}
+
+function expectedOf(kind: TestOwner['kind'], result: Run['result']): Expect {
+  if (result === undefined) return {};
+  if (result.is_error) return { error: true };
+  const { json, table, parts } = result;
+  if (kind !== 'prompt' && json !== undefined) {
+    const expected = table === undefined ? { equals: json } : expectOf({ ...table, truncated: false });
+    return 'equals' in expected ? { equals: json } : expected;
+  }
+  const [only, ...more] = parts;
+  return only === undefined || more.length > 0 || only.kind !== 'text' ? {} : { equals: only.data };
+}
