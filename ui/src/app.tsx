@@ -11,6 +11,7 @@ import {
   Suspense,
   Switch,
 } from 'solid-js';
+import { usePoll } from '#ui/src/components/use-query.ts';
 import { Dynamic } from 'solid-js/web';
 import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';
 import { Button } from './components/button.tsx';
@@ -199,8 +200,7 @@ const RETRY_MS = 3_000;
 
 function Unreachable() {
   const { session } = useKernel();
-  const timer = setInterval(() => void session.load(), RETRY_MS);
-  onCleanup(() => clearInterval(timer));
+  usePoll(() => session.load(), RETRY_MS);
   return (
     <main class="page-middle">
       <h1>The server is not responding</h1>

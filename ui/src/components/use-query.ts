@@ -14,7 +14,7 @@ export function useQuery<T>(
   load: (read: Read) => Promise<T>,
   options: { readonly every_ms?: number; readonly watch?: () => unknown } = {},
 ): Query<T> {
-  const { cache } = useKernel();
+  const { cache, presence } = useKernel();
   const query = cache.query(load);
   const { every_ms, watch } = options;
   if (watch === undefined) onMount(() => void query.show());
@@ -24,8 +24,9 @@ export function useQuery<T>(
   createEffect(() => {
     // What was read stays on the page until the server answers again.
     if (query.problem()?.code !== 'offline') return;
-    const timer = setTimeout(() => void query.reload(), OFFLINE_RETRY_MS);
-    onCleanup(() => clearTimeout(timer));
+    const retry = createPoll({ run: query.reload, every_ms: OFFLINE_RETRY_MS, visible: presence.here });
+    retry.start();
+    onCleanup(retry.stop);
   });
   return query;
 }

@@ -6,7 +6,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
+import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream } from '#ui/src/features/log/live-stream.ts';
@@ -48,11 +48,9 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
       { defer: true },
     ),
   );
-  createEffect(() => {
-    if (status.data()?.status !== 'pending') return;
-    const timer = setInterval(() => void status.reload(), PENDING_MS);
-    onCleanup(() => clearInterval(timer));
-  });
+  usePoll(async () => {
+    if (status.data()?.status === 'pending') await status.reload();
+  }, PENDING_MS);
   onMount(() => stream.open());
   onCleanup(() => stream.close());
 
