@@ -142,7 +142,7 @@ browserTest(
     await page.getByRole('button', { name: 'I have copied it' }).click();
 
     await page.getByRole('tab', { name: 'Tools', exact: true }).click();
-    await page.getByText('54 MCP tools').waitFor();
+    await page.getByText('55 MCP tools').waitFor();
     await page.getByLabel('Search tools').fill('rollback');
     await page.getByRole('list', { name: 'Tools' }).getByText('rollback', { exact: true }).waitFor();
     await close(opened);
