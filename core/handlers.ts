@@ -20,6 +20,7 @@ import { identityHandlers } from './identity/providers/identities.ts';
 import { invitedHandlers } from './identity/providers/invited.ts';
 import { peopleHandlers } from './identity/people.ts';
 import { monitoringHandlers } from './observe/monitoring.ts';
+import { noticeHandlers } from './observe/notices/notices.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
 import { previewHandlers } from './definitions/preview/preview.ts';
 import { previewDefinitionHandlers } from './definitions/preview/preview-definitions.ts';
@@ -64,6 +65,7 @@ export const handlers: Handlers = withFindings({
   ...serverHandlers,
   ...sslHandlers,
   ...monitoringHandlers,
+  ...noticeHandlers,
   ...peopleHandlers,
   ...invitationHandlers,
   ...invitedHandlers,

@@ -21,6 +21,8 @@ import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/deploy/shared-hosts.ts';
 import { keepForgetting } from '#core/observe/monitoring-retention.ts';
+import { watchHosts } from '#core/observe/notices/hosts.ts';
+import { keepSendingNotices } from '#core/observe/notices/send.ts';
 import { drained } from './http/health.ts';
 import { createHttp } from './http/http.ts';
 import { listen } from './http/listen.ts';
@@ -90,6 +92,8 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followDeployments(app),
     followNames(app),
     keepCertificate(app, certificates),
+    keepSendingNotices(app),
+    watchHosts(app),
   ];
   return {
     app,

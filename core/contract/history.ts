@@ -11,6 +11,7 @@ export const EntityType = v.picklist([
   'oauth_app',
   'grant',
   'signing_key',
+  'notice',
   'identity_provider',
   'admin',
   'snapshot',

@@ -11,6 +11,7 @@ import { drift } from './deploy/drift.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
 import { monitoring } from './monitoring.ts';
+import { notices } from './notices.ts';
 import { guard } from './guard.ts';
 import { lint } from './lint.ts';
 import type { Operation } from './operation.ts';
@@ -53,6 +54,7 @@ export const operations = {
   ...server,
   ...ssl,
   ...monitoring,
+  ...notices,
   ...people,
   ...mcpTokens,
   ...agentAccess,

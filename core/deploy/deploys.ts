@@ -8,6 +8,7 @@ import { replaceCompiled } from '#core/definitions/statements.ts';
 import { AppError } from '#core/errors.ts';
 import { collectAfter } from '#core/lib/garbage.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
@@ -174,6 +175,7 @@ async function store(
         before: null,
         after: { version, checksum, ...said_of },
       }),
+      emitNotice(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx),
       pruneChanges(app.store, tx),
     ]);
     return snapshot;

@@ -11,6 +11,7 @@ import { refuseActivation } from '#core/identity/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from './deployment.ts';
 import { inTurn } from './deploys.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { differing, HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
@@ -73,6 +74,8 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
       before: active === null ? null : { version: active.version, checksum: active.checksum },
       after: { version, checksum: snapshot.checksum, note, ...said(allowed) },
     });
+    const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
+    await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx);
   });
   return publish(app, snapshot, { changed: active?.version !== version, warnings, started });
 }

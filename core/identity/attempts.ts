@@ -2,6 +2,7 @@ import { desc, eq } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import { networkOf } from '#core/edge/network.ts';
+import { emitLater } from '#core/observe/notices/emit.ts';
 
 const WINDOW_MS = 15 * 60_000;
 /** Sign-ins that are looked through for an address that signed in before. */
@@ -44,6 +45,8 @@ export async function countAttempt(context: Context, username: string): Promise<
     if (count <= most || (await exempt?.()) === true) continue;
     for (const earlier of limits.slice(0, index + 1)) await app.kv.increment(earlier.key, WINDOW_MS, -1);
     const retry_after = Math.ceil(resets_in_ms / 1_000);
+    // What was typed as a name may be a password.
+    emitLater(app, 'login_locked', { limit: key.split(':')[1], address: ip, retry_after }, { key, within_ms: WINDOW_MS });
     throw new AppError('rate_limited', `Too many failed attempts. Wait ${Math.ceil(retry_after / 60)} minutes, then try again.`, {
       retry_after,
     });

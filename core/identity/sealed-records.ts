@@ -41,6 +41,7 @@ export async function liveHolders({ store: { db, tables } }: Vault): Promise<Hol
     db.select().from(signing_keys),
   ]);
   const providers = await db.select().from(tables.identity_providers).orderBy(asc(tables.identity_providers.name));
+  const webhooks = await db.select().from(tables.notices).orderBy(asc(tables.notices.name));
   const row = (table: keyof Schema, columns: string[], id: string | number, key = 'id') => ({ table, columns, id, key });
   const holders: Holder[] = [
     // A start seals it again by itself.
@@ -83,6 +84,11 @@ export async function liveHolders({ store: { db, tables } }: Vault): Promise<Hol
       name: `the account at ${new URL(account.directory).host}`,
       secrets: secretsIn(account, `acme_account/${account.directory}`),
       ...row('acme_accounts', ['private_key'], account.directory, 'directory'),
+    })),
+    ...webhooks.map((webhook) => ({
+      name: `webhook ${webhook.name}`,
+      secrets: secretsIn(webhook, `notice/${webhook.id}`),
+      ...row('notices', ['secret'], webhook.id),
     })),
     ...signing.map((key) => ({
       name: `the signing key ${key.kid.slice(0, 8)}`,

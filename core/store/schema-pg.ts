@@ -14,6 +14,8 @@ export const {
   toolsets,
   tests,
   test_results,
+  notices,
+  notice_deliveries,
   compiled,
   server_config,
   snapshots,

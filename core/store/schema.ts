@@ -16,6 +16,7 @@ import { deployTables } from './schema-deploy.ts';
 import { peopleTables } from './schema-people.ts';
 import { providerTables } from './schema-providers.ts';
 import { oauthTables } from './tables/oauth.ts';
+import { noticeTables } from './tables/notices.ts';
 import { testTables } from './tables/tests.ts';
 import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
@@ -282,6 +283,7 @@ function define(k: Kit) {
     ...providerTables(k),
     ...oauthTables(k),
     ...testTables(k),
+    ...noticeTables(k),
     mcp_tokens,
     agent_tokens,
     agent_clients,

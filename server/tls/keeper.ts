@@ -1,6 +1,7 @@
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
+import { emitLater } from '#core/observe/notices/emit.ts';
 import {
   type CertificateRow,
   challengeKey,
@@ -85,6 +86,10 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     ended.promise.catch(() => undefined);
     const end = () => ended.reject(new OrderError('The server stopped before the certificate was issued.'));
     ending.signal.addEventListener('abort', end);
+    const told = (data: Readonly<Record<string, unknown>>): void => {
+      const key = app.clock().toISOString();
+      emitLater(app, 'certificate', { ...data, domains: domainsOf(settings) }, { key, within_ms: 1_000 });
+    };
     try {
       const issued = await Promise.race([place(settings), ended.promise]);
       await writeCertificate(app, {
@@ -94,6 +99,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
         last_error: null,
         next_try_at: null,
       });
+      told({ status: 'issued', valid_until: issued.valid_until.toISOString() });
       log.info('certificate issued', {
         domains: domainsOf(settings),
         issuer: issued.issuer,
@@ -106,6 +112,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
       const failures = before.failed_for === failed_for ? before.failures + 1 : 1;
       const next_try_at = new Date(app.clock().getTime() + retryAfter(failures)).toISOString();
       await writeCertificate(app, { failures, failed_for, last_error, next_try_at });
+      told({ status: 'failed', error: last_error, failures, next_try_at });
       const cause = error instanceof OrderError ? error.cause : error;
       return log.error('certificate not issued', {
         reason: last_error,

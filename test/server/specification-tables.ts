@@ -153,6 +153,12 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 17', 'PATCH', '/api/v1/tests/{id}'],
   ['section 17', 'DELETE', '/api/v1/tests/{id}'],
   ['section 17', 'POST', '/api/v1/tests/run'],
+  ['section 17', 'GET', '/api/v1/notices'],
+  ['section 17', 'POST', '/api/v1/notices'],
+  ['section 17', 'PATCH', '/api/v1/notices/{id}'],
+  ['section 17', 'DELETE', '/api/v1/notices/{id}'],
+  ['section 17', 'POST', '/api/v1/notices/{id}/test'],
+  ['the delivery log of section 17', 'GET', '/api/v1/notices/{id}/deliveries'],
   ['section 17', 'GET', '/api/v1/tests/{id}/results'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
 ];

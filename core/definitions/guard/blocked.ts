@@ -5,6 +5,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Context } from '#core/run.ts';
 import { CONFIG_ID, readSettings } from '../settings/config.ts';
 import { recordHistory } from '#core/observe/history.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
 
 /** Refusals by a control, which leave an entry in the history (contract section 1). */
 const CONTROLS: readonly ErrorCode[] = ['private_network_blocked', 'passthrough_sql_blocked', 'prompt_injection_blocked'];
@@ -51,6 +52,8 @@ export async function recordBlocked(
         before: null,
         after: { ...what, count: 1 },
       });
+      const by = actor?.name ?? 'system';
+      await emitNotice(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx);
       return;
     }
     const after = { ...what, count: Number(same.after?.['count'] ?? 1) + 1 };

@@ -10,6 +10,8 @@ export function SecretOnce(props: {
   title: string;
   secrets: readonly { readonly label: string; readonly value: string }[];
   onClose: () => void;
+  /** Sluice needs it itself. */
+  encrypted?: boolean;
   children?: JSX.Element;
 }) {
   return (
@@ -25,7 +27,9 @@ export function SecretOnce(props: {
     >
       <div class="stack">
         <Notice tone="brass" title="Copy it now">
-          <p>It is shown only once. Sluice stores only its hash.</p>
+          <p>
+            It is shown only once. {props.encrypted === true ? 'Sluice stores it encrypted.' : 'Sluice stores only its hash.'}
+          </p>
         </Notice>
         <For each={props.secrets}>
           {(secret) => (

@@ -26,6 +26,7 @@ const AFFECTED = {
   mcp_tokens: ['mcp_tokens', 'history'],
   agent_tokens: ['agent_tokens', 'history'],
   oauth_clients: ['oauth_clients', 'history'],
+  notices: ['notices', 'history'],
   oauth_apps: ['oauth_apps', 'grants', 'history'],
   grants: ['grants', 'history'],
   signing_keys: ['signing_keys', 'history'],

@@ -68,6 +68,7 @@ export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> =
   oauth_app: 'OAuth app',
   grant: 'sign-in',
   signing_key: 'signing key',
+  notice: 'webhook',
   admin: 'person',
   snapshot: 'version',
 };

@@ -48,6 +48,7 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   oauth_app: 'key',
   grant: 'link',
   signing_key: 'shield',
+  notice: 'alert',
   admin: 'user',
   snapshot: 'rocket',
 };

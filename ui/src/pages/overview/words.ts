@@ -26,6 +26,7 @@ export const ENTITY_WORDS = {
   oauth_app: 'OAuth app',
   grant: 'sign-in of',
   signing_key: 'the',
+  notice: 'webhook',
   admin: 'person',
   snapshot: 'version',
 } as const satisfies Record<Entry['entity_type'], string>;

@@ -18,6 +18,7 @@ import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } f
 import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
 import { VariablesPart } from './variables-part.tsx';
+import { WebhooksPanel } from './webhooks/webhooks-panel.tsx';
 import './settings.css';
 
 const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
@@ -31,21 +32,23 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   gates: GatesPart,
   agent: AgentPart,
 };
-const pathOf = (part: Part): string => (part === 'general' ? '/settings' : `/settings/${part}`);
+/** A page of settings, or of what is beside them. */
+const TABS = [...PART_NAMES, 'webhooks'] as const;
+const pathOf = (part: (typeof TABS)[number]): string => (part === 'general' ? '/settings' : `/settings/${part}`);
 
 /** The configuration of the server, part by part; each part is a page of its own, so that nothing typed is lost between them. */
 export function Settings() {
   const { commands, router } = useKernel();
   const params = useParams();
-  const part = () => PART_NAMES.find((name) => name === params['part']) ?? 'general';
+  const part = () => TABS.find((name) => name === params['part']) ?? 'general';
   const config = useQuery((read) => read('config.get', {}));
   const diff = useQuery((read) => read('deploy.diff', {}));
   const pending = () => pendingOf(diff.data()?.changes ?? []);
   onCleanup(
     commands.register(
-      PART_NAMES.map((name) => ({
+      TABS.map((name) => ({
         id: `settings-${name}`,
-        title: `Settings: ${PARTS[name].title}`,
+        title: `Settings: ${name === 'webhooks' ? 'Webhooks' : PARTS[name].title}`,
         group: 'Go to' as const,
         run: () => router.navigate(pathOf(name)),
       })),
@@ -74,23 +77,26 @@ export function Settings() {
         label="Settings"
         value={part()}
         onChange={(name) => router.navigate(pathOf(name))}
-        tabs={PART_NAMES.map((value) => ({
-          value,
-          label: PARTS[value].title,
-          panel: () => (
-            <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" />}>
-              {(stored) => (
-                <Dynamic
-                  component={PANELS[value]}
-                  part={value}
-                  config={stored()}
-                  pending={pending()}
-                  onSaved={() => void config.reload()}
-                />
-              )}
-            </Show>
-          ),
-        }))}
+        tabs={[
+          ...PART_NAMES.map((value) => ({
+            value,
+            label: PARTS[value].title,
+            panel: () => (
+              <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" />}>
+                {(stored) => (
+                  <Dynamic
+                    component={PANELS[value]}
+                    part={value}
+                    config={stored()}
+                    pending={pending()}
+                    onSaved={() => void config.reload()}
+                  />
+                )}
+              </Show>
+            ),
+          })),
+          { value: 'webhooks' as const, label: 'Webhooks', panel: () => <WebhooksPanel /> },
+        ]}
       />
     </Page>
   );

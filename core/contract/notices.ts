@@ -1,0 +1,112 @@
+import * as v from 'valibot';
+import { byId, Id, listInput, listOf, Nothing, patchOf, textBetween, Timestamp } from './fields.ts';
+import { field } from './marks.ts';
+import { operation } from './operation.ts';
+import { HttpUrl } from './settings/setting-values.ts';
+
+/** What a webhook can be told of. */
+export const NOTICE_EVENTS = ['deploy', 'rollback', 'host_gone', 'certificate', 'guard_hit', 'login_locked'] as const;
+export const NoticeEvent = v.picklist(NOTICE_EVENTS);
+export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;
+
+export const MOST_NOTICES = 20;
+
+const draft = {
+  name: field(textBetween(1, 100), { label: 'Name', help: 'Who is notified, such as the chat of the team.' }),
+  url: field(HttpUrl, {
+    label: 'URL',
+    help: 'Receives a signed POST request for each event.',
+    control: 'url',
+    placeholder: 'https://hooks.example.com/sluice',
+  }),
+  events: field(
+    v.pipe(
+      v.array(NoticeEvent),
+      v.minLength(1),
+      v.check((events) => new Set(events).size === events.length, 'must have each event once'),
+    ),
+    { label: 'Events' },
+  ),
+  enabled: v.optional(field(v.boolean(), { label: 'Enabled', help: 'A disabled webhook receives nothing.' }), true),
+};
+export const NoticeDraft = v.strictObject(draft);
+export type NoticeDraft = v.InferOutput<typeof NoticeDraft>;
+
+export const Delivery = v.object({
+  id: Id,
+  event: v.pipe(v.string(), v.description('The event, or `test`')),
+  status: v.picklist(['waiting', 'delivered', 'failed']),
+  attempts: v.number(),
+  response_status: v.pipe(v.nullable(v.number()), v.description('HTTP status of the last answer; null: there was none')),
+  error: v.pipe(v.nullable(v.string()), v.description('Why the last attempt failed')),
+  created_at: Timestamp,
+  last_attempt_at: v.nullable(Timestamp),
+  next_attempt_at: v.pipe(v.nullable(Timestamp), v.description('null: there is no further attempt')),
+});
+export type Delivery = v.InferOutput<typeof Delivery>;
+
+export const Notice = v.object({
+  id: Id,
+  ...draft,
+  last_delivery: v.nullable(Delivery),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Notice = v.InferOutput<typeof Notice>;
+
+/** Webhooks, signed as Standard Webhooks describes. */
+export const notices = {
+  'notices.list': operation({
+    method: 'GET',
+    path: '/notices',
+    access: 'admin',
+    input: v.strictObject(listInput(100)),
+    output: listOf(Notice),
+    summary: 'List webhooks, in the order of their names',
+  }),
+  'notices.create': operation({
+    method: 'POST',
+    path: '/notices',
+    access: 'admin',
+    input: NoticeDraft,
+    output: v.object({
+      ...Notice.entries,
+      secret: v.pipe(v.string(), v.description('Verifies the signatures (`whsec_…`). Shown only once')),
+    }),
+    status: 201,
+    summary: 'Create a webhook',
+  }),
+  'notices.update': operation({
+    method: 'PATCH',
+    path: '/notices/{id}',
+    access: 'admin',
+    input: v.strictObject({ id: Id, ...patchOf(draft) }),
+    output: Notice,
+    summary: 'Change a webhook; its secret stays',
+  }),
+  'notices.delete': operation({
+    method: 'DELETE',
+    path: '/notices/{id}',
+    access: 'admin',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete a webhook with its delivery log',
+  }),
+  'notices.test': operation({
+    method: 'POST',
+    path: '/notices/{id}/test',
+    access: 'admin',
+    input: byId,
+    output: Delivery,
+    summary: 'Send a test event to a webhook now, once',
+  }),
+  'notices.deliveries': operation({
+    method: 'GET',
+    path: '/notices/{id}/deliveries',
+    access: 'admin',
+    input: v.strictObject({ id: Id, ...listInput(100) }),
+    output: listOf(Delivery),
+    summary: 'List deliveries of a webhook, newest first; finished ones for 30 days',
+  }),
+};

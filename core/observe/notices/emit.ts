@@ -1,0 +1,53 @@
+import { eq } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { Db } from '#core/store/open.ts';
+
+/** The body of a delivery (Standard Webhooks, "payload structure"). */
+export const bodyOf = (app: App, type: string, data: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ type, timestamp: app.clock().toISOString(), data });
+
+/**
+ * Queues an event for every webhook that wants it. Whoever changes something passes its transaction, so that there is no event
+ * without the change and no change without the event.
+ */
+export async function emitNotice(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, tx?: Db): Promise<void> {
+  if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own));
+  const { notices, notice_deliveries } = app.store.tables;
+  const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
+    events.includes(event),
+  );
+  if (wanted.length === 0) return;
+  const now = app.clock().toISOString();
+  const body = bodyOf(app, event, data);
+  const rows = wanted.map(({ id }) => newDelivery(app.ids(), id, event, body, now));
+  await tx.insert(notice_deliveries).values(rows);
+}
+
+export const newDelivery = (id: string, notice_id: string, event: string, body: string, now: string) => ({
+  id,
+  notice_id,
+  event,
+  body,
+  status: 'waiting' as const,
+  attempts: 0,
+  response_status: null,
+  error: null,
+  created_at: now,
+  last_attempt_at: null,
+  next_attempt_at: now,
+});
+
+/** The same beside work that must not fail or wait for it. @param once names what is told only once within the time. */
+export function emitLater(
+  app: App,
+  event: NoticeEvent,
+  data: Readonly<Record<string, unknown>>,
+  once: { readonly key: string; readonly within_ms: number },
+): void {
+  const emit = async (): Promise<void> => {
+    const { count } = await app.kv.increment(`notice:${event}:${once.key}`, once.within_ms);
+    if (count === 1) await emitNotice(app, event, data);
+  };
+  app.background(emit().catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: String(error) })));
+}

@@ -1,0 +1,135 @@
+import { and, asc, desc, eq, ne } from 'drizzle-orm';
+import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { resolveTarget } from '#core/engines/shared/dial.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import { recordHistory } from '../history.ts';
+import { bodyOf, newDelivery } from './emit.ts';
+import { deliver, type DeliveryRow, newSecret, type NoticeRow, secretPlace } from './send.ts';
+
+const toDelivery = ({ notice_id: _, body: _body, ...row }: DeliveryRow): Delivery => row;
+const toNotice = ({ secret: _, ...row }: NoticeRow, last: DeliveryRow | null): Notice => ({
+  ...row,
+  last_delivery: last === null ? null : toDelivery(last),
+});
+
+const missing = () => new AppError('not_found', 'There is no webhook with this id.');
+
+async function find({ app }: Context, id: string, tx: Db = app.store.db): Promise<NoticeRow> {
+  const { notices } = app.store.tables;
+  const [row] = await tx.select().from(notices).where(eq(notices.id, id));
+  if (row === undefined) throw missing();
+  return row;
+}
+
+async function lastOf({ app }: Context, id: string): Promise<DeliveryRow | null> {
+  const { notice_deliveries: deliveries } = app.store.tables;
+  const [row] = await app.store.db
+    .select()
+    .from(deliveries)
+    .where(eq(deliveries.notice_id, id))
+    .orderBy(desc(deliveries.id))
+    .limit(1);
+  return row ?? null;
+}
+
+/** An address that is never sent to is refused when it is entered; one that does not resolve now may do so later. */
+async function checkAddress({ app }: Context, url: string): Promise<void> {
+  const { hostname, port, protocol } = new URL(url);
+  const number = Number(port || (protocol === 'https:' ? 443 : 80));
+  await resolveTarget(hostname, number, app.policy).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== 'private_network_blocked') return;
+    throw invalidField('url', error.detail, error.code);
+  });
+}
+
+async function refuseTaken({ app }: Context, tx: Db, name: string, id: string): Promise<void> {
+  const { notices } = app.store.tables;
+  const [taken] = await tx
+    .select({ id: notices.id })
+    .from(notices)
+    .where(and(eq(notices.name, name), ne(notices.id, id)));
+  if (taken !== undefined) throw invalidField('name', 'Another webhook already has this name. Choose another one.', 'conflict');
+}
+
+const entryOf = ({ id, name }: NoticeRow) => ({ entity_type: 'notice', entity_id: id, entity_name: name }) as const;
+
+export const noticeHandlers: Pick<Handlers, Extract<keyof Handlers, `notices.${string}`>> = {
+  'notices.list': async (context, { skip, limit }) => {
+    const { app } = context;
+    const { notices } = app.store.tables;
+    const rows = await app.store.db.select().from(notices).orderBy(asc(notices.name)).limit(limit).offset(skip);
+    const items = await Promise.all(rows.map(async (row) => toNotice(row, await lastOf(context, row.id))));
+    return { items, total: await app.store.db.$count(notices) };
+  },
+  'notices.create': async (context, draft) => {
+    const { app } = context;
+    const { notices } = app.store.tables;
+    await checkAddress(context, draft.url);
+    const [id, secret, now] = [app.ids(), newSecret(), app.clock().toISOString()];
+    const sealed = { $sealed: app.keyring.seal(secret, secretPlace(id)) };
+    const row: NoticeRow = { id, ...draft, secret: sealed, created_at: now, updated_at: now };
+    await app.store.write(async (tx) => {
+      await refuseTaken(context, tx, row.name, id);
+      if ((await tx.$count(notices)) >= MOST_NOTICES) {
+        throw new AppError('invalid', `There can be at most ${MOST_NOTICES} webhooks. Delete one first.`);
+      }
+      await tx.insert(notices).values(row);
+      await recordHistory(tx, context, { ...entryOf(row), action: 'create', before: null, after: { ...row } });
+    });
+    return { ...toNotice(row, null), secret };
+  },
+  'notices.update': async (context, { id, ...sent }) => {
+    const { app } = context;
+    const { notices, notice_deliveries: deliveries } = app.store.tables;
+    const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<NoticeRow>;
+    if (change.url !== undefined) await checkAddress(context, change.url);
+    const row = await app.store.write(async (tx) => {
+      const before = await find(context, id, tx);
+      if (Object.keys(change).length === 0) return before;
+      const after = { ...before, ...change, updated_at: app.clock().toISOString() };
+      await refuseTaken(context, tx, after.name, id);
+      await tx.update(notices).set(after).where(eq(notices.id, id));
+      if (!after.enabled) {
+        const ended = { status: 'failed', next_attempt_at: null, error: 'The webhook was disabled.' } as const;
+        await tx
+          .update(deliveries)
+          .set(ended)
+          .where(and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting')));
+      }
+      await recordHistory(tx, context, { ...entryOf(after), action: 'update', before: { ...before }, after: { ...after } });
+      return after;
+    });
+    return toNotice(row, await lastOf(context, id));
+  },
+  'notices.delete': async (context, { id }) => {
+    const { app } = context;
+    const { notices, notice_deliveries: deliveries } = app.store.tables;
+    await app.store.write(async (tx) => {
+      const row = await find(context, id, tx);
+      await tx.delete(deliveries).where(eq(deliveries.notice_id, id));
+      await tx.delete(notices).where(eq(notices.id, id));
+      await recordHistory(tx, context, { ...entryOf(row), action: 'delete', before: { ...row }, after: null });
+    });
+    return {};
+  },
+  'notices.test': async (context, { id }) => {
+    const { app, actor } = context;
+    const { notice_deliveries: deliveries } = app.store.tables;
+    const notice = await find(context, id);
+    const body = bodyOf(app, 'test', { by: actor?.name ?? null });
+    // Nobody else sends it: it is not due.
+    const row = { ...newDelivery(app.ids(), id, 'test', body, app.clock().toISOString()), next_attempt_at: null };
+    await app.store.write((tx) => tx.insert(deliveries).values(row));
+    return toDelivery(await deliver(app, notice, row, true));
+  },
+  'notices.deliveries': async (context, { id, skip, limit }) => {
+    const { app } = context;
+    const { notice_deliveries: deliveries } = app.store.tables;
+    await find(context, id);
+    const own = eq(deliveries.notice_id, id);
+    const rows = await app.store.db.select().from(deliveries).where(own).orderBy(desc(deliveries.id)).limit(limit).offset(skip);
+    return { items: rows.map(toDelivery), total: await app.store.db.$count(deliveries, own) };
+  },
+};

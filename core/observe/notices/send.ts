@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto';
+import { and, asc, desc, eq, lt, lte, ne } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { AppError } from '#core/errors.ts';
+import { guardedFetch } from '#core/engines/shared/dial.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { withLease } from '#core/cluster/leases.ts';
+import type { Schema } from '#core/store/schema.ts';
+
+export type NoticeRow = Schema['notices']['$inferSelect'];
+export type DeliveryRow = Schema['notice_deliveries']['$inferSelect'];
+
+const LOOK_MS = 2_000;
+const TIMEOUT_MS = 15_000;
+/** Deliveries of one turn. */
+const AT_ONCE = 100;
+/** Waits between attempts, in seconds: the last attempt is a day after the first (Standard Webhooks, "retries"). */
+const WAITS = [5, 300, 1_800, 7_200, 18_000, 25_200, 33_600] as const;
+const KEPT_DAYS = 30;
+const KEPT = 1_000;
+const DAY_MS = 86_400_000;
+const SECRET_PREFIX = 'whsec_';
+
+export const secretPlace = (id: string): string => `notice/${id}/secret`;
+
+/** Sends what is due, one server at a time, and forgets what is long done. @returns a function that ends it. */
+export function keepSendingNotices(app: App): () => void {
+  const holder = app.ids();
+  return runEvery(app, { every_ms: LOOK_MS, what: 'sending notices', work: () => sendDue(app, holder), at_once: true });
+}
+
+export async function sendDue(app: App, holder: string): Promise<void> {
+  if ((await dueRows(app, 1)).length === 0) return;
+  await withLease(app, 'notices', holder, async () => {
+    const due = await dueRows(app, AT_ONCE);
+    const by_notice = Map.groupBy(due, ({ notice }) => notice.id);
+    // One that does not answer keeps the others from nothing.
+    await Promise.all(
+      [...by_notice.values()].map(async (list) => {
+        for (const { notice, delivery } of list) await deliver(app, notice, delivery);
+        await forgetOld(app, list[0]?.notice.id ?? '');
+      }),
+    );
+  });
+}
+
+async function dueRows(app: App, most: number): Promise<{ notice: NoticeRow; delivery: DeliveryRow }[]> {
+  const { notices, notice_deliveries: deliveries } = app.store.tables;
+  return app.store.db
+    .select({ notice: notices, delivery: deliveries })
+    .from(deliveries)
+    .innerJoin(notices, eq(notices.id, deliveries.notice_id))
+    .where(and(eq(deliveries.status, 'waiting'), lte(deliveries.next_attempt_at, app.clock().toISOString())))
+    .orderBy(asc(deliveries.id))
+    .limit(most);
+}
+
+/** One attempt, noted in the delivery log. @param last whatever comes of it, there is no further attempt. */
+export async function deliver(app: App, notice: NoticeRow, delivery: DeliveryRow, last = false): Promise<DeliveryRow> {
+  const { notice_deliveries: deliveries } = app.store.tables;
+  const { response_status, error } = await post(app, notice, delivery);
+  const attempts = delivery.attempts + 1;
+  const wait = last ? undefined : WAITS[attempts - 1];
+  const now = app.clock();
+  const change: Partial<DeliveryRow> = {
+    attempts,
+    response_status,
+    error,
+    last_attempt_at: now.toISOString(),
+    status: error === null ? 'delivered' : wait === undefined ? 'failed' : 'waiting',
+    next_attempt_at: error === null || wait === undefined ? null : new Date(now.getTime() + wait * 1_000).toISOString(),
+  };
+  await app.store.write((tx) => tx.update(deliveries).set(change).where(eq(deliveries.id, delivery.id)));
+  return { ...delivery, ...change };
+}
+
+async function post(
+  app: App,
+  notice: NoticeRow,
+  { id, body }: DeliveryRow,
+): Promise<Pick<DeliveryRow, 'response_status' | 'error'>> {
+  try {
+    const timestamp = String(Math.floor(app.clock().getTime() / 1_000));
+    const message_id = `msg_${id}`;
+    const secret = app.keyring.open(notice.secret.$sealed, secretPlace(notice.id));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Sluice',
+      'webhook-id': message_id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signature(secret, message_id, timestamp, body),
+    };
+    const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const answer = await guardedFetch(notice.url, init, app.policy);
+    await answer.body?.cancel();
+    const { status } = answer;
+    if (status >= 200 && status < 300) return { response_status: status, error: null };
+    const redirect = status >= 300 && status < 400;
+    const error = redirect
+      ? 'The URL redirects, which webhooks do not follow. Enter the final URL.'
+      : `The URL answered ${status}.`;
+    return { response_status: status, error };
+  } catch (error) {
+    return { response_status: null, error: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AppError) return error.detail;
+  if (error instanceof Error && error.name === 'TimeoutError') return `The URL did not answer within ${TIMEOUT_MS / 1_000} s.`;
+  return 'The connection was closed without an answer.';
+}
+
+/** Standard Webhooks: HMAC-SHA256 of id, timestamp and body, with the bytes of the secret. */
+export function signature(secret: string, id: string, timestamp: string, body: string): string {
+  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+export const newSecret = (): string =>
+  `${SECRET_PREFIX}${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
+
+async function forgetOld(app: App, notice_id: string): Promise<void> {
+  const { notice_deliveries: deliveries } = app.store.tables;
+  const done = and(eq(deliveries.notice_id, notice_id), ne(deliveries.status, 'waiting'));
+  const before = new Date(app.clock().getTime() - KEPT_DAYS * DAY_MS).toISOString();
+  const [oldest] = await app.store.db
+    .select({ id: deliveries.id })
+    .from(deliveries)
+    .where(done)
+    .orderBy(desc(deliveries.id))
+    .limit(1)
+    .offset(KEPT);
+  await app.store.write(async (tx) => {
+    await tx.delete(deliveries).where(and(done, lt(deliveries.created_at, before)));
+    if (oldest !== undefined) await tx.delete(deliveries).where(and(done, lte(deliveries.id, oldest.id)));
+  });
+}

@@ -1,0 +1,43 @@
+import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import type { Kit } from '../kit.ts';
+
+/** Webhooks, and what was or is to be sent to them. */
+export function noticeTables(k: Kit) {
+  const notices = k.table(
+    'notices',
+    {
+      id: k.text().primaryKey(),
+      name: k.text().notNull(),
+      url: k.text().notNull(),
+      events: k.json<NoticeEvent[]>().notNull(),
+      enabled: k.bool().notNull(),
+      secret: k.json<Sealed>().notNull(),
+      created_at: k.text().notNull(),
+      updated_at: k.text().notNull(),
+    },
+    (t) => [k.unique('notices_name').on(t.name)],
+  );
+  const notice_deliveries = k.table(
+    'notice_deliveries',
+    {
+      id: k.text().primaryKey(),
+      notice_id: k.text().notNull(),
+      event: k.text().notNull(),
+      /** The body, sent alike at every attempt. */
+      body: k.text().notNull(),
+      status: k.text().$type<'waiting' | 'delivered' | 'failed'>().notNull(),
+      attempts: k.int().notNull(),
+      response_status: k.int(),
+      error: k.text(),
+      created_at: k.text().notNull(),
+      last_attempt_at: k.text(),
+      next_attempt_at: k.text(),
+    },
+    (t) => [
+      k.index('notice_deliveries_due').on(t.status, t.next_attempt_at),
+      k.index('notice_deliveries_notice').on(t.notice_id, t.id),
+    ],
+  );
+  return { notices, notice_deliveries };
+}

@@ -1,0 +1,90 @@
+import { For, Show } from 'solid-js';
+import { operations, type Output } from '#core/contract/index.ts';
+import { NOTICE_EVENTS, type Notice, type NoticeEvent } from '#core/contract/notices.ts';
+import { Checkbox } from '#ui/src/components/form/choice.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
+import { createForm, type Form } from '#ui/src/kernel/form/form.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { EVENT_WORDS } from './words.ts';
+
+interface Values extends Record<string, unknown> {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly NoticeEvent[];
+}
+const BLANK: Values = { name: '', url: '', events: ['deploy', 'rollback', 'host_gone', 'certificate'] };
+
+export function NewWebhook(props: { onDone: (notice: Output<'notices.create'>) => void; onCancel: () => void }) {
+  const { call } = useKernel();
+  const form = createForm({
+    schema: operations['notices.create'].input,
+    initial: () => BLANK,
+    submit: ({ name, url, events }) => call('notices.create', { name, url, events: [...events] }),
+    onDone: (notice) => props.onDone(notice),
+  });
+  return <WebhookFields form={form} submit="Create webhook" always onCancel={() => props.onCancel()} />;
+}
+
+export function EditWebhook(props: { notice: Notice; onDone: (notice: Notice) => void; onCancel: () => void }) {
+  const { call } = useKernel();
+  // One webhook for as long as its form is there.
+  // oxlint-disable-next-line solid/reactivity
+  const { id } = props.notice;
+  const form = createForm({
+    schema: operations['notices.create'].input,
+    initial: (): Values => {
+      const { name, url, events } = props.notice;
+      return { name, url, events };
+    },
+    submit: ({ name, url, events }) => call('notices.update', { id, name, url, events: [...events] }),
+    onDone: (notice) => props.onDone(notice),
+  });
+  return <WebhookFields form={form} submit="Save webhook" onCancel={() => props.onCancel()} />;
+}
+
+function WebhookFields(props: { form: Form<Values>; submit: string; always?: boolean; onCancel: () => void }) {
+  const choose = (event: NoticeEvent, chosen: boolean) => {
+    const { events } = props.form.values;
+    props.form.set(
+      'events',
+      NOTICE_EVENTS.filter((name) => (name === event ? chosen : events.includes(name))),
+    );
+  };
+  return (
+    <form class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
+      <TextField
+        label="Name"
+        hint="Who is notified, such as the chat of the team."
+        autofocus
+        required
+        {...props.form.text('name')}
+      />
+      <TextField
+        label="URL"
+        hint="Receives a signed POST request for each event."
+        placeholder="https://hooks.example.com/sluice"
+        required
+        mono
+        {...props.form.text('url')}
+      />
+      <fieldset class="field">
+        <legend class="field-label">Events</legend>
+        <div class="stack">
+          <For each={NOTICE_EVENTS}>
+            {(event) => (
+              <Checkbox
+                label={EVENT_WORDS[event].label}
+                hint={EVENT_WORDS[event].hint}
+                checked={props.form.values.events.includes(event)}
+                onChange={(chosen) => choose(event, chosen)}
+              />
+            )}
+          </For>
+        </div>
+        <Show when={props.form.error('events')}>{(error) => <p class="field-error">{error()}</p>}</Show>
+      </fieldset>
+      <FormFoot form={props.form} submit={props.submit} always={props.always === true} onCancel={() => props.onCancel()} />
+    </form>
+  );
+}

@@ -1,0 +1,171 @@
+import { createSignal, Show } from 'solid-js';
+import type { Notice } from '#core/contract/notices.ts';
+import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { DeliveryLog } from './delivery-log.tsx';
+import { EditWebhook, NewWebhook } from './webhook-form.tsx';
+import { eventWord, STATUS } from './words.ts';
+
+const MOST = 100;
+
+/** Webhooks: created, tested, changed and deleted, each with its delivery log. */
+export function WebhooksPanel() {
+  const { call, dialogs, toasts } = useKernel();
+  const list = useQuery((read) => read('notices.list', { limit: MOST }));
+  const [adding, setAdding] = createSignal(false);
+  const [editing, setEditing] = createSignal<Notice>();
+  const [logged, setLogged] = createSignal<Notice>();
+  const [secret, setSecret] = createSignal<string>();
+
+  const attempt = async (work: () => Promise<string>) => {
+    try {
+      toasts.show(await work(), 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    await list.reload();
+  };
+  const test = (notice: Notice) =>
+    attempt(async () => {
+      const { status, error, response_status } = await call('notices.test', { id: notice.id });
+      if (status !== 'delivered') throw new Error(error ?? 'The test event was not delivered.');
+      return `${notice.name} answered ${response_status}.`;
+    });
+  const enable = ({ id, name, enabled }: Notice) =>
+    attempt(async () => {
+      await call('notices.update', { id, enabled: !enabled });
+      return `${name} ${enabled ? 'disabled' : 'enabled'}.`;
+    });
+  const remove = async ({ id, name }: Notice) => {
+    const agreed = await dialogs.confirm({
+      title: `Delete the webhook ${name}?`,
+      text: 'Its delivery log is deleted too, and events that wait are not sent.',
+      action: 'Delete webhook',
+      danger: true,
+    });
+    if (!agreed) return;
+    await attempt(async () => {
+      await call('notices.delete', { id });
+      return `${name} deleted.`;
+    });
+  };
+
+  return (
+    <Panel
+      title="Webhooks"
+      lead="Sluice sends events to these addresses, signed as Standard Webhooks describes, and tries again for a day."
+      flush
+      actions={
+        <Button size="small" icon="plus" onPress={() => setAdding(true)}>
+          New webhook
+        </Button>
+      }
+    >
+      <DataTable
+        label="Webhooks"
+        rows={list.data()?.items}
+        problem={list.problem()}
+        onRetry={() => void list.reload()}
+        key={({ id }) => id}
+        muted={({ enabled }) => !enabled}
+        columns={[
+          { id: 'name', head: 'Name', cell: ({ name }) => name, sort: ({ name }) => name },
+          { id: 'url', head: 'URL', narrow: 'hide', cell: (row) => <span class="mono small truncate">{row.url}</span> },
+          { id: 'events', head: 'Events', narrow: 'hide', cell: ({ events }) => events.map(eventWord).join(', ') },
+          {
+            id: 'last',
+            head: 'Last delivery',
+            cell: (row) => (
+              <Show when={row.enabled} fallback={<StatusDot tone="plain" label="Disabled" />}>
+                <Show when={row.last_delivery} fallback={<span class="soft">None yet</span>}>
+                  {(last) => <StatusDot tone={STATUS[last().status].tone} label={STATUS[last().status].label} />}
+                </Show>
+              </Show>
+            ),
+          },
+        ]}
+        actions={(notice) => (
+          <Menu
+            label={`More for ${notice.name}`}
+            size="small"
+            items={[
+              { label: 'Edit', icon: 'sliders', onSelect: () => setEditing(notice) },
+              { label: 'Send test event', icon: 'bolt', onSelect: () => void test(notice) },
+              { label: 'Show deliveries', icon: 'clock', onSelect: () => setLogged(notice) },
+              notice.enabled
+                ? { label: 'Disable', icon: 'pause', onSelect: () => void enable(notice) }
+                : { label: 'Enable', icon: 'play', onSelect: () => void enable(notice) },
+              'line',
+              { label: 'Delete', icon: 'trash', danger: true, onSelect: () => void remove(notice) },
+            ]}
+          />
+        )}
+        empty={
+          <EmptyState
+            icon="bolt"
+            title="No webhooks yet"
+            action={
+              <Button icon="plus" onPress={() => setAdding(true)}>
+                New webhook
+              </Button>
+            }
+          >
+            <p>Tell a chat, a pager or a workflow of deploys, lost hosts and locked sign-ins.</p>
+          </EmptyState>
+        }
+      />
+      <Dialog open={adding()} title="New webhook" onClose={() => setAdding(false)}>
+        <NewWebhook
+          onDone={({ secret: made }) => {
+            setAdding(false);
+            setSecret(made);
+            void list.reload();
+          }}
+          onCancel={() => setAdding(false)}
+        />
+      </Dialog>
+      <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
+        <Show when={editing()} keyed>
+          {(notice) => (
+            <EditWebhook
+              notice={notice}
+              onDone={() => {
+                setEditing(undefined);
+                void list.reload();
+              }}
+              onCancel={() => setEditing(undefined)}
+            />
+          )}
+        </Show>
+      </Dialog>
+      <Dialog
+        open={logged() !== undefined}
+        title={`Deliveries to ${logged()?.name ?? ''}`}
+        size="wide"
+        onClose={() => setLogged(undefined)}
+      >
+        <Show when={logged()} keyed>
+          {(notice) => <DeliveryLog notice={notice} />}
+        </Show>
+      </Dialog>
+      <SecretOnce
+        open={secret() !== undefined}
+        title="Signing secret"
+        encrypted
+        secrets={[{ label: 'Secret', value: secret() ?? '' }]}
+        onClose={() => setSecret(undefined)}
+      >
+        <p class="small soft">The receiver verifies the header webhook-signature with it.</p>
+      </SecretOnce>
+    </Panel>
+  );
+}

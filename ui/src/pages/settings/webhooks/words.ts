@@ -1,0 +1,20 @@
+import type { Delivery, NoticeEvent } from '#core/contract/notices.ts';
+
+/** What each event is, for who chooses among them. */
+export const EVENT_WORDS: Readonly<Record<NoticeEvent, { readonly label: string; readonly hint: string }>> = {
+  deploy: { label: 'Deploy', hint: 'A new version is served.' },
+  rollback: { label: 'Rollback', hint: 'An earlier version is served again.' },
+  host_gone: { label: 'Host lost', hint: 'An MCP host has not been connected for 30 seconds.' },
+  certificate: { label: 'Certificate', hint: 'A certificate was issued, or an order failed.' },
+  guard_hit: { label: 'Refused change', hint: 'The prompt guard or another control refused a change.' },
+  login_locked: { label: 'Locked sign-in', hint: 'Sign-ins are refused after too many failures.' },
+};
+
+export const STATUS: Readonly<Record<Delivery['status'], { readonly label: string; readonly tone: 'good' | 'bad' | 'brass' }>> = {
+  waiting: { label: 'Waiting', tone: 'brass' },
+  delivered: { label: 'Delivered', tone: 'good' },
+  failed: { label: 'Failed', tone: 'bad' },
+};
+
+export const eventWord = (event: string): string =>
+  event in EVENT_WORDS ? EVENT_WORDS[event as NoticeEvent].label : event === 'test' ? 'Test' : event;
