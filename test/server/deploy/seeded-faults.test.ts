@@ -128,3 +128,48 @@ test('a drifted table', async () => {
   };
   await caught('drift', told, true, false);
 });
+
+const testOf = async (name: string, args: object, equals: unknown) => {
+  const owner = { kind: 'tool', id: paths[name]?.replace('/api/v1/tools/', '') };
+  const body = { owner, name: `${name} as today`, arguments: args, expect: { equals } };
+  expect((await t.request('POST', '/api/v1/tests', { body })).status).toBe(201);
+};
+
+test('wrong rows', async () => {
+  await testOf('orders_of', { customer: 'ada' }, [{ id: 1, total: 10 }]);
+  await edit('orders_of', { sql_query: 'select id, total from orders where customer <> :customer order by id' });
+  await caught('tests', () => call('orders_of', { customer: 'ada' }), { id: 1, total: 10 }, { id: 2, total: 20 });
+});
+
+test('a write that changes too much', async () => {
+  const { body } = await t.request('GET', paths['ledger'] ?? '');
+  await t.request('PATCH', `/api/v1/connections/${String(body['connection_id'])}`, { body: { read_only: false } });
+  const parameters = [{ name: 'id', type: 'integer', description: 'Number of the order', examples: [1] }];
+  const made = await t.request('POST', '/api/v1/tools', {
+    body: {
+      connection_id: body['connection_id'],
+      name: 'cancel_order',
+      description: 'Sets the total of one order to zero. Returns its number.',
+      sql_query: 'update orders set total = 0 where id = :id returning id',
+      parameters,
+      read_only: false,
+    },
+  });
+  expect(made.status).toBe(201);
+  paths['cancel_order'] = `/api/v1/tools/${String(made.body['id'])}`;
+  await testOf('cancel_order', { id: 1 }, [{ id: 1 }]);
+  expect((await deploy()).status).toBe(200);
+  const totals = () =>
+    db
+      .query<{ total: number }, []>('select total from orders order by id')
+      .all()
+      .map(({ total }) => total);
+  // The test of the deploy was rolled back.
+  expect(totals()).toEqual([10, 20]);
+  await edit('cancel_order', { sql_query: 'update orders set total = 0 where id >= :id returning id' });
+  const cancelled = async () => {
+    await call('cancel_order', { id: 1 });
+    return totals();
+  };
+  await caught('tests', cancelled, [0, 20], [0, 0]);
+});
