@@ -166,7 +166,10 @@ describe('with the real host', () => {
     await p.load();
     const first = await p.run(offer(p, 'tool:sales_by_category'), {});
     const session = first?.exchanges.at(-1)?.request.headers['mcp-session-id'] ?? '';
-    await fetch(programs.mcp_url, { method: 'DELETE', headers: { 'mcp-session-id': session } });
+    const theirs = { method: 'DELETE', headers: { 'mcp-session-id': session, cookie } };
+    // A session of the playground is that of a person: nobody else ends it.
+    expect((await fetch(programs.mcp_url, theirs)).status).toBe(404);
+    expect((await fetch(`${programs.url}/api/v1/playground/mcp`, theirs)).status).toBe(204);
     const second = await p.run(offer(p, 'tool:sales_by_category'), {});
     expect(second?.result?.is_error).toBe(false);
     expect(second?.exchanges.map(({ method, answer }) => [method, answer?.status])).toEqual([
