@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import { Empty, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 
+/** Begins the standing warning about definitions that drifted; every other one is about who can call. */
+export const DRIFT_WARNING = 'Tables have changed since the deploy';
+
 export const Drifted = v.object({
   kind: v.picklist(['tool', 'resource']),
   id: v.string(),

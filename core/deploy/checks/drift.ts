@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
-import type { Drift, Drifted } from '#core/contract/deploy/drift.ts';
+import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/drift.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import type { Handlers } from '#core/run.ts';
 import { readDeployment } from '../deployment.ts';
@@ -41,7 +41,7 @@ export function driftWarnings({ items, snapshot_version }: State, version: numbe
   const names = items.slice(0, TOLD).map(({ name }) => name);
   const more = items.length - names.length;
   const which = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return [`Tables have changed since the deploy: ${which}. Check these definitions and deploy again.`];
+  return [`${DRIFT_WARNING}: ${which}. Check these definitions and deploy again.`];
 }
 
 /** Describes every statement that is served again on its database. What could not be asked keeps what was known of it. */

@@ -1,3 +1,4 @@
+import { DRIFT_WARNING } from '#core/contract/deploy/drift.ts';
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { browserStorage } from '#ui/src/kernel/storage.ts';
@@ -19,6 +20,7 @@ export function StandingWarnings() {
   onMount(() => window.addEventListener('focus', look));
   onCleanup(() => window.removeEventListener('focus', look));
   const warnings = () => serving.data()?.warnings ?? [];
+  const isExposed = () => warnings().some((warning) => !warning.startsWith(DRIFT_WARNING));
   const [folded, setFolded] = createSignal(browserStorage.read(KEY));
   // Another warning than the folded one shows itself.
   const isFolded = () => folded() === warnings().join('\n');
@@ -33,12 +35,14 @@ export function StandingWarnings() {
         <Notice
           tone="brass"
           live
-          title="Anyone can call every tool"
+          title={isExposed() ? 'Anyone can call every tool' : 'Deployed definitions no longer fit their tables'}
           action={
             <>
-              <LinkButton href="/settings/auth" size="small" icon="shield">
-                Choose authentication
-              </LinkButton>
+              <Show when={isExposed()}>
+                <LinkButton href="/settings/auth" size="small" icon="shield">
+                  Choose authentication
+                </LinkButton>
+              </Show>
               <Button kind="quiet" size="small" aria-expanded={!isFolded()} onPress={() => fold(!isFolded())}>
                 {isFolded() ? 'Details' : 'Hide details'}
               </Button>
