@@ -90,8 +90,10 @@ export async function importServerConfig(
     ({ client_id, client_secret }) => client_secret !== undefined || stored.has(client_id),
   );
   const left_out = sent.oauth_clients?.filter((client) => complete?.includes(client) === false) ?? [];
-  const guard_is_off = sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
-  const locked_out = await passwordsNeeded(inside.app, sent.password_sign_in);
+  // What a token may not set is refused as a whole by `config.update`, not left out.
+  const may_set = isAdministrator(inside.actor);
+  const guard_is_off = may_set && sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
+  const locked_out = may_set ? await passwordsNeeded(inside.app, sent.password_sign_in) : null;
   const patch = {
     ...sent,
     ...(locked_out === null ? {} : { password_sign_in: undefined }),

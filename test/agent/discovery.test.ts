@@ -8,6 +8,7 @@ import { ClientCredentialsProvider as LegacyProvider } from '@modelcontextprotoc
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 let a: ListeningAgent;
 let credentials: { clientId: string; clientSecret: string; expectedIssuer: string };
@@ -28,11 +29,11 @@ test.each(['/agent-mcp/mcp', '/agent-mcp/'])('official clients find their way fr
   const url = new URL(`${a.s.url}${path}`);
   const modern = new ModernClient(INFO);
   await modern.connect(new ModernTransport(url, { authProvider: new ModernProvider(credentials) }));
-  expect((await modern.listTools()).tools).toHaveLength(54);
+  expect((await modern.listTools()).tools).toHaveLength(SPECIFIED_TOOLS.length);
   await modern.close();
   const legacy = new LegacyClient(INFO);
   await legacy.connect(new LegacyTransport(url, { authProvider: new LegacyProvider(credentials) }));
-  expect((await legacy.listTools()).tools).toHaveLength(54);
+  expect((await legacy.listTools()).tools).toHaveLength(SPECIFIED_TOOLS.length);
   await legacy.close();
 });
 

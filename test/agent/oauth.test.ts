@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 interface Grant {
   readonly status: number;
@@ -98,7 +99,7 @@ describe('the token endpoint', () => {
     const { access_token } = (await grant(credentials())).body;
     for (const kind of ['v1', 'v2'] as const) {
       const mcp = await a.client(kind, String(access_token));
-      expect(await mcp.tools()).toHaveLength(54);
+      expect(await mcp.tools()).toHaveLength(SPECIFIED_TOOLS.length);
       expect((await mcp.call('deploy_server', {})).content[0]?.text).toBe('This token lacks the scope deploy.');
       await mcp.close();
     }

@@ -8,6 +8,7 @@ import { createLog } from '#core/log.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
 import { isErrorBody } from '#test/support/app.ts';
 import { until } from '#test/support/programs.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 let a: ListeningAgent;
 let token: string;
@@ -103,7 +104,7 @@ describe('official clients', () => {
       await client.connect(transport);
       expect(transport.sessionId).toBeUndefined();
       await client.ping();
-      expect((await client.listTools()).tools).toHaveLength(54);
+      expect((await client.listTools()).tools).toHaveLength(SPECIFIED_TOOLS.length);
       await client.callTool({ name: 'get_queue_metrics', arguments: {} });
       await transport.terminateSession();
       await client.close();
@@ -117,7 +118,7 @@ describe('official clients', () => {
       const client = new ModernClient({ name: 'test', version: '1.0.0' });
       Object.assign(client, { onerror: (error: unknown) => errors.push(error) });
       await client.connect(new ModernTransport(new URL(`${base}/agent-mcp/mcp`), { requestInit: { headers: bearer() } }));
-      expect((await client.listTools()).tools).toHaveLength(54);
+      expect((await client.listTools()).tools).toHaveLength(SPECIFIED_TOOLS.length);
       await client.callTool({ name: 'get_queue_metrics', arguments: {} });
       await client.close();
       expect([errors, complaints.mock.calls]).toEqual([[], []]);

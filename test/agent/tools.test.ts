@@ -6,29 +6,8 @@ import { TESTS } from '#agent/texts-tests.ts';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { ADDED_TOOLS, SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
-
-/** Specification 4.4. */
-/** Tools of the second edition. */
-const ADDED =
-  'list_toolsets create_toolset update_toolset delete_toolset list_tests create_test update_test delete_test run_tests get_drift'.split(
-    ' ',
-  );
-const SPECIFIED = `
-list_connections get_connection create_connection update_connection delete_connection test_connection list_tables list_columns
-list_tools get_tool create_tool create_tools_batch update_tool delete_tool duplicate_tool preview_sql
-list_resources get_resource create_resource update_resource delete_resource
-list_prompts get_prompt create_prompt update_prompt delete_prompt
-deploy_server stop_server get_deploy_status
-export_config import_config
-list_history get_entity_history rollback
-get_metrics_stats get_metrics_timeseries get_queue_metrics
-get_server_config update_server_config get_global_variables set_global_variables update_global_variables get_server_health get_generated_code
-get_flow_layout
-${ADDED.join(' ')}
-`
-  .trim()
-  .split(/\s+/);
 
 /** Arguments that contract section 12 and specification 4.4 name. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
@@ -87,11 +66,13 @@ function vague(schema: Readonly<Record<string, unknown>>, path: string): string[
 }
 
 test('the tools are the 45 of the specification and those of toolsets, and every text and operation belongs to one of them', () => {
-  expect(SPECIFIED).toHaveLength(45 + ADDED.length);
-  expect([...tools.keys()].toSorted()).toEqual(SPECIFIED.toSorted());
-  expect([...Object.keys(CONFIGURE), ...Object.keys(TESTS), ...Object.keys(OPERATE)].toSorted()).toEqual(SPECIFIED.toSorted());
+  expect(SPECIFIED_TOOLS).toHaveLength(45 + ADDED_TOOLS.length);
+  expect([...tools.keys()].toSorted()).toEqual(SPECIFIED_TOOLS.toSorted());
+  expect([...Object.keys(CONFIGURE), ...Object.keys(TESTS), ...Object.keys(OPERATE)].toSorted()).toEqual(
+    SPECIFIED_TOOLS.toSorted(),
+  );
   const named = (Object.values(operations) as Operation[]).flatMap(({ agent }) => agent ?? []);
-  expect(named.toSorted()).toEqual(SPECIFIED.toSorted());
+  expect(named.toSorted()).toEqual(SPECIFIED_TOOLS.toSorted());
 });
 
 test('the list of them is short enough for a model to read, and says nothing twice', () => {
@@ -121,7 +102,7 @@ describe.each([...tools])('%s', (name, { listing, operation }) => {
   });
 
   test('says when to use it and what to do besides', () => {
-    const others = SPECIFIED.filter((other) => other !== name && listing.description.includes(other));
+    const others = SPECIFIED_TOOLS.filter((other) => other !== name && listing.description.includes(other));
     expect([name, others.length > 0 || /[Uu]se it/.test(listing.description)]).toEqual([name, true]);
     const removes = listing.annotations['destructiveHint'] === true && 'dry_run' in (listing.inputSchema['properties'] as object);
     expect([name, !removes || listing.description.includes('dry_run')]).toEqual([name, true]);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 let programs: Programs;
 let database: TestDatabase;
@@ -57,7 +58,7 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
       expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual(answer.structuredContent);
       return answer.structuredContent as T;
     };
-    expect(await agent.tools()).toHaveLength(54);
+    expect(await agent.tools()).toHaveLength(SPECIFIED_TOOLS.length);
 
     const { host, port, username, database: name } = database.settings;
     await ok('create_connection', { name: shop, db_type: 'postgresql', host, port, database: name, username });

@@ -6,6 +6,7 @@ import { compose, healthy, imageCommand, type Service, type Stage, startService,
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort } from '#test/support/programs.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -103,7 +104,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
   test('let an agent in through the front port', async () => {
     const { token } = await api<{ token: string }>('POST', '/agent-tokens', { name: 'compose', duration_minutes: 15 });
     const client = await connectClient('v2', `${url}/agent-mcp/mcp`, { authorization: `Bearer ${token}` });
-    expect(await client.tools()).toHaveLength(54);
+    expect(await client.tools()).toHaveLength(SPECIFIED_TOOLS.length);
     await client.close();
   });
 
