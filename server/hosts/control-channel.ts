@@ -5,7 +5,7 @@ import { UsageBatch } from '#core/contract/monitoring.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
-import { toInvalid } from '#core/issues.ts';
+import { isPlainText, toInvalid } from '#core/issues.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
@@ -18,8 +18,10 @@ import type { ServerEnv } from '../http/routes.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
 
+const BootId = v.pipe(v.string(), v.maxLength(128), v.check(isPlainText, 'contains a NUL character or half a character'));
+
 const Ack = v.object({
-  boot_id: v.string(),
+  boot_id: BootId,
   version: v.nullish(v.number(), null),
   checksum: v.nullish(v.string(), null),
   load_ms: v.nullish(v.number(), null),
@@ -28,7 +30,7 @@ const Ack = v.object({
   request_id: v.nullish(v.string(), null),
 });
 
-const Leave = v.object({ boot_id: v.string() });
+const Leave = v.object({ boot_id: BootId });
 
 /** The control channel of the hosts (contract section 0): a stream out, acknowledgements and usage in. */
 export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {

@@ -137,7 +137,7 @@ describe('compose.yaml', () => {
   test('has its secrets in a folder that neither git nor the image takes up', () => {
     for (const file of ['.gitignore', '.dockerignore']) {
       const ignored = readFileSync(join(ROOT, file), 'utf8').split('\n');
-      expect({ file, ignored: ignored.some((line) => /^secrets\/?$/.test(line)) }).toEqual({ file, ignored: true });
+      expect({ file, ignored: ignored.some((line) => /^\/?secrets\/?$/.test(line)) }).toEqual({ file, ignored: true });
     }
   });
 

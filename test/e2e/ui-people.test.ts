@@ -45,6 +45,7 @@ const SHOWN = [
   'Connections',
   'Tools',
   'Toolsets',
+  'Tests',
   'Resources',
   'Prompts',
   'Flow',

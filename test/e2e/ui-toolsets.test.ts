@@ -96,7 +96,11 @@ browserTest(
     await page.getByRole('option', { name: /^Toolset desk/ }).click();
     await connect.getByText(/claude mcp add --transport http sluice-desk http\S+\/mcp\/desk/).waitFor();
     await connect.getByText(/1 definition, about \d+ tokens.* Its address answers once/).waitFor();
-    expect(await connect.getByRole('tab', { name: 'stdio' }).count()).toBe(0);
+    await connect.getByRole('tab', { name: 'stdio' }).click();
+    await connect
+      .getByText(/--toolset[\s\S]{1,20}desk/)
+      .first()
+      .waitFor();
     await close(opened);
     const [toolset] = made['items'] as { id: string }[];
     await inspectAll(ui, [
