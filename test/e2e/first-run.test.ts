@@ -136,6 +136,8 @@ browserTest(
     await page.reload();
     expect(await page.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark');
 
+    // What is still being read when somebody signs out is refused, and a browser says so.
+    await page.waitForLoadState('networkidle');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(faults).toEqual([]);
