@@ -40,7 +40,9 @@ export function parameterRules({ query, arguments: given }: Subject): Found[] {
     if (needs_none || examples.length > 0) continue;
     const message = `The parameter ${name} has no examples. One or two show a model the form of the value.`;
     const changes = { parameters: parameters.map((one) => (one === parameter ? { ...one, examples: [fallback] } : one)) };
-    const fix = fallback === null ? {} : { fix: { label: 'Use the default as an example', changes } };
+    // An empty value shows no form.
+    const shows_nothing = fallback === null || fallback === '' || (Array.isArray(fallback) && fallback.length === 0);
+    const fix = shows_nothing ? {} : { fix: { label: 'Use the default as an example', changes } };
     found.push({ rule: 'parameter-examples', field: `parameters.${n}.examples`, message, ...fix });
   }
   return found;

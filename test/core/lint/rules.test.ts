@@ -71,6 +71,13 @@ describe('descriptions and parameters', () => {
     expect(finding?.fix?.changes).toEqual({ parameters: [parameters[0], { ...parameters[1], examples: [10] }] });
   });
 
+  test.each<[string | readonly string[]]>([[''], [[]]])('an empty default (%j) cannot: it shows no form', (empty) => {
+    const type = Array.isArray(empty) ? ('array' as const) : ('string' as const);
+    const parameters = [{ ...parameter({ type, required: false, default: empty }), examples: undefined }];
+    const [finding] = lintSubject(tool({ parameters }), [], [], null);
+    expect([finding?.rule, finding?.fix]).toEqual(['parameter-examples', undefined]);
+  });
+
   test('arguments of prompts are described too', () => {
     const prompt = ofPromptDraft({
       id: 'p',
