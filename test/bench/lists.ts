@@ -64,7 +64,7 @@ export async function measureLists(database: BenchDatabase, options: ListsOption
       if (size === 1_000) {
         const [limited, whole] = [rps.get('Sluice, limited to a toolset') ?? 0, rps.get('Sluice') ?? 0];
         const what = 'tools/list of 1 000 tools in a toolset: requests/s to those of a caller that sees everything';
-        gates.push(ratioGate(what, limited, whole, '>=', 1 / 1.1, 'a look-up of the rights'));
+        gates.push(ratioGate(what, limited, whole, '>=', 0.91, 'a look-up of the rights'));
       }
       const toolbox = rps.get('Toolbox');
       for (const [name, what, bound] of [
