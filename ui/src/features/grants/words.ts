@@ -8,7 +8,7 @@ export const WORDS = {
   client: 'Client',
   person: 'Person',
   scopes: 'Permissions',
-  everything: 'All tools',
+  everything: 'Everything the person may use',
   used: 'Last used',
   revoke: 'Revoke',
   revoke_title: (name: string, person: string) => `Revoke ${name} for ${person}?`,
