@@ -65,6 +65,8 @@ browserTest(
     await page.getByRole('button', { name: 'More for Team chat' }).click();
     await page.getByRole('menuitem', { name: 'Show deliveries' }).click();
     const log = page.getByRole('dialog', { name: 'Deliveries to Team chat' });
+    // Rows of a table that still loads are there before.
+    await log.getByText('Delivered').nth(1).waitFor();
     await log.getByRole('row').nth(3).waitFor();
     expect(await log.getByText('Delivered').count()).toBe(2);
     await page.keyboard.press('Escape');
