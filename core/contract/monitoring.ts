@@ -155,6 +155,9 @@ const cut = (most: number) =>
     v.transform((text) => text.replaceAll('\0', '').slice(0, most).toWellFormed()),
   );
 
+/** Names one run of a host. */
+export const BootId = v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/));
+
 /** What calls of a batch have in common: what was called, and by whom. */
 export const CallGroup = v.object({
   kind: UsageKind,
@@ -239,7 +242,7 @@ export type HostLine = v.InferOutput<typeof HostLine>;
  */
 export const UsageBatch = v.pipe(
   v.strictObject({
-    boot_id: v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/)),
+    boot_id: BootId,
     seq: v.pipe(whole, v.minValue(1)),
     groups: v.optional(v.pipe(v.array(CallGroup), v.maxLength(MOST_CALLS)), []),
     calls: v.optional(Calls, NO_CALLS),

@@ -87,7 +87,7 @@ function isOtherKind({ typ, token_use }: JWTPayload): boolean {
 }
 
 /** A claim by its name, which may be a URL, or by a path of names such as `realm_access.roles`. */
-export function claimAt(payload: JWTPayload, path: string): unknown {
+export function claimAt(payload: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path];
   let value: unknown = payload;
   for (const name of path.split('.')) {

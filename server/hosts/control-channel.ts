@@ -1,11 +1,11 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { UsageBatch } from '#core/contract/monitoring.ts';
+import { BootId, UsageBatch } from '#core/contract/monitoring.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
-import { isPlainText, toInvalid } from '#core/issues.ts';
+import { toInvalid } from '#core/issues.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
@@ -17,8 +17,6 @@ import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '../http/routes.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
-
-const BootId = v.pipe(v.string(), v.maxLength(128), v.check(isPlainText, 'contains a NUL character or half a character'));
 
 const Ack = v.object({
   boot_id: BootId,

@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
 import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
 import { digestOf, randomToken } from '#core/identity/random-token.ts';
@@ -92,8 +93,8 @@ const forAgentClient = (app: App, form: URLSearchParams, logins: readonly Login[
 export async function authenticated(app: App, client_id: string, logins: readonly Login[]): Promise<Client | null> {
   const client = client_id === '' ? null : await findClient(app, client_id, null);
   if (client === null || client.secret_digest === null) return client;
-  const expected = Buffer.from(client.secret_digest);
-  const fits = logins.some(({ client_secret }) => timingSafeEqual(Buffer.from(digestOf(client_secret)), expected));
+  const expected = client.secret_digest;
+  const fits = logins.some(({ client_secret }) => isSameSecret(digestOf(client_secret), expected));
   return fits ? client : null;
 }
 

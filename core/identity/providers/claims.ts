@@ -1,4 +1,5 @@
 import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
+import { claimAt } from '#core/edge/token-checks.ts';
 import { AppError } from '#core/errors.ts';
 import type { ProviderRow } from './stored.ts';
 
@@ -68,7 +69,7 @@ export function roleOf({ role_by_group, default_role }: ProviderRow, groups: rea
 function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly string[] | null {
   if (groups_claim === null) return [];
   if (isOverage(claims, groups_claim)) return null;
-  const value = valueOf(claims, groups_claim);
+  const value = claimAt(claims, groups_claim);
   const named: readonly unknown[] = Array.isArray(value) ? value : [value];
   const groups = named.filter((name): name is string => textOf(name, LONGEST_GROUP) !== null);
   return [...new Set(groups)].slice(0, MOST_GROUPS);
@@ -78,19 +79,7 @@ function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly strin
 export function isOverage(claims: Claims, groups_claim: string): boolean {
   const names = claims['_claim_names'];
   const elsewhere = typeof names === 'object' && names !== null && Object.hasOwn(names, groups_claim);
-  return valueOf(claims, groups_claim) === undefined && (elsewhere || claims['hasgroups'] === true);
-}
-
-/** A claim by its name, which may hold dots and colons, else by the path through objects such as `realm_access.roles`. */
-export function valueOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
-  return name
-    .split('.')
-    .reduce<unknown>(
-      (at, key) =>
-        typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined,
-      claims,
-    );
+  return claimAt(claims, groups_claim) === undefined && (elsewhere || claims['hasgroups'] === true);
 }
 
 /** One line of visible text, cut by nobody: what is longer or stranger is not taken. */

@@ -3,7 +3,8 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/issues.ts';
 import { asFault, type Step } from './faults.ts';
-import { type Claims, isOverage, valueOf } from './claims.ts';
+import { claimAt } from '#core/edge/token-checks.ts';
+import { type Claims, isOverage } from './claims.ts';
 import { type Metadata, requestOptions } from './metadata.ts';
 import { type ProviderRow, secretPlace } from './stored.ts';
 
@@ -80,4 +81,4 @@ export async function exchange(app: App, provider: ProviderRow, returned: Return
 /** Many providers put e-mail and groups only into userinfo. An overage of groups is not asked for again. */
 const lacks = ({ groups_claim }: ProviderRow, claims: Claims): boolean =>
   claims['email'] === undefined ||
-  (groups_claim !== null && valueOf(claims, groups_claim) === undefined && !isOverage(claims, groups_claim));
+  (groups_claim !== null && claimAt(claims, groups_claim) === undefined && !isOverage(claims, groups_claim));
