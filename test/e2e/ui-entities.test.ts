@@ -191,7 +191,7 @@ browserTest(
       await editor(page, 'SQL').waitFor();
       await inspect(page, 'resource', one);
       await page.goto(`${ui.programs.url}/prompts/${prompt}`);
-      await side(page).locator('.rendered').first().waitFor();
+      await side(page).locator('.result-part').first().waitFor();
       await inspect(page, 'prompt', one);
       await close(opened);
     }

@@ -34,16 +34,23 @@ browserTest(
     await result(page)
       .getByText(/^\d+ rows$/)
       .waitFor();
-    await result(page).getByRole('columnheader', { name: 'customer' }).waitFor();
+    const customer = result(page).getByRole('columnheader', { name: 'customer' });
+    await customer.getByRole('button').click();
+    expect(await customer.getAttribute('aria-sort')).toBe('ascending');
+    const first = async () => (await result(page).getByRole('row').nth(1).textContent()) ?? '';
+    const lowest = await first();
+    await customer.getByRole('button').click();
+    expect(await customer.getAttribute('aria-sort')).toBe('descending');
+    expect(await first()).not.toBe(lowest);
     await result(page)
       .getByText(/about [\d,]+ tokens/)
       .waitFor();
-    await result(page).getByRole('tab', { name: 'JSON' }).click();
+    await result(page).getByText('JSON', { exact: true }).click();
     await result(page).getByText('"row_count"').waitFor();
-    await result(page).getByRole('tab', { name: 'As the model sees it' }).click();
+    await result(page).getByText('As the model sees it', { exact: true }).click();
     await result(page).getByText('"truncated":false').waitFor();
     await result(page)
-      .getByRole('tab', { name: /Messages/ })
+      .getByText(/^Messages/)
       .click();
     await result(page)
       .getByText(/mcp-method: tools\/call/)
@@ -59,7 +66,7 @@ browserTest(
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await result(page).getByText('5 rows').waitFor();
     await result(page)
-      .getByRole('tab', { name: /Messages/ })
+      .getByText(/^Messages/)
       .click();
     await result(page)
       .getByText(/mcp-session-id: /)
@@ -150,10 +157,10 @@ browserTest(
       for (const [tab, name] of [
         ['As the model sees it', 'playground-model'],
         ['JSON', 'playground-json'],
-        [/Messages/, 'playground-messages'],
+        [/^Messages/, 'playground-messages'],
         ['Table', 'playground'],
       ] as const) {
-        await result(page).getByRole('tab', { name: tab }).click();
+        await result(page).getByText(tab, { exact: true }).click();
         await inspect(page, name, one);
       }
       await close(opened);
@@ -292,7 +299,7 @@ browserTest(
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     await result(page).getByText('5 rows').waitFor();
     await result(page)
-      .getByRole('tab', { name: /Messages/ })
+      .getByText(/^Messages/)
       .click();
     await result(page)
       .getByText(/authorization: Bearer …/)

@@ -1,25 +1,19 @@
 import { createSignal, onCleanup } from 'solid-js';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
+import { useCopy } from '#ui/src/components/use-copy.ts';
 
 const SAID_MS = 2_000;
 
 /** Copies a text; says that it did. `caution`: what to know about the copy. */
 export function CopyButton(props: { text: string; label: string; kind?: 'plain' | 'quiet'; caution?: string | undefined }) {
-  const { toasts } = useKernel();
+  const copyText = useCopy();
   const [copied, setCopied] = createSignal(false);
   let timer: ReturnType<typeof setTimeout> | undefined;
   onCleanup(() => clearTimeout(timer));
 
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(props.text);
-    } catch {
-      toasts.show('The browser does not allow copying here. Select the text and copy it by hand.', 'bad');
-      return;
-    }
-    if (props.caution !== undefined) toasts.show(props.caution);
+    if (!(await copyText(props.text, props.caution))) return;
     setCopied(true);
     clearTimeout(timer);
     timer = setTimeout(() => setCopied(false), SAID_MS);

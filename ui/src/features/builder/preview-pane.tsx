@@ -1,15 +1,19 @@
 import { Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
+import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
+import { ofPreview } from '#ui/src/features/run/result.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { ShowAs, type Subject } from '#ui/src/features/run/show-as.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
 import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
-import type { Statement } from './use-statement.ts';
+import type { Ran, Statement } from './use-statement.ts';
 import { BUILDER_WORDS as WORDS } from './words.ts';
 
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(value).toLocaleString('en')} rows` }));
@@ -90,7 +94,28 @@ export function PreviewPane(props: {
       >
         {(result) => (
           <>
-            <ResultView result={result()} stale={props.statement.stale()} />
+            <Show when={result().truncated}>
+              <Notice tone="brass">{`Showing the first ${plural(result().row_count, 'row')}. There are more.`}</Notice>
+            </Show>
+            <Show when={result().transform_error}>
+              {(error) => (
+                <Notice tone="bad" live title="The template failed">
+                  {error()}
+                </Notice>
+              )}
+            </Show>
+            <ResultView
+              label="Rows"
+              result={ofPreview(result())}
+              summary={`${rowsInWords(result())} · ${duration(result().execution_time)}`}
+              stale={props.statement.stale()}
+            />
+            <Show when={result().transformed_result !== undefined}>
+              <section class="stack-small">
+                <h3>Transformed</h3>
+                <Transformed value={result().transformed_result} />
+              </section>
+            </Show>
             <Show when={props.stored}>
               {(stored) => (
                 <div class="row">
@@ -110,5 +135,19 @@ export function PreviewPane(props: {
         )}
       </Show>
     </div>
+  );
+}
+
+const rowsInWords = ({ row_count, affected_rows }: Ran): string =>
+  affected_rows === undefined ? plural(row_count, 'row') : `${plural(affected_rows ?? row_count, 'row')} affected, rolled back`;
+
+function Transformed(props: { value: unknown }) {
+  return (
+    <Show
+      when={typeof props.value === 'string' ? props.value : undefined}
+      fallback={<JsonView label="Transformed" value={props.value} open={3} />}
+    >
+      {(text) => <CodeBlock label="Transformed" code={text()} wrap max_height="24rem" />}
+    </Show>
   );
 }

@@ -48,7 +48,7 @@ interface RanAs {
 }
 
 /** `affected_rows`: it was a writing statement, which was rolled back. */
-type Ran = Preview & { readonly affected_rows?: number | null };
+export type Ran = Preview & { readonly affected_rows?: number | null };
 
 export type Statement = ReturnType<typeof useStatement>;
 

@@ -1,4 +1,4 @@
-import { bytes, count } from '#ui/src/kernel/words.ts';
+import { count } from '#ui/src/kernel/words.ts';
 
 /** What the builders of tools, resources and prompts say. */
 export const BUILDER_WORDS = {
@@ -14,8 +14,6 @@ export const BUILDER_WORDS = {
   required: 'Required',
   default: 'Default',
   description: 'Description',
-  transformed: 'Transformed',
-  size: (size: number, tokens: number) => `${bytes(size)}, about ${count(tokens)} tokens`,
   listing_size: (tokens: number) => `Adds about ${count(tokens)} tokens to every conversation.`,
   input_schema: 'Input schema',
   output_schema: 'Output schema',

@@ -1,46 +1,41 @@
 import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
+import { HeadCell } from '#ui/src/components/table/cells.tsx';
 import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.tsx';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { nextSort, type Sort, sortRows } from '#ui/src/components/table/table.ts';
+import { useCopy } from '#ui/src/components/use-copy.ts';
 import { cellText } from '#core/lib/csv.ts';
-
-interface ResultGridProps {
-  label: string;
-  columns: readonly string[];
-  types: readonly string[];
-  rows: readonly Readonly<Record<string, unknown>>[];
-}
+import { isNumeric, sortValue, type Table } from './result.ts';
 
 const ROW_PX = 32;
 const LONGEST = 300;
 
 /**
  * Rows of a result; only those in sight are in the page. Arrow keys, Home, End and Page keys move between cells, Ctrl or ⌘ C copies the
- * cell that has the focus.
+ * cell that has the focus, and the head of a column sorts by it.
  */
-export function ResultGrid(props: ResultGridProps) {
-  const { toasts } = useKernel();
+export function ResultGrid(props: { label: string; table: Table }) {
+  const copyText = useCopy();
+  const [sort, setSort] = createSignal<Sort>();
+  const columns = () => props.table.columns;
+  const numeric = createMemo(() => new Set(columns().filter((column) => isNumeric(props.table, column))));
+  const rows = createMemo(() => {
+    const order = sort();
+    if (order === undefined || !columns().includes(order.column)) return props.table.rows;
+    const value = sortValue(order.column, numeric().has(order.column));
+    return sortRows(props.table.rows, value, order.down);
+  });
   const [active, setActive] = createSignal({ row: 0, column: 0 });
-  const sight = createRowWindow({ count: () => props.rows.length, row_px: ROW_PX, around: 10 });
+  const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 10 });
   createEffect(
-    on(
-      () => props.rows,
-      () => {
-        setActive({ row: 0, column: 0 });
-        sight.scroller()?.scrollTo({ top: 0, left: 0 });
-      },
-    ),
+    on(rows, () => {
+      setActive({ row: 0, column: 0 });
+      sight.scroller()?.scrollTo({ top: 0, left: 0 });
+    }),
   );
-  const numeric = createMemo(() => props.columns.map((column) => props.rows.some((row) => typeof row[column] === 'number')));
 
-  const copy = async () => {
+  const copy = () => {
     const { row, column } = active();
-    const value = props.rows[row]?.[props.columns[column] ?? ''];
-    try {
-      await navigator.clipboard.writeText(cellText(value));
-      toasts.show('Cell copied.');
-    } catch {
-      toasts.show('The browser does not allow copying here. Select the text and copy it by hand.', 'bad');
-    }
+    return copyText(cellText(rows()[row]?.[columns()[column] ?? '']), 'Cell copied.');
   };
   const press = (event: KeyboardEvent) => {
     if ((event.ctrlKey || event.metaKey) && event.key === 'c' && (window.getSelection()?.toString() ?? '') === '') {
@@ -48,7 +43,7 @@ export function ResultGrid(props: ResultGridProps) {
       void copy();
       return;
     }
-    const to = moved(event, active(), props.rows.length, props.columns.length);
+    const to = moved(event, active(), rows().length, columns().length);
     if (to === undefined) return;
     event.preventDefault();
     setActive(to);
@@ -56,43 +51,53 @@ export function ResultGrid(props: ResultGridProps) {
     requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`[data-cell="${to.row}:${to.column}"]`)?.focus());
   };
 
+  const alignOf = (column: string) => (numeric().has(column) ? 'end' : undefined);
+
   return (
     <div ref={sight.ref} class="result-grid">
-      <table role="grid" aria-label={props.label} aria-rowcount={props.rows.length + 1} onKeyDown={press}>
+      <table role="grid" aria-label={props.label} aria-rowcount={rows().length + 1} onKeyDown={press}>
         <thead>
           <tr>
-            <For each={props.columns}>
+            <For each={columns()}>
               {(column, index) => (
-                <th scope="col" data-align={numeric()[index()] ? 'end' : undefined}>
-                  {column}
-                  <span class="column-type">{props.types[index()]}</span>
-                </th>
+                <HeadCell
+                  id={column}
+                  sortable
+                  sort={sort()}
+                  onPress={() => setSort(nextSort(sort(), column))}
+                  align={alignOf(column)}
+                >
+                  <span>
+                    {column}
+                    <span class="column-type">{props.table.types?.[index()]}</span>
+                  </span>
+                </HeadCell>
               )}
             </For>
           </tr>
         </thead>
         <tbody>
-          <SpacerRow height={sight.before()} columns={props.columns.length} />
+          <SpacerRow height={sight.before()} columns={columns().length} />
           <For each={sight.indices()}>
             {(index) => (
               <tr aria-rowindex={index + 2}>
-                <For each={props.columns}>
+                <For each={columns()}>
                   {(column, place) => (
                     <td
                       role="gridcell"
                       data-cell={`${index}:${place()}`}
-                      data-align={numeric()[place()] ? 'end' : undefined}
+                      data-align={alignOf(column)}
                       tabindex={active().row === index && active().column === place() ? 0 : -1}
                       onFocus={() => setActive({ row: index, column: place() })}
                     >
-                      <Cell value={props.rows[index]?.[column]} />
+                      <Cell value={rows()[index]?.[column]} />
                     </td>
                   )}
                 </For>
               </tr>
             )}
           </For>
-          <SpacerRow height={sight.after()} columns={props.columns.length} />
+          <SpacerRow height={sight.after()} columns={columns().length} />
         </tbody>
       </table>
     </div>

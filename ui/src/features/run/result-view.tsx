@@ -1,141 +1,90 @@
-import { createSignal, For, Match, Show, Switch } from 'solid-js';
-import type { Preview } from '#core/contract/definitions/preview.ts';
-import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
+import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
-import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
-import { plural, duration } from '#ui/src/kernel/words.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { JsonView } from '#ui/src/components/show/json-view.tsx';
+import { useCopy } from '#ui/src/components/use-copy.ts';
 import { toCsv } from '#core/lib/csv.ts';
-import { type Part, toResult } from './result.ts';
+import { bytes, count } from '#ui/src/kernel/words.ts';
+import type { Result } from './result.ts';
 import { ResultGrid } from './result-grid.tsx';
-import { BUILDER_WORDS as WORDS } from '#ui/src/features/builder/words.ts';
+import { ResultParts } from './result-parts.tsx';
+import './result.css';
 
-type View = 'table' | 'json' | 'model';
+interface ResultViewProps {
+  /** Names the rows: `Rows`, `Sample rows of orders`. */
+  label: string;
+  /** Undefined: nothing came back, and only what `also` has is shown. */
+  result: Result | undefined;
+  /** How many rows, in what time. What a model pays for it is said behind. */
+  summary?: string;
+  /** The definition was changed since. */
+  stale?: boolean;
+  /** Further ways to look at it, such as the messages that were exchanged. */
+  also?: readonly { readonly value: string; readonly label: string; readonly panel: () => JSX.Element }[];
+}
 
-const affectedInWords = (rows: number): string => `${plural(rows, 'row')} affected, rolled back`;
-
-/** What a run gave: rows to look through, as JSON, and exactly what a model would receive. */
-export function ResultView(props: { result: Preview & { readonly affected_rows?: number | null }; stale: boolean }) {
-  const { toasts } = useKernel();
-  const [chosen, setChosen] = createSignal<View>('table');
+/** What a run gave: its rows to look through and sort, as JSON, and exactly what a model receives. */
+export function ResultView(props: ResultViewProps) {
+  const copy = useCopy();
+  const [chosen, setChosen] = createSignal<string>();
+  const table = () => props.result?.table;
   const views = () => [
-    { value: 'table' as const, label: 'Table' },
-    { value: 'json' as const, label: 'JSON' },
-    ...(props.result.model === undefined ? [] : [{ value: 'model' as const, label: 'As the model sees it' }]),
+    ...(table() === undefined ? [] : [{ value: 'table', label: 'Table' }]),
+    ...(props.result?.json === undefined ? [] : [{ value: 'json', label: 'JSON' }]),
+    ...((props.result?.parts.length ?? 0) === 0 ? [] : [{ value: 'model', label: 'As the model sees it' }]),
+    ...(props.also ?? []),
   ];
-  const view = () => (views().some(({ value }) => value === chosen()) ? chosen() : 'table');
+  const view = () => {
+    const wanted = chosen() ?? (table() === undefined ? 'model' : 'table');
+    return (views().find(({ value }) => value === wanted) ?? views()[0])?.value;
+  };
+  const summary = () => {
+    const { parts = [], bytes: size = 0, tokens = 0 } = props.result ?? {};
+    const cost = parts.length === 0 ? [] : [`${bytes(size)}, about ${count(tokens)} tokens`];
+    return [...(props.summary === undefined ? [] : [props.summary]), ...cost].join(' · ');
+  };
   const csv = () => {
-    const { columns, rows } = props.result;
+    const { columns = [], rows = [] } = table() ?? {};
     return toCsv(
       columns,
       rows.map((row) => columns.map((column) => row[column])),
     );
   };
-  const copy = async (text: string) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      toasts.show('Copied.');
-    } catch {
-      toasts.show('The browser does not allow copying here. Select the text and copy it by hand.', 'bad');
-    }
-  };
 
   return (
     <div class="result" data-stale={props.stale ? 'true' : undefined}>
       <div class="result-bar">
-        <SegmentedControl label="Show the result as" value={view()} onChange={setChosen} options={views()} />
-        <span class="small soft num" role="status">
-          {props.result.affected_rows === undefined
-            ? plural(props.result.row_count, 'row')
-            : affectedInWords(props.result.affected_rows ?? props.result.row_count)}{' '}
-          · {duration(props.result.execution_time)}
+        <Show when={views().length > 1}>
+          <SegmentedControl label="Show the result as" value={view() ?? ''} onChange={setChosen} options={views()} />
+        </Show>
+        <span
+          class="small soft num"
+          role="status"
+          title="Tokens are estimated for current models; images and audio are not counted."
+        >
+          {summary()}
         </span>
-        <Menu
-          label="Copy the rows"
-          icon="copy"
-          size="small"
-          items={[
-            { label: 'Copy as CSV', onSelect: () => void copy(csv()) },
-            { label: 'Copy as JSON', onSelect: () => void copy(JSON.stringify(props.result.rows, null, 2)) },
-          ]}
-        />
+        <Show when={table()}>
+          {(found) => (
+            <Menu
+              label="Copy the rows"
+              icon="copy"
+              size="small"
+              items={[
+                { label: 'Copy as CSV', onSelect: () => void copy(csv(), 'Copied.') },
+                { label: 'Copy as JSON', onSelect: () => void copy(JSON.stringify(found().rows, null, 2), 'Copied.') },
+              ]}
+            />
+          )}
+        </Show>
       </div>
-      <Show when={props.result.truncated}>
-        <Notice tone="brass">{`Showing the first ${plural(props.result.row_count, 'row')}. There are more.`}</Notice>
-      </Show>
-      <Show when={props.result.transform_error}>
-        {(error) => (
-          <Notice tone="bad" live title="The template failed">
-            {error()}
-          </Notice>
-        )}
-      </Show>
-      <Switch>
-        <Match when={view() === 'model' && props.result.model}>{(model) => <ModelResult model={model()} />}</Match>
-        <Match when={view() === 'json'}>
-          <JsonView label="Rows as JSON" value={props.result.rows} open={2} />
+      <Switch fallback={props.also?.find(({ value }) => value === view())?.panel()}>
+        <Match when={view() === 'table' && table()}>{(found) => <ResultGrid label={props.label} table={found()} />}</Match>
+        <Match when={view() === 'json' && props.result}>
+          {(result) => <JsonView label={`${props.label} as JSON`} value={result().json} open={3} />}
         </Match>
-        <Match when={props.result.rows.length === 0}>
-          <p class="soft small">The statement returned no rows.</p>
-        </Match>
-        <Match when={true}>
-          <ResultGrid label="Rows" columns={props.result.columns} types={props.result.column_types} rows={props.result.rows} />
-        </Match>
+        <Match when={view() === 'model' && props.result}>{(result) => <ResultParts result={result()} />}</Match>
       </Switch>
-      <Show when={view() === 'table' && props.result.transformed_result !== undefined}>
-        <section class="stack-small">
-          <h3>{WORDS.transformed}</h3>
-          <Transformed value={props.result.transformed_result} />
-        </section>
-      </Show>
     </div>
-  );
-}
-
-function Transformed(props: { value: unknown }) {
-  return (
-    <Show
-      when={typeof props.value === 'string' ? props.value : undefined}
-      fallback={<JsonView label={WORDS.transformed} value={props.value} open={3} />}
-    >
-      {(text) => <CodeBlock label={WORDS.transformed} code={text()} wrap max_height="24rem" />}
-    </Show>
-  );
-}
-
-function ModelResult(props: { model: Readonly<Record<string, unknown>> }) {
-  const result = () => toResult(props.model);
-  return (
-    <div class="stack-small">
-      <p class="small soft num">{WORDS.size(result().bytes, result().tokens)}</p>
-      <Show when={result().is_error}>
-        <Notice tone="bad">The model sees that the call failed.</Notice>
-      </Show>
-      <For each={result().parts}>{(part) => <PartView part={part} />}</For>
-      <Show when={props.model['structuredContent']}>
-        {(structured) => (
-          <section class="stack-small">
-            <h3>structuredContent</h3>
-            <JsonView label="structuredContent" value={structured()} open={3} />
-          </section>
-        )}
-      </Show>
-    </div>
-  );
-}
-
-function PartView(props: { part: Part }) {
-  const address = () => `data:${props.part.mime_type};base64,${props.part.data}`;
-  return (
-    <Switch fallback={<CodeBlock label={`content, ${props.part.mime_type}`} code={props.part.data} wrap max_height="20rem" />}>
-      <Match when={props.part.kind === 'image'}>
-        <img class="result-image" src={address()} alt="The image that the statement gave" />
-      </Match>
-      <Match when={props.part.kind === 'audio'}>
-        <p class="small soft">Audio, {props.part.mime_type}. Deploy the tool and call it to hear it.</p>
-      </Match>
-    </Switch>
   );
 }

@@ -1,3 +1,4 @@
+import type { Preview } from '#core/contract/definitions/preview.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { isMembers, type Members } from './members.ts';
@@ -14,12 +15,16 @@ export interface Part {
 
 export interface Table {
   readonly columns: readonly string[];
+  /** What the database calls the type of each column. */
+  readonly types?: readonly string[];
   readonly rows: readonly Members[];
 }
 
+/** What a run gave, wherever it ran. */
 export interface Result {
   readonly is_error: boolean;
   readonly parts: readonly Part[];
+  readonly structured: Members | undefined;
   readonly table: Table | undefined;
   /** What is shown as JSON: the structured content, or the text when that is JSON. */
   readonly json: unknown;
@@ -38,15 +43,22 @@ export function toResult(result: Members): Result {
     ),
   ];
   const text = parts.find(({ kind }) => kind === 'text')?.data;
-  const json = isMembers(result['structuredContent']) ? result['structuredContent'] : parsed(text);
+  const structured = isMembers(result['structuredContent']) ? result['structuredContent'] : undefined;
+  const json = structured ?? parsed(text);
   return {
     is_error: result['isError'] === true,
     parts,
+    structured,
     table: toTable(json),
     json,
     bytes: parts.reduce((sum, { data }) => sum + new TextEncoder().encode(data).byteLength, 0),
     tokens: parts.reduce((sum, { kind, data }) => sum + (kind === 'text' ? estimateTokens(data) : 0), 0),
   };
+}
+
+/** What a preview gave: its rows are those of the statement, whatever a template made of them. */
+export function ofPreview({ columns, column_types, rows, model }: Preview): Result {
+  return { ...toResult(model ?? {}), table: { columns, types: column_types, rows }, json: rows };
 }
 
 const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
@@ -89,3 +101,23 @@ function fromList(list: readonly unknown[]): Table | undefined {
   if (list.every(isMembers)) return { columns: [...new Set(list.flatMap((row) => Object.keys(row)))], rows: list };
   return list.some(isMembers) ? undefined : { columns: ['value'], rows: list.map((value) => ({ value })) };
 }
+
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+const NUMBER_TYPE = /int|numeric|decimal|float|double|real|number|money/i;
+
+/** Whether a column holds numbers. The database's numbers that JavaScript would not hold exactly come as texts. */
+export function isNumeric({ columns, types, rows }: Table, column: string): boolean {
+  const as_text = NUMBER_TYPE.test(types?.[columns.indexOf(column)] ?? '');
+  const values = rows.map((row) => row[column]).filter((value) => value !== null && value !== undefined);
+  const isNumber = (value: unknown) => typeof value === 'number' || (as_text && typeof value === 'string' && NUMBER.test(value));
+  return values.length > 0 && values.every(isNumber);
+}
+
+/** What the rows of a column are sorted by. */
+export const sortValue =
+  (column: string, numeric: boolean) =>
+  (row: Members): string | number | null => {
+    const value = row[column];
+    if (value === null || value === undefined) return null;
+    return numeric ? Number(value) : cellText(value);
+  };

@@ -5,9 +5,9 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { quoteName } from '#ui/src/features/builder/sql/completion.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
-import { ResultGrid } from '#ui/src/features/run/result-grid.tsx';
+import { ofPreview } from '#ui/src/features/run/result.ts';
+import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { createRunner } from '#ui/src/features/run/runner.ts';
-import '#ui/src/features/run/result.css';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/words.ts';
 
@@ -49,14 +49,7 @@ export function TableSample(props: { connection_id: string; table: Table }) {
       </div>
       <Show when={rows.problem() ?? total.problem()}>{(problem) => <Notice tone="bad">{problem().detail}</Notice>}</Show>
       <Show when={rows.result()}>
-        {(result) => (
-          <ResultGrid
-            label={`Sample rows of ${props.table.name}`}
-            columns={result().columns}
-            types={result().column_types}
-            rows={result().rows}
-          />
-        )}
+        {(result) => <ResultView label={`Sample rows of ${props.table.name}`} result={ofPreview(result())} />}
       </Show>
     </div>
   );

@@ -10,6 +10,7 @@ import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useCopy } from '#ui/src/components/use-copy.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/features/log/live-stream.ts';
@@ -24,7 +25,8 @@ const STATE_TONE = { open: 'good', connecting: 'water', waiting: 'brass', closed
 
 /** What happens now on the server and its hosts. */
 export function LivePanel() {
-  const { call, commands, router, toasts } = useKernel();
+  const { call, commands, router } = useKernel();
+  const copy = useCopy();
   const params = createSearchParams(router, {
     level: oneOf(['INFO', ...LOG_LEVELS]),
     source: choice(SOURCES),
@@ -59,14 +61,9 @@ export function LivePanel() {
       { id: 'log-clear', title: 'Clear the live log', group: 'This page', run: () => log.clear() },
     ]),
   );
-  const copyAll = async () => {
+  const copyAll = () => {
     const lines = entries().flatMap((entry) => ('line' in entry ? [lineText(entry.line)] : []));
-    try {
-      await navigator.clipboard.writeText(lines.join('\n'));
-      toasts.show(`${plural(lines.length, 'line')} copied`, 'good');
-    } catch {
-      toasts.show('The browser doesn’t allow copying here. Select the text and copy it.', 'bad');
-    }
+    void copy(lines.join('\n'), `${plural(lines.length, 'line')} copied.`);
   };
 
   return (
@@ -110,7 +107,7 @@ export function LivePanel() {
           <Button size="small" kind="quiet" aria-pressed={follow()} onPress={() => setFollow(!follow())}>
             Follow
           </Button>
-          <Button size="small" kind="quiet" onPress={() => void copyAll()}>
+          <Button size="small" kind="quiet" onPress={() => copyAll()}>
             Copy
           </Button>
           <Button size="small" kind="quiet" onPress={() => log.clear()}>

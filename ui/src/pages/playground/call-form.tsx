@@ -126,7 +126,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
             onChange={show}
             options={[
               { value: 'form', label: 'Form' },
-              { value: 'json', label: WORDS.json },
+              { value: 'json', label: 'JSON' },
             ]}
           />
         </div>

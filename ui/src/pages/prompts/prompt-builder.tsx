@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch as Choose } from 'solid-js';
+import { createEffect, createMemo, createSignal, Match, on, Show, Switch as Choose } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { type Prompt, PromptDraft } from '#core/contract/definitions/prompts.ts';
@@ -11,6 +11,8 @@ import { followParameters } from '#ui/src/features/builder/parameters.ts';
 import { useBuilder } from '#ui/src/features/builder/use-builder.ts';
 import { ownId, useDraftCheck } from '#ui/src/features/builder/use-draft-check.ts';
 import { BUILDER_WORDS } from '#ui/src/features/builder/words.ts';
+import { toResult } from '#ui/src/features/run/result.ts';
+import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -22,9 +24,7 @@ import { asArgument, asParameter, messagesOf, withMessages } from '#ui/src/featu
 import type { Path } from '#ui/src/kernel/form/form.ts';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { estimateTokens } from '#core/lib/tokens.ts';
 import { MessageList } from './message-list.tsx';
-import { PROMPT_WORDS as WORDS } from './words.ts';
 
 interface PromptBuilderProps {
   connections: readonly Connection[];
@@ -120,7 +120,11 @@ export function PromptBuilder(props: PromptBuilderProps) {
   );
   const error = (path: Path<PromptDraft>) => form.error(path) ?? check.error(path);
   const notes = (path: string) => <LintNotes findings={check.lint(path)} onFix={(changes) => builder.change(changes)} />;
-  const rendered = () => check.data()?.messages ?? [];
+  const rendered = createMemo(() => {
+    const list = check.data()?.messages ?? [];
+    const given = list.map(({ role, text }) => ({ role, content: { type: 'text', text } }));
+    return list.length === 0 ? undefined : toResult({ messages: given });
+  });
 
   return (
     <BuilderFrame
@@ -158,22 +162,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
                 </Notice>
               )}
             </Match>
-            <Match when={rendered().length > 0}>
-              <For each={rendered()}>
-                {(message) => (
-                  <section class="rendered" data-role={message.role} aria-label={WORDS[message.role]}>
-                    <h3 class="small">{WORDS[message.role]}</h3>
-                    <p class="rendered-text">{message.text}</p>
-                  </section>
-                )}
-              </For>
-              <p class="small faint num">
-                {BUILDER_WORDS.size(
-                  rendered().reduce((sum, { text }) => sum + new TextEncoder().encode(text).length, 0),
-                  rendered().reduce((sum, { text }) => sum + estimateTokens(text), 0),
-                )}
-              </p>
-            </Match>
+            <Match when={rendered()}>{(result) => <ResultView label="Messages" result={result()} />}</Match>
           </Choose>
         </div>
       )}
