@@ -70,6 +70,17 @@ function networkTexts(endpoint: Endpoint): readonly ClientText[] {
         mcpServers: { [name]: { command: 'npx', args: ['-y', 'mcp-remote', url, ...header, ...plainHttp(url)] } },
       }),
     },
+    ...(NEEDS_NO_HEADER.has(auth_type)
+      ? [
+          {
+            id: 'claude-ai',
+            label: 'claude.ai',
+            about: 'Adds a custom connector to claude.ai and Claude Desktop. The address must be reachable from the internet.',
+            text: url,
+            link: `https://claude.ai/customize/connectors?modal=add-custom-connector&connectorName=${encodeURIComponent(name)}&connectorUrl=${encodeURIComponent(url)}`,
+          },
+        ]
+      : []),
     {
       id: 'cursor',
       label: 'Cursor',
@@ -87,7 +98,26 @@ function networkTexts(endpoint: Endpoint): readonly ClientText[] {
       text: json({ servers: { [name]: typed } }),
       ...linkOf(endpoint, `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...typed }))}`),
     },
-    ...(SIGNS_IN_OR_OPEN.has(auth_type)
+    {
+      id: 'lm-studio',
+      label: 'LM Studio',
+      about: 'Add this to mcp.json (Program, Install, Edit mcp.json).',
+      text: json({ mcpServers: { [name]: remote } }),
+      ...linkOf(
+        endpoint,
+        `lmstudio://add_mcp?name=${encodeURIComponent(name)}&config=${encodeURIComponent(base64(JSON.stringify(remote)))}`,
+      ),
+    },
+    {
+      id: 'goose',
+      label: 'Goose',
+      about: 'Add this to extensions in ~/.config/goose/config.yaml; YAML reads JSON.',
+      text: json({
+        [name]: { enabled: true, type: 'streamable_http', name, uri: url, headers: remote.headers ?? {}, timeout: 300 },
+      }),
+      ...linkOf(endpoint, gooseLink(endpoint, name, credential)),
+    },
+    ...(NEEDS_NO_HEADER.has(auth_type)
       ? [
           {
             id: 'chatgpt',
@@ -120,6 +150,18 @@ const credentialOf = ({ auth_type, token }: Omit<Endpoint, 'stdio'>): string | n
   return `Bearer ${token ?? TOKEN_PLACE}`;
 };
 
+function gooseLink({ url, server_name }: Endpoint, name: string, credential: string | null): string {
+  const parts: (readonly [string, string])[] = [
+    ['url', url],
+    ['type', 'streamable_http'],
+    ['id', name],
+    ['name', name],
+    ['description', server_name],
+    ...(credential === null ? [] : [['header', `Authorization=${credential}`] as const]),
+  ];
+  return `goose://extension?${parts.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`;
+}
+
 /** Sends one message of the protocol from a shell. */
 export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): string {
   const credential = credentialOf({ ...endpoint, token: endpoint.token ?? TOKEN_PLACE });
@@ -132,8 +174,8 @@ export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): st
   ].join(' \\\n  ');
 }
 
-/** ChatGPT sends no token of ours: it connects without any, or signs in at the authorization server that the metadata names. */
-const SIGNS_IN_OR_OPEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection', 'jwt', 'oauth']);
+/** ChatGPT and claude.ai send no token of ours: they connect without any, or sign in at the authorization server that the metadata names. */
+const NEEDS_NO_HEADER: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection', 'jwt', 'oauth']);
 
 /** Elsewhere mcp-remote refuses plain HTTP unless it is allowed. */
 const MCP_REMOTE_HTTP: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);

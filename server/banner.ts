@@ -4,7 +4,7 @@ import { placeholdersIn } from '#core/lib/command-text.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { exposureOf } from '#core/deploy/exposure.ts';
 import { mcpUrl } from '#core/deploy/server.ts';
-import { stdioCommand } from '#core/deploy/stdio-command.ts';
+import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
 
 const CALL = {
   jsonrpc: '2.0',

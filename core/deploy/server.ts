@@ -8,12 +8,13 @@ import { readServerConfig, readSettings } from '#core/definitions/settings/confi
 import { activeSnapshot, readDeployment, statusOf } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { generatedFiles, snapshotOf } from './generated.ts';
-import { stdioCommand } from './stdio-command.ts';
+import { registryEntry } from './connect/registry-entry.ts';
+import { stdioCommand } from './connect/stdio-command.ts';
 import { contentOf, readSnapshot } from './stored-snapshots.ts';
 
 const PROBE_TIMEOUT_MS = 3_000;
 
-export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'generated'}`> = {
+export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'registry' | 'generated'}`> = {
   'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
   'server.health': async ({ app }) => {
     const [state, active, { refused }] = await Promise.all([
@@ -41,6 +42,11 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
     };
   },
   'server.stdio': ({ app }) => stdioCommand(app.env),
+  'server.registry': async ({ app }) => {
+    const [active, { active_version }] = await Promise.all([activeSnapshot(app), readDeployment(app)]);
+    if (active === null || active_version === null) throw new AppError('not_found', 'Nothing is deployed yet. Deploy first.');
+    return registryEntry(active.server, active_version, await mcpUrl(app, active.server.port));
+  },
   'server.generated': async ({ app }, { snapshot, toolset }) => {
     const version = snapshot ?? (await readDeployment(app)).active_version;
     const stored = version === null ? null : await readSnapshot(app, version);

@@ -17,6 +17,7 @@ import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
+import { introductionOf } from './introduction.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
@@ -49,7 +50,7 @@ export interface Registry {
   readonly prompts: ReadonlyMap<string, PromptPlan>;
   /** Every deployed toolset, also those of others: nothing that callers read is made of them. */
   readonly toolsets: ReadonlyMap<string, FrozenToolset>;
-  /** What a model is told when it connects. */
+  /** What an administrator has models told when they connect; null: a text made from the definitions. */
   readonly instructions: string | null;
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
   /** Names this snapshot, and what is seen of it, in cursors. */
@@ -163,7 +164,7 @@ export function assemble(head: Head, before: Registry | null, shown: FrozenTools
     templates: variable.map(({ made }) => made as ResourceEntry).sort((a, b) => literalLength(b) - literalLength(a)),
     prompts: new Map(prompts.map((entry) => [entry.entity.name, entry])),
     toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
-    instructions: shown?.instructions ?? null,
+    instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
     lists: lazyLists(listed, head.snapshot_id, before),
     pieces: renderPieces(settings, head.snapshot_version, shown?.title ?? settings.server_name),
   };
@@ -291,8 +292,10 @@ export const discovery = (registry: Registry, now: number): string =>
   `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}${instructionsOf(registry)}`;
 export const greeting = (registry: Registry, version: string): string =>
   `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
-const instructionsOf = ({ instructions }: Registry): string =>
-  instructions === null ? '' : `,"instructions":${JSON.stringify(instructions)}`;
+function instructionsOf(registry: Registry): string {
+  const text = registry.instructions ?? introductionOf(registry);
+  return text === null ? '' : `,"instructions":${JSON.stringify(text)}`;
+}
 
 const CAPABILITIES = JSON.stringify({
   tools: { listChanged: true },

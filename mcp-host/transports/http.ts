@@ -46,8 +46,9 @@ export interface HttpOptions {
 export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise<Response> | Response;
 
 export const MCP_PATH = '/mcp';
+const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 
-/** The routes of the host: `/mcp` with what is below it, the hashes of its definitions, `/sse` with `/messages`, `/health`, and those of OAuth. */
+/** The routes of the host: `/mcp` with what is below it, the hashes of its definitions, the challenge of OpenAI, `/sse` with `/messages`, `/health`, and those of OAuth. */
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving } = options;
   const isServed = createHostCheck(options.allowed_hosts);
@@ -55,7 +56,8 @@ export function createHttp(options: HttpOptions): HostFetch {
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
     const endpoint = Object.hasOwn(SSE_METHODS, path) ? WHOLE : endpointAt(path);
-    if (endpoint === null && path !== '/health' && !isAuthPath(path)) return reply('{"error":"not_found"}', 404);
+    if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path))
+      return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const host = headers.get('host') ?? new URL(request.url).host;
     // Our own front port reaches us by a name that only it may know, such as that of a container.
@@ -81,7 +83,9 @@ export function createHttp(options: HttpOptions): HostFetch {
         ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)
         : path === '/health'
           ? answerHealth(request, options)
-          : answerAuth(path, request, now, from, options);
+          : path === APPS_CHALLENGE
+            ? answerChallenge(request, now)
+            : answerAuth(path, request, now, from, options);
     return origin === null ? answered : withCors(answered, origin);
   };
   return (request, peer, path = pathOf(request.url)) => {
@@ -119,6 +123,13 @@ async function answerHealth(request: Request, { health, service_token }: HttpOpt
   if (isOurs(request.headers, service_token)) return Response.json(all);
   const { status, snapshot_version, server_name, transport, uptime_seconds, access_tokens } = all;
   return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens });
+}
+
+/** Proves to OpenAI that the domain belongs to who runs the server. */
+function answerChallenge({ method }: Request, now: Serving): Response {
+  if (method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
+  const text = 'idle' in now ? null : (now.server.openai_apps_challenge ?? null);
+  return text === null ? reply('{"error":"not_found"}', 404) : new Response(text, { headers: { 'content-type': 'text/plain' } });
 }
 
 /** What a client reads or buys before it has a credential. */

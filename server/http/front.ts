@@ -33,7 +33,16 @@ const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
 /** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. Below `/mcp` the host knows which there are. */
 const DEFINITIONS = '/.well-known/mcp-definitions';
-export const MCP_PATHS: readonly string[] = ['/mcp', '/mcp/*', '/sse', '/messages', DEFINITIONS, `${DEFINITIONS}/*`];
+const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
+export const MCP_PATHS: readonly string[] = [
+  '/mcp',
+  '/mcp/*',
+  '/sse',
+  '/messages',
+  DEFINITIONS,
+  `${DEFINITIONS}/*`,
+  APPS_CHALLENGE,
+];
 const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?)?$/;
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { frozenWhenSet } from '#core/contract/settings/settings.ts';
 import type { McpClient } from '#test/support/mcp-clients.ts';
 
 /** All that a token may change. */
@@ -23,6 +24,8 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   introspection_issuer: { introspection_issuer: 'https://evil.example/realms/shop' },
   introspection_scopes: { introspection_scopes: ['admin'] },
   introspection_audience: { introspection_audience: 'another-server' },
+  instructions: { instructions: 'Orders of another shop.' },
+  openai_apps_challenge: { openai_apps_challenge: 'intruder' },
   accept_mcp_tokens: { accept_mcp_tokens: false },
   jwt_issuers: { jwt_issuers: [{ issuer: 'https://evil.example', audience: 'shop' }] },
   cors_origins: { cors_origins: ['https://evil.example'] },
@@ -141,7 +144,7 @@ test('an earlier snapshot does not bring back what only an administrator changes
   const first = Number((await a.s.api('POST', '/deploy', {})).body['snapshot_version']);
   const content = (await a.s.api('GET', `/snapshots/${first}`)).body['content'] as { server: Record<string, unknown> };
   // Some settings are frozen only where they are set.
-  const when_set = ['introspection_issuer', 'introspection_scopes', 'introspection_audience', 'accept_mcp_tokens', 'jwt_issuers'];
+  const when_set = Object.keys(frozenWhenSet);
   const frozen = [...Object.keys(content.server), ...when_set];
   expect(frozen.length).toBeGreaterThan(10);
   for (const field of frozen.filter((name) => !OPEN.includes(name))) {

@@ -3,7 +3,7 @@ import { agentTexts, clientTexts, type Endpoint } from '#core/client-texts.ts';
 import { placeholdersIn } from '#core/lib/command-text.ts';
 import { AuthType } from '#core/contract/settings/setting-values.ts';
 import { parseEnv } from '#core/env.ts';
-import { stdioCommand } from '#core/deploy/stdio-command.ts';
+import { stdioCommand } from '#core/deploy/connect/stdio-command.ts';
 
 const KEY = 'a-key-0123456789-0123456789-0123456789';
 const endpoint = (more: Partial<Endpoint> = {}): Endpoint => ({
@@ -24,7 +24,7 @@ describe('the texts that connect a client', () => {
   test('hold the address, and a token exactly where the server asks for one', () => {
     for (const auth_type of AuthType.options) {
       for (const { id, text } of clientTexts(endpoint({ auth_type }))) {
-        const bare = ['stdio', 'chatgpt'].includes(id);
+        const bare = ['stdio', 'chatgpt', 'claude-ai'].includes(id);
         // With sign-in only a shell needs one.
         const signs_in = auth_type === 'oauth' && id !== 'curl';
         const expected = !bare && !signs_in && auth_type !== 'none';
@@ -43,6 +43,27 @@ describe('the texts that connect a client', () => {
     expect(JSON.parse(atob(cursor.searchParams.get('config') ?? ''))).toEqual({ url: endpoint().url, headers });
     const code = texts.find(({ id }) => id === 'vscode')?.link ?? '';
     expect(JSON.parse(decodeURIComponent(code.split('?')[1] ?? ''))).toMatchObject({ name: 'ada-s-shop', type: 'http', headers });
+    const studio = new URL(texts.find(({ id }) => id === 'lm-studio')?.link ?? '');
+    expect(studio.searchParams.get('name')).toBe('ada-s-shop');
+    expect(JSON.parse(atob(studio.searchParams.get('config') ?? ''))).toEqual({ url: endpoint().url, headers });
+    const goose = new URL(texts.find(({ id }) => id === 'goose')?.link ?? '');
+    expect([goose.protocol, goose.host, Object.fromEntries(goose.searchParams)]).toEqual([
+      'goose:',
+      'extension',
+      {
+        url: endpoint().url,
+        type: 'streamable_http',
+        id: 'ada-s-shop',
+        name: 'ada-s-shop',
+        description: "Ada's Shop",
+        header: "Authorization=Bearer it's",
+      },
+    ]);
+    const claude = new URL(clientTexts(endpoint()).find(({ id }) => id === 'claude-ai')?.link ?? '');
+    expect([`${claude.origin}${claude.pathname}`, Object.fromEntries(claude.searchParams)]).toEqual([
+      'https://claude.ai/customize/connectors',
+      { modal: 'add-custom-connector', connectorName: 'ada-s-shop', connectorUrl: endpoint().url },
+    ]);
     expect(agentTexts('https://s.example.com')[0]?.text).toContain('https://s.example.com/agent-mcp/mcp');
   });
 
@@ -65,7 +86,7 @@ describe('the texts that connect a client', () => {
 
   test('offer to open a client only once the token is in the link', () => {
     const links = (more: Partial<Endpoint>) => clientTexts(endpoint(more)).flatMap(({ link = [] }) => link).length;
-    expect([links({}), links({ auth_type: 'bearer' }), links({ auth_type: 'bearer', token: 'mine' })]).toEqual([2, 0, 2]);
+    expect([links({}), links({ auth_type: 'bearer' }), links({ auth_type: 'bearer', token: 'mine' })]).toEqual([5, 0, 4]);
   });
 
   test('name the placeholders that somebody has to replace', () => {
@@ -92,8 +113,8 @@ describe('the texts that connect a client', () => {
       expect(argsOf({ url })).not.toContain('--allow-http');
   });
 
-  test('offer ChatGPT only where it can authenticate', () => {
-    const offered = AuthType.options.filter((auth_type) => textOf('chatgpt', { auth_type }) !== '');
+  test.each(['chatgpt', 'claude-ai'])('offer %s only where it can authenticate', (id) => {
+    const offered = AuthType.options.filter((auth_type) => textOf(id, { auth_type }) !== '');
     expect(offered).toEqual(['none', 'oauth_introspection', 'jwt', 'oauth']);
   });
 

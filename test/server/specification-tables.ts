@@ -129,6 +129,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 8', 'GET', '/api/v1/mcp-tokens'],
   ['section 8', 'DELETE', '/api/v1/mcp-tokens/{id}'],
   ['section 8', 'GET', '/api/v1/server/stdio'],
+  ['section 19', 'GET', '/api/v1/server/registry'],
   ['section 9', 'GET', '/api/v1/deploy/diff'],
   ['section 9', 'GET', '/api/v1/snapshots'],
   ['section 9', 'GET', '/api/v1/snapshots/{version}'],
@@ -186,7 +187,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/preview/execute': 'limit definitions return_type mime_type from caller masks',
   'POST /api/v1/deploy': 'note dry_run allow',
   'PATCH /api/v1/server/config':
-    'version server_name transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
+    'version server_name instructions openai_apps_challenge transport host port log_level otel_enabled oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot toolset',
   'GET /api/v1/history': 'actor search history_id',
@@ -231,6 +232,8 @@ export const ANSWERS: Readonly<Record<string, string>> = {
 /** Specification 2.6, in the words of contract section 8. */
 export const DEFAULTS: Readonly<Record<string, unknown>> = {
   server_name: 'Sluice',
+  instructions: null,
+  openai_apps_challenge: null,
   transport: 'http',
   // In development; 0.0.0.0 in production.
   host: '127.0.0.1',

@@ -7,6 +7,29 @@ import { operation } from '../operation.ts';
 
 export const GeneratedFile = v.object({ path: v.string(), content: v.string() });
 
+const Asked = v.object({ description: v.string(), isRequired: v.boolean(), isSecret: v.boolean() });
+/** `server.json` of the official registry, schema 2025-12-11. */
+export const RegistryEntry = v.object({
+  $schema: v.string(),
+  name: v.pipe(
+    v.string(),
+    v.description('The domain reversed, then the name of the server; the registry asks for proof of the domain'),
+  ),
+  title: v.string(),
+  description: v.string(),
+  version: v.string(),
+  remotes: v.array(
+    v.object({
+      type: v.literal('streamable-http'),
+      url: v.string(),
+      headers: v.optional(
+        v.array(v.object({ name: v.string(), value: v.string(), ...Asked.entries, variables: v.record(v.string(), Asked) })),
+      ),
+    }),
+  ),
+});
+export type RegistryEntry = v.InferOutput<typeof RegistryEntry>;
+
 export const server = {
   'health.get': operation({
     method: 'GET',
@@ -51,6 +74,14 @@ export const server = {
       ),
     }),
     summary: 'Get the command that starts the MCP server over standard input and output from any folder on this machine',
+  }),
+  'server.registry': operation({
+    method: 'GET',
+    path: '/server/registry',
+    access: 'read',
+    input: Empty,
+    output: RegistryEntry,
+    summary: 'Get the server.json that lists the deployed server in the public MCP registry; nothing is published',
   }),
   'server.generated': operation({
     method: 'GET',

@@ -4,6 +4,7 @@ import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
 import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
+import { introduction } from './introduction.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
 import {
   AuthType,
@@ -182,6 +183,7 @@ const whoCounts = {
 
 /** The same, but absent from a snapshot while it has its default: what an earlier release has frozen keeps its hash. */
 export const frozenWhenSet = {
+  ...introduction,
   ...whoCounts,
   introspection_issuer: v.optional(
     field(v.nullable(IssuerUrl), {

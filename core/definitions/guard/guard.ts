@@ -24,14 +24,14 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.scan': async ({ app }) => {
     const { settings } = await readSettings(app);
-    const { server_name, global_variables } = settings;
+    const { server_name, instructions, global_variables } = settings;
     const guard = await guardOf(app, settings);
     const stored: { entity_type: Guarded; id: string; name: string; texts: object }[] = [];
     for (const entity_type of FROZEN_KINDS) {
       const rows = await app.store.db.select().from(entityTable(app.store, entity_type));
       stored.push(...rows.map((row) => ({ entity_type, id: row.id, name: row.name, texts: row })));
     }
-    const texts = { server_name, global_variables };
+    const texts = { server_name, instructions, global_variables };
     stored.push({ entity_type: 'server_config', id: 'server_config', name: server_name, texts });
     const names = stored.filter(({ entity_type }) => entity_type === 'tool').map(({ name }) => name);
     const items = [];

@@ -120,7 +120,10 @@ describe('lists', () => {
     expect(body.result).toMatchObject({ instructions: 'Ask before you change an order.', cacheScope: 'private' });
     expect(JSON.stringify(body.result)).toContain('"title":"Sales desk"');
     const whole = await modern(at(''), 'server/discover', {}, sales);
-    expect(whole.body.result).not.toHaveProperty('instructions');
+    // Nobody wrote any for everything, so the caller reads what is there for it, and of nothing else.
+    const made = String(whole.body.result?.['instructions']);
+    expect(made).toContain('orders');
+    expect(made).not.toContain('salaries');
     const opened = await rpc(at('/sales'), { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, sales);
     expect(opened.body.result?.['instructions']).toBe('Ask before you change an order.');
   });

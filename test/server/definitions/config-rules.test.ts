@@ -30,6 +30,8 @@ const history = async () =>
 test('nothing stored reads as the defaults, at version 1', async () => {
   expect(await get()).toEqual({
     server_name: 'Sluice',
+    instructions: null,
+    openai_apps_challenge: null,
     transport: 'http',
     host: '127.0.0.1',
     port: 8080,

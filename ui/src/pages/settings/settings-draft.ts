@@ -7,7 +7,10 @@ type SettingName = Exclude<keyof ServerConfigPatch, 'version'>;
 
 /** The settings that each page shows. Variables are a table of their own. */
 export const PARTS = {
-  general: { title: 'General', fields: ['server_name', 'transport', 'host', 'port', 'log_level', 'otel_enabled'] },
+  general: {
+    title: 'General',
+    fields: ['server_name', 'instructions', 'openai_apps_challenge', 'transport', 'host', 'port', 'log_level', 'otel_enabled'],
+  },
   auth: {
     title: 'Authentication',
     fields: [

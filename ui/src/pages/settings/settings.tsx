@@ -106,7 +106,11 @@ function GeneralPart(props: PartProps) {
   const form = useSettings(props);
   return (
     <SettingsForm of={props} form={form}>
-      <SettingsSection title="Identity" lead="What clients see when they connect." fields={['server_name']} />
+      <SettingsSection
+        title="Identity"
+        lead="What clients see when they connect."
+        fields={['server_name', 'instructions', 'openai_apps_challenge']}
+      />
       <SettingsSection
         title="Network"
         lead="Where every host accepts clients. A new address is opened before the old one is closed."

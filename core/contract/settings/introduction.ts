@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+import { textBetween } from '../fields.ts';
+import { field } from '../marks.ts';
+
+/** What clients and directories learn of the server before they list its tools. */
+export const introduction = {
+  instructions: v.optional(
+    field(v.nullable(textBetween(1, 2_048)), {
+      label: 'Instructions',
+      help: 'What models receive when they connect: which data this is and when to look here. Defaults to a sentence made from the tools.',
+      control: 'area',
+    }),
+    null,
+  ),
+  openai_apps_challenge: v.optional(
+    field(v.nullable(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'holds 1 to 512 visible ASCII characters'))), {
+      label: 'OpenAI domain challenge',
+      help: 'Served at /.well-known/openai-apps-challenge, where OpenAI checks that this domain is yours. Optional.',
+      control: 'mono',
+    }),
+    null,
+  ),
+};

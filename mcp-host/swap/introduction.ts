@@ -1,0 +1,51 @@
+import type { Registry } from './registry.ts';
+
+/** Clients cut what is longer. */
+const LONGEST = 2_048;
+/** Characters of the names in it; the rest is for the sentences around them. */
+const NAMES = 1_500;
+
+const texts = new WeakMap<Registry, string | null>();
+
+/** What a model is told when it connects and nobody wrote it: what there is to look up, and how results end. Null: there is nothing. */
+export function introductionOf(registry: Registry): string | null {
+  const known = texts.get(registry);
+  if (known !== undefined) return known;
+  const made = introduce(registry);
+  texts.set(registry, made);
+  return made;
+}
+
+function introduce({ server, tools, resources, templates, prompts }: Registry): string | null {
+  const topics = [
+    ...[...tools.values()].map(({ entity }) => topicOf(entity)),
+    ...[...resources.values(), ...templates].map(({ entity }) => topicOf(entity)),
+  ];
+  if (topics.length === 0 && prompts.size === 0) return null;
+  const writing = [...tools.values()].filter(({ entity }) => entity.mode === 'write').map(({ entity }) => entity.name);
+  const sentences = [
+    topics.length === 0
+      ? `${server.server_name} has prompts for working with databases.`
+      : `${server.server_name} has current data from databases. Look here for: ${listOf(topics, NAMES)}.`,
+    ...(writing.length === 0 ? [] : [`Tools that change data: ${listOf(writing, NAMES / 5)}.`]),
+    ...(tools.size === 0 ? [] : ['A result with truncated true is not complete: ask for less.']),
+  ];
+  return sentences.join(' ').slice(0, LONGEST);
+}
+
+interface Named {
+  readonly name: string;
+  readonly listing: Readonly<Record<string, unknown>>;
+}
+/** Its title, or its name as words. */
+const topicOf = ({ name, listing }: Named): string =>
+  typeof listing['title'] === 'string' ? listing['title'] : name.replaceAll(/[_-]+/g, ' ');
+
+/** As many as there is room for, and how many more there are. */
+function listOf(names: readonly string[], room: number): string {
+  const all = [...new Set(names)];
+  let length = 0;
+  const fits = all.filter((name) => (length += name.length + 2) <= room);
+  const rest = all.length - fits.length;
+  return rest === 0 ? fits.join(', ') : `${fits.join(', ')} and ${rest} more`;
+}
