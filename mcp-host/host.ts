@@ -223,8 +223,9 @@ export function createHost(options: HostOptions): Host {
   };
   const useIdentity: Parameters<typeof follow>[1]['useIdentity'] = (list) => auth.useIdentity(list, dismiss);
   const stop = async () => {
-    serving.pause(serving.held() === null ? WAITING : STOPPED);
-    log.info('stopped');
+    const stopped = serving.held() !== null;
+    serving.pause(stopped ? STOPPED : WAITING);
+    log.info(stopped ? 'stopped' : 'nothing_deployed');
     void drain(running.all, grace_ms, STOPPED);
     await keep(() => file.setStopped(true));
     acknowledge({ nothing: true });

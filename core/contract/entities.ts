@@ -40,6 +40,12 @@ export const SERVED = [...FROZEN_KINDS, 'server_config'] as const;
 /** Everything that is configured, the settings of the server included. */
 export const CONFIGURED = [...ENTITY_KINDS, 'server_config'] as const;
 
+/** How a sentence about one of them begins: `Tool search`. */
+export const subjectOf = (kind: (typeof CONFIGURED)[number], name: string): string => {
+  const noun = kind === 'server_config' ? 'settings' : kind;
+  return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}${name === '' ? '' : ` ${name}`}`;
+};
+
 export const kindOf = (plural: string): EntityKind | undefined => ENTITY_KINDS.find((kind) => ENTITIES[kind].plural === plural);
 
 /** One value a noun, under its plural. */

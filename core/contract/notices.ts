@@ -5,7 +5,16 @@ import { operation } from './operation.ts';
 import { HttpUrl } from './settings/setting-values.ts';
 
 /** What a webhook can be told of. */
-export const NOTICE_EVENTS = ['deploy', 'rollback', 'host_gone', 'certificate', 'guard_hit', 'login_locked'] as const;
+export const NOTICE_EVENTS = [
+  'deploy',
+  'rollback',
+  'test_failed',
+  'drift',
+  'host_gone',
+  'certificate',
+  'guard_hit',
+  'login_locked',
+] as const;
 export const NoticeEvent = v.picklist(NOTICE_EVENTS);
 export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;
 

@@ -1,4 +1,7 @@
 import * as v from 'valibot';
+import { TestOwner, TestResult } from './definitions/tests.ts';
+import { LintFinding } from './lint.ts';
+import { GateName } from './settings/deploy-gates.ts';
 import { byPlural, CONFIGURED, ENTITIES, ENTITY_KINDS, isOwned } from './entities.ts';
 import { Empty, textBetween, Timestamp } from './fields.ts';
 import { operation } from './operation.ts';
@@ -43,6 +46,10 @@ export const MOST_FAULTS = 100;
 
 export const Import = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
+  check: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description('With dry_run: also lint what would change, and run its tests as if it were stored'),
+  ),
   mode: v.pipe(
     v.optional(v.picklist(['merge', 'overwrite']), 'merge'),
     v.description('What happens to existing names: merge leaves them unchanged, overwrite replaces them and keeps their secrets'),
@@ -83,6 +90,22 @@ export const ImportFault = v.object({
 });
 export type ImportFault = v.InferOutput<typeof ImportFault>;
 
+/** What stands between an import and its deploy. */
+export const ImportChecks = v.object({
+  findings: v.pipe(v.array(LintFinding), v.description('What lint finds in definitions that would change')),
+  problems: v.pipe(v.array(v.string()), v.description('Why the configuration could not be deployed afterwards')),
+  tests: v.object({
+    passed: v.number(),
+    failed: v.number(),
+    skipped: v.number(),
+    results: v.array(
+      v.object({ ...TestResult.entries, owner: v.object({ kind: TestOwner.entries.kind, id: v.string(), name: v.string() }) }),
+    ),
+  }),
+  blocking: v.pipe(v.array(GateName), v.description('Gates that would block a deploy with these findings and results')),
+});
+export type ImportChecks = v.InferOutput<typeof ImportChecks>;
+
 export const ImportReport = v.object({
   dry_run: v.boolean(),
   created: ImportCounts,
@@ -96,6 +119,7 @@ export const ImportReport = v.object({
     v.array(v.object({ connection: v.nullable(v.string()), fields: v.array(v.string()) })),
     v.description('Imported connections that need these fields set before they work; null: the server configuration'),
   ),
+  checks: v.optional(v.pipe(ImportChecks, v.description('With `check`, when nothing is refused'))),
 });
 export type ImportReport = v.InferOutput<typeof ImportReport>;
 
@@ -114,7 +138,7 @@ export const transfer = {
     path: '/export-import/import',
     access: 'write',
     input: Import,
-    query: ['dry_run', 'mode', 'include_server_config'],
+    query: ['dry_run', 'check', 'mode', 'include_server_config'],
     output: ImportReport,
     summary: 'Import an export: all of it, or nothing if anything is invalid',
     max_body: 16 * 1024 * 1024,

@@ -59,6 +59,7 @@ export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
       ...data,
       deletes: NOTHING_DELETED,
       dry_run,
+      check: dry_run,
       mode: 'merge',
       include_server_config: false,
     }),

@@ -67,7 +67,8 @@ async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<Wo
   return copy;
 }
 
-async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
+/** Everything that is stored, as a transaction sees it. */
+export async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
   const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
   const copy: WorkingCopy = {
     state,

@@ -1,6 +1,6 @@
 import { engineOf } from '#core/engines/index.ts';
 import { inArray } from 'drizzle-orm';
-import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
+import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
@@ -23,6 +23,7 @@ import {
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { checkUnchanged, type Deletions, removeAll, removeEmpty, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
+import { checkPlanned, type Planned, readPlanned } from './transfer-checks.ts';
 import { toOwnerId } from './transfer-tests.ts';
 import { type IdsByName, toIds } from './transfer-toolsets.ts';
 
@@ -47,6 +48,8 @@ type Named = Parameters<typeof toFaults>[1] & Pick<Item, 'stored'>;
 /** What the report says at last, gathered on the way. */
 interface Progress {
   config: ImportedConfig | null;
+  /** What a dry run would leave, read when it is to be checked. */
+  planned: Planned | null;
   readonly faults: ImportFault[];
   /** Codes of the faults: when all are the same, the refusal has it too. */
   readonly codes: Set<ErrorCode>;
@@ -62,6 +65,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   const deletions = toDeletions(input, records);
   const progress: Progress = {
     config: null,
+    planned: null,
     faults: [...sorted.faults, ...deletions.faults],
     codes: new Set(),
     refusals: [],
@@ -80,6 +84,8 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   }
   collectAfter(checked.length);
   const report = toReport(input, sorted.skipped, checked, deletions, progress);
+  const { planned } = progress;
+  if (planned !== null && report.errors.length === 0) report.checks = await checkPlanned(context, planned);
   if (report.errors.length === 0 || input.dry_run) {
     if (!input.dry_run) for (const { id } of deletions.connections) context.app.sources.drop(id);
     return report;
@@ -177,7 +183,7 @@ async function noteRefusal<T>(progress: Progress, item: Named | null, work: () =
 /** One transaction. @param at_once how many new records are written together; rejects when several are refused together. */
 async function writeItems(
   context: Context,
-  { dry_run, mode }: Import,
+  { dry_run, check, mode }: Import,
   { checked, deletions, patch }: Written,
   progress: Progress,
   at_once: number,
@@ -196,9 +202,11 @@ async function writeItems(
     for (const item of deletions.connections) {
       if ((await noteRefusal(progress, item, () => removeEmpty(inside, item))) === null) throw STOPPED;
     }
-    if (patch === null) return;
-    progress.config = await noteRefusal(progress, null, () => importServerConfig(inside, patch, mode === 'overwrite'));
-    if (progress.config === null) throw STOPPED;
+    if (patch !== null) {
+      progress.config = await noteRefusal(progress, null, () => importServerConfig(inside, patch, mode === 'overwrite'));
+      if (progress.config === null) throw STOPPED;
+    }
+    if (dry_run && check) progress.planned = await readPlanned(inside);
   }).catch((error: unknown) => {
     if (error !== STOPPED) throw error;
   });
@@ -317,7 +325,7 @@ function missingSecrets({ name, prepared }: Checked): ImportReport['needs_secret
 function refusal({ errors: faults, errors_truncated }: ImportReport, codes: ReadonlySet<ErrorCode>): AppError {
   const told = faults.slice(0, TOLD).map(({ entity_type, name, index, message }) => {
     const which = name ?? (index === null ? '' : `number ${index + 1}`);
-    return `${entity_type} ${which}: ${message}`.replace(/ +:/, ':');
+    return `${subjectOf(entity_type, which)}: ${message}`;
   });
   const rest = faults.length - told.length;
   const ended = errors_truncated ? ` Validation stopped after ${MOST_FAULTS} errors; there may be more.` : '';

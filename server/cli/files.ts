@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { AppError } from '#core/errors.ts';
+import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { ImportReport } from '#core/contract/transfer.ts';
 import { checkRoot } from '#core/transfer/files/folder.ts';
 import { type Local, readLocal } from '#core/transfer/files/local.ts';
@@ -7,9 +8,9 @@ import { faultAt, isEmptyPlan, type Plan, planOf, toImport } from '#core/transfe
 import { faultLine, pullInto } from '#core/transfer/files/pull.ts';
 import { type Configuration, fromExport } from '#core/transfer/files/records.ts';
 import { readBase, writeBase } from '#core/transfer/files/state.ts';
-import { plain, planLines, planSummary } from '#core/transfer/files/words.ts';
+import { checkLines, checksSummary, plain, planLines, planSummary } from '#core/transfer/files/words.ts';
 import { configurationChecksum } from '#core/transfer/transfer-deletes.ts';
-import type { Arguments, Command, Terminal } from './command.ts';
+import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { openRemote, type Remote, REMOTE_OPTIONS, REMOTE_USAGE } from './remote.ts';
 
 /** Something would change. */
@@ -47,7 +48,7 @@ export const pull: Command = {
 
 export const plan: Command = {
   usage: `plan <folder> [--prune] [--force] ${REMOTE_USAGE}`,
-  summary: 'Show what push would change, and check it on the server without storing anything',
+  summary: 'Show what push would change, with what lint and tests find in it, without storing anything',
   options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE },
   words: 1,
   async run(args, terminal) {
@@ -55,16 +56,25 @@ export const plan: Command = {
     if (ready === null) return 1;
     if (isEmptyPlan(ready.plan)) return 0;
     const report = await sendPlan(ready, true, terminal);
-    return report === null ? 1 : CHANGES;
+    if (report === null) return 1;
+    return sayChecks(report, terminal) ? CHANGES : 1;
   },
 };
 
 export const push: Command = {
-  usage: `push <folder> [--prune] [--deploy] [--note TEXT] [--force] ${REMOTE_USAGE}`,
+  usage: `push <folder> [--prune] [--deploy] [--allow GATE[,GATE]] [--note TEXT] [--force] ${REMOTE_USAGE}`,
   summary: 'Apply a folder to a running server, all of it or nothing; --prune deletes what has no file',
-  options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE, deploy: { type: 'boolean' }, note: { type: 'string' } },
+  options: {
+    ...REMOTE_OPTIONS,
+    ...FORCE,
+    ...PRUNE,
+    deploy: { type: 'boolean' },
+    note: { type: 'string' },
+    allow: { type: 'string' },
+  },
   words: 1,
   async run(args, terminal) {
+    const { note, allow } = deployOptions(args);
     const ready = await prepare(args, terminal);
     if (ready === null) return 1;
     const { remote, root, plan: planned } = ready;
@@ -74,8 +84,7 @@ export const push: Command = {
     }
     await writeBase(root, remote.url, (await readServer(remote)).server);
     if (args.values['deploy'] !== true) return 0;
-    const note = args.values['note'];
-    return deploy(remote, typeof note === 'string' ? note : null, terminal);
+    return deploy(remote, { note, allow }, terminal);
   },
 };
 
@@ -116,6 +125,28 @@ async function prepare(args: Arguments, terminal: Terminal): Promise<Ready | nul
   return null;
 }
 
+/** @throws UsageError for what only makes sense with a deploy, or names no gate. */
+function deployOptions({ values }: Arguments): { readonly note: string | null; readonly allow: readonly GateName[] } {
+  const { note, allow: named, deploy: wanted } = values;
+  const allow = typeof named === 'string' ? named.split(',').map((name) => name.trim()) : [];
+  const unknown = allow.find((name) => !GATE_NAMES.some((gate) => gate === name));
+  if (unknown !== undefined) throw new UsageError(`There is no gate ${unknown}. Gates: ${GATE_NAMES.join(', ')}.`);
+  if (allow.length > 0 && wanted !== true) throw new UsageError('--allow needs --deploy: only a deploy has gates.');
+  return { note: typeof note === 'string' ? note : null, allow: GATE_NAMES.filter((gate) => allow.includes(gate)) };
+}
+
+/** Prints what lint and tests found. @returns whether nothing stands in the way. */
+function sayChecks({ checks }: ImportReport, { out, err }: Terminal): boolean {
+  if (checks === undefined) return true;
+  const { problems, tests, blocking } = checks;
+  const lines = checkLines(checks);
+  sayLines(out, lines.notes);
+  sayLines(err, lines.faults);
+  sayLines(out, checksSummary(checks));
+  if (blocking.length > 0) err(`A deploy would be blocked by ${blocking.join(' and ')}.\n`);
+  return problems.length === 0 && tests.failed === 0 && blocking.length === 0;
+}
+
 /** Null: the server refused it, and the reasons were printed. */
 async function sendPlan(
   { remote, local, plan: made, checksum }: Ready,
@@ -151,8 +182,12 @@ async function sendPlan(
   }
 }
 
-async function deploy({ call }: Remote, note: string | null, terminal: Terminal): Promise<number> {
-  const receipt = await call('deploy.run', { note });
+async function deploy(
+  { call }: Remote,
+  wanted: { readonly note: string | null; readonly allow: readonly GateName[] },
+  terminal: Terminal,
+): Promise<number> {
+  const receipt = await call('deploy.run', { note: wanted.note, allow: [...wanted.allow] });
   sayLines(
     terminal.out,
     receipt.warnings.map((warning) => `! ${plain(warning)}`),

@@ -51,3 +51,31 @@ test('an agent hears at once what lint finds in what it writes, and applies the 
   ]);
   expect(await findings('create_toolset', { name: 'sales', enabled: false })).toEqual([]);
 });
+
+test('a batch of tools and a trial import say what lint finds in each', async () => {
+  const description = 'Numbers of all orders that were ever made, in the order of their numbers.';
+  const draft = (name: string, sql_query: string) => ({
+    connection_id: 'shop',
+    name,
+    description: `${name}: ${description}`,
+    sql_query,
+  });
+  const tools = [
+    draft('wide_orders', 'select * from orders order by id'),
+    draft('count_all', 'select count(*) as n from orders'),
+  ];
+  const { structuredContent } = await client.call('create_tools_batch', { tools });
+  const created = structuredContent?.['created'] as { name: string; findings: Finding[] }[];
+  expect(created.map(({ name, findings: found }) => [name, rules(found).includes('select-star')])).toEqual([
+    ['wide_orders', true],
+    ['count_all', false],
+  ]);
+  const { connection_id: connection, ...record } = draft('wider_orders', 'select * from orders limit 5');
+  const trial = await client.call('import_config', {
+    dry_run: true,
+    data: { format: 'sluice/1', tools: [{ ...record, connection }] },
+  });
+  const checks: unknown = trial.structuredContent?.['checks'];
+  const { findings: found } = checks as { findings: (Finding & { entity: { name: string } })[] };
+  expect(rules(found.filter(({ entity }) => entity.name === 'wider_orders'))).toContain('select-star');
+});

@@ -43,7 +43,7 @@ browserTest(
     const deploy = page.getByRole('button', { name: /^Deploy/ }).last();
     await deploy.click();
     const findings = page.getByRole('region', { name: 'Tests' });
-    await findings.getByText('tool sales_by_category, test "categories as today"').waitFor();
+    await findings.getByText('Tool sales_by_category, test "categories as today"').waitFor();
     expect(await version()).toBe(before);
     await expectAccessible(page, 'a blocked deploy');
     await page.getByLabel('Reason').fill('The report is meant to be short');

@@ -196,7 +196,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'GET /api/v1/metrics/stats': 'period',
   'GET /api/v1/metrics/timeseries': 'tool kind interval_seconds',
   'POST /api/v1/export-import/import':
-    'mode include_server_config format! exported_at server_config connections tools resources prompts toolsets tests deletes if_checksum',
+    'mode include_server_config format! exported_at server_config connections tools resources prompts toolsets tests deletes if_checksum check',
   'POST /api/v1/agent-tokens': 'duration_minutes! scopes',
   'POST /api/v1/oauth-clients': 'name! idle_timeout_minutes! scopes',
   'GET /api/v1/agent-activity': 'tool_name token_prefix success',

@@ -9,7 +9,8 @@ import type { Handlers } from '#core/run.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/tree.ts';
 import { runTests, type Tested } from './run.ts';
-import { keepResults, resultsOf } from './results.ts';
+import { keepResults } from './keep-results.ts';
+import { resultsOf } from './results.ts';
 import { test, type TestRow } from './tests.ts';
 
 export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {

@@ -3,6 +3,7 @@ import { MOST_TESTS, type Test, TESTED_KINDS, type TestDraft, type TestOwner } f
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Actor, Context } from '#core/run.ts';
 import { entityTable } from '#core/store/entity-table.ts';
+import type { Db } from '#core/store/open.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { createEntity } from '../entity.ts';
 import { testedOf } from '../owners.ts';
@@ -77,13 +78,17 @@ async function showTests(context: Context, rows: readonly TestRow[]): Promise<Te
 }
 
 /** Names of the definitions of tests, by id. */
-export async function ownerNames({ app }: Context, rows: readonly TestRow[]): Promise<Map<string, string>> {
+export async function ownerNames(
+  { app }: Context,
+  rows: readonly Pick<TestRow, 'owner'>[],
+  tx: Db = app.store.db,
+): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const kind of TESTED_KINDS) {
     const ids = [...new Set(rows.flatMap(({ owner }) => (owner.kind === kind ? [owner.id] : [])))];
     if (ids.length === 0) continue;
     const table = entityTable(app.store, kind);
-    const found = await app.store.db.select({ id: table.id, name: table.name }).from(table).where(inArray(table.id, ids));
+    const found = await tx.select({ id: table.id, name: table.name }).from(table).where(inArray(table.id, ids));
     for (const { id, name } of found) names.set(id, name);
   }
   return names;

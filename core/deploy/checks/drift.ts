@@ -4,6 +4,7 @@ import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/drift.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Handlers } from '#core/run.ts';
 import { readDeployment } from '../deployment.ts';
 import { readSnapshot, textsOf } from '../stored-snapshots.ts';
@@ -32,6 +33,8 @@ export async function readDrift({ store }: App): Promise<State> {
   return row === undefined ? NEVER : (JSON.parse(row.value) as State);
 }
 
+/** Definitions that one notice names. */
+const NAMED = 50;
 /** Names that a sentence lists. */
 const TOLD = 5;
 
@@ -61,19 +64,27 @@ async function checkDrift(app: App): Promise<State> {
     items.push(...before.items.filter(({ connection_id }) => unasked.has(connection_id)));
   }
   const state = { checked_at, snapshot_version: active_version, items, unchecked };
-  await writeDrift(app, state);
-  for (const { kind, name, differences } of items.filter(({ id }) => !known.has(id))) {
+  const fresh = items.filter(({ id }) => !known.has(id));
+  await writeDrift(app, state, fresh);
+  for (const { kind, name, differences } of fresh) {
     app.log.from('deploy').warning(`the ${kind} ${name} no longer fits its database`, { differences });
   }
   return state;
 }
 
-async function writeDrift({ store }: App, state: State): Promise<void> {
+/** @param fresh what was not known before: webhooks are told of it. */
+async function writeDrift(app: App, state: State, fresh: readonly Drifted[]): Promise<void> {
+  const { store } = app;
   const { meta } = store.tables;
   const value = JSON.stringify(state);
-  await store.write((tx) =>
-    tx.insert(meta).values({ key: STATE, value }).onConflictDoUpdate({ target: meta.key, set: { value } }),
-  );
+  await store.write(async (tx) => {
+    await tx.insert(meta).values({ key: STATE, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
+    if (fresh.length === 0) return;
+    const definitions = fresh
+      .slice(0, NAMED)
+      .map(({ kind, name, connection_name, differences }) => ({ kind, name, connection: connection_name, differences }));
+    await emitNotice(app, 'drift', { version: state.snapshot_version, drifted: fresh.length, definitions }, tx);
+  });
 }
 
 /** Checks when it is due, on one server at a time. @returns whether this one did. */

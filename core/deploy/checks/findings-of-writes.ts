@@ -1,6 +1,8 @@
 import { DEFINITION_KINDS, ENTITIES } from '#core/contract/entities.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { lintStored } from './lint.ts';
+import { lintStored, lintStoredTools } from './lint.ts';
+
+const BATCH = 'agent.create_tools_batch';
 
 type Write = (context: Context, input: never) => Promise<{ readonly id: string }>;
 
@@ -21,5 +23,17 @@ export function withFindings(handlers: Handlers): Handlers {
       return [name, answer] as const;
     }),
   );
-  return { ...handlers, ...(Object.fromEntries(wrapped) as Partial<Handlers>) };
+  const inBatch: Handlers[typeof BATCH] = async (context, input) => {
+    const answer = await handlers[BATCH](context, input);
+    const found = await lintStoredTools(
+      context.app,
+      answer.created.map(({ id }) => id),
+    );
+    return { ...answer, created: answer.created.map((tool) => ({ ...tool, findings: found.get(tool.id) ?? [] })) };
+  };
+  return {
+    ...handlers,
+    ...(Object.fromEntries(wrapped) as Partial<Handlers>),
+    [BATCH]: inBatch,
+  };
 }

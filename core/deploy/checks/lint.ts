@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
-import { LINT_RULE_NAMES, LINT_RULES } from '#core/contract/settings/lint-rules.ts';
+import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
 import { factsOf, type Facts, lintAll, lintSome, lintSubject } from '#core/definitions/lint/lint.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
@@ -11,7 +11,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import type { SelectionRule } from '#snapshots/toolsets.ts';
 import { keyOf, type Leaf, type Tree } from '#snapshots/tree.ts';
 import { textsIn } from '../pending.ts';
-import { readDefinitions, readWorkingCopy } from '../working-copy.ts';
+import { type Definition, readDefinitions, readWorkingCopy } from '../working-copy.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
@@ -127,8 +127,24 @@ async function lintOwner(app: App, owner: string): Promise<LintFinding[]> {
 export async function lintStored(app: App, kind: DefinitionKind, id: string): Promise<LintFinding[] | null> {
   const [stored] = await readDefinitions(app, app.store.db, kind, [id]);
   if (stored === undefined) return null;
-  const { row, compiled } = stored;
   const [off, all] = await Promise.all([rulesOff(app), factsOfWorkingCopy(app)]);
+  return lintOf(kind, stored, off, all);
+}
+
+/** The same of several tools, by id. */
+export async function lintStoredTools(app: App, ids: readonly string[]): Promise<ReadonlyMap<string, LintFinding[]>> {
+  if (ids.length === 0) return new Map();
+  const stored = await readDefinitions(app, app.store.db, 'tool', ids);
+  const [off, all] = await Promise.all([rulesOff(app), factsOfWorkingCopy(app)]);
+  return new Map(stored.map((one) => [one.row.id, lintOf('tool', one, off, all)]));
+}
+
+function lintOf(
+  kind: DefinitionKind,
+  { row, compiled }: Definition,
+  off: readonly LintRule[],
+  all: readonly Facts[],
+): LintFinding[] {
   const known = compiled ?? null;
   if ((kind === 'tool' || kind === 'resource') && known === null) return [];
   const toSubject = { tool: ofToolDraft, resource: ofResourceDraft, prompt: ofPromptDraft, toolset: ofToolsetDraft }[kind];

@@ -1,3 +1,4 @@
+import { subjectOf } from '#core/contract/entities.ts';
 import type { DeployGate } from './gate.ts';
 
 /** What may break clients that know the active version. */
@@ -7,7 +8,7 @@ export const breakingGate: DeployGate = {
     (await candidate.changes()).flatMap(({ entity_type, name, breaking }) =>
       breaking.map((sentence) => ({
         field: `${entity_type}.${name}`,
-        message: entity_type === 'server_config' ? sentence : `${entity_type} ${name}: ${sentence}`,
+        message: entity_type === 'server_config' ? sentence : `${subjectOf(entity_type, name)}: ${sentence}`,
       })),
     ),
 };

@@ -1,3 +1,4 @@
+import { subjectOf } from '#core/contract/entities.ts';
 import type { DeployGate } from './gate.ts';
 
 /** Definitions whose database describes them otherwise than when they were saved, or frozen. */
@@ -6,6 +7,6 @@ export const driftGate: DeployGate = {
   run: async (_, candidate) =>
     (await candidate.drifted()).map(({ kind, name, differences }) => ({
       field: `${kind}.${name}`,
-      message: `${kind} ${name}: its tables have changed since it was saved. ${differences.join(' ')}`,
+      message: `${subjectOf(kind, name)}: its tables have changed since it was saved. ${differences.join(' ')}`,
     })),
 };

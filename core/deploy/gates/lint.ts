@@ -1,3 +1,4 @@
+import { subjectOf } from '#core/contract/entities.ts';
 import { differing } from '#snapshots/tree.ts';
 import { lintLeaves } from '../checks/lint.ts';
 import type { DeployGate } from './gate.ts';
@@ -10,6 +11,9 @@ export const lintGate: DeployGate = {
     const found = await lintLeaves(app, tree, now, texts);
     return found
       .filter(({ severity }) => severity !== 'info')
-      .map(({ entity: { kind, name }, message }) => ({ field: `${kind}.${name}`, message: `${kind} ${name}: ${message}` }));
+      .map(({ entity: { kind, name }, message }) => ({
+        field: `${kind}.${name}`,
+        message: `${subjectOf(kind, name)}: ${message}`,
+      }));
   },
 };

@@ -1,3 +1,4 @@
+import { subjectOf } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
 import { blobSecrets } from '#core/identity/sealed-records.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
@@ -10,7 +11,7 @@ export const prepareGate: DeployGate = {
     const found: Finding[] = problems.map(({ entity_type, name, message }, n) => ({
       refusal: 'cannot_deploy',
       field: `${entity_type}.${name}`,
-      message: `${n === 0 ? 'The configuration cannot be deployed. ' : ''}${entity_type} ${name}: ${message}`,
+      message: `${n === 0 ? 'The configuration cannot be deployed. ' : ''}${subjectOf(entity_type, name)}: ${message}`,
     }));
     for (const message of warnings) found.push({ message });
     if (version === null) return found;

@@ -1,8 +1,9 @@
 import { and, eq, inArray } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.ts';
+import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run.ts';
-import { keepResults } from '#core/definitions/tests/results.ts';
+import { keepResults } from '#core/definitions/tests/keep-results.ts';
 import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -30,7 +31,10 @@ export const testsGate: DeployGate = {
 
 function findingOf({ name, owner: { kind }, status, failures }: TestResult, owner: string): Finding[] {
   if (status === 'passed') return [];
-  const found = { field: `${kind}.${owner}`, message: `${kind} ${owner}, test ${JSON.stringify(name)}: ${failures.join(' ')}` };
+  const found = {
+    field: `${kind}.${owner}`,
+    message: `${subjectOf(kind, owner)}, test ${JSON.stringify(name)}: ${failures.join(' ')}`,
+  };
   const lets = status === 'skipped' && !failures.some((reason) => reason === NO_TIME || reason === PEOPLE_ONLY);
   return [lets ? { ...found, harmless: true } : found];
 }

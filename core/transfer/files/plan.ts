@@ -87,6 +87,7 @@ export function toImport(plan: Plan, local: Local, checksum: string, dry_run: bo
     format: FORMAT,
     mode: 'overwrite',
     dry_run,
+    check: dry_run,
     if_checksum: checksum,
     ...lists,
     deletes,

@@ -1,5 +1,7 @@
+import { subjectOf } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { ImportChecks } from '#core/contract/transfer.ts';
 import { diffLines, foldSame } from '#core/lib/line-diff.ts';
 import type { Values } from '#core/definitions/kinds.ts';
 import { canonical } from '#snapshots/canonical.ts';
@@ -76,4 +78,34 @@ export function planSummary({ changes, settings, unchanged }: Plan): string {
   const numbers = [`${count('create')} to create`, `${count('update')} to change`, `${count('delete')} to delete`];
   const others = Object.keys(settings).length === 0 ? [] : [`${counted(Object.keys(settings).length, 'setting')} to change`];
   return `${[...numbers, ...others].join(', ')}, ${unchanged} unchanged.`;
+}
+
+/** What lint and tests found, a line each: what is to be mended, and what is only good to know. */
+export function checkLines({ findings, problems, tests }: ImportChecks): { readonly notes: string[]; readonly faults: string[] } {
+  const failed = tests.results.filter(({ status }) => status === 'failed');
+  const skipped = tests.results.filter(({ status }) => status === 'skipped');
+  const testLine = ({ name, owner, failures }: ImportChecks['tests']['results'][number]) =>
+    plain(`${subjectOf(owner.kind, owner.name)}, test ${JSON.stringify(name)}: ${failures.join(' ')}`);
+  return {
+    notes: [
+      ...findings
+        .filter(isSerious)
+        .map(({ rule, severity, entity: { kind, name }, message }) =>
+          plain(`! ${subjectOf(kind, name)}: ${message} (${severity}: ${rule})`),
+        ),
+      ...skipped.map((result) => `! ${testLine(result)} (skipped)`),
+    ],
+    faults: [...problems.map(plain), ...failed.map(testLine)],
+  };
+}
+
+/** Advice is counted: the interface shows it beside the fields that it is about. */
+const isSerious = ({ severity }: ImportChecks['findings'][number]): boolean => severity !== 'info';
+
+/** Empty when there was nothing to say or to run. */
+export function checksSummary({ findings, tests: { passed, failed, skipped, results } }: ImportChecks): string[] {
+  const serious = findings.filter(isSerious).length;
+  const lint = `Lint: ${counted(serious, 'warning')}, ${counted(findings.length - serious, 'suggestion')}.`;
+  const tests = `Tests: ${passed} passed, ${failed} failed, ${skipped} skipped.`;
+  return [...(findings.length === 0 ? [] : [lint]), ...(results.length === 0 ? [] : [tests])];
 }

@@ -54,3 +54,18 @@ test('nor one that the server sends: what it serves stays', async () => {
     error: null,
   });
 });
+
+test('a host to which nothing was deployed yet does not say that it was stopped', async () => {
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+  const told = control.nextAck();
+  control.send('stop', {});
+  expect(await told).toMatchObject({ version: null });
+  expect(host.log.map(({ message }) => message)).toContain('nothing_deployed');
+  expect(host.log.map(({ message }) => message)).not.toContain('stopped');
+  await control.deploy(snapshotOf(1));
+  const again = control.nextAck();
+  control.send('stop', {});
+  await again;
+  expect(host.log.map(({ message }) => message)).toContain('stopped');
+});

@@ -119,7 +119,7 @@ describe.each(engines)('on %s', (engine) => {
     ]);
 
     expect((await deploy({ dry_run: true })).warnings).toContain(
-      'tool star: its tables have changed since it was saved. The column region is new.',
+      'Tool star: its tables have changed since it was saved. The column region is new.',
     );
     await deploy();
     expect(brief(await check())).toEqual({});
@@ -141,7 +141,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(brief(await check())['star']).toContain('The column note is gone.');
     // The statement cannot be deployed as it is.
     const refused = await t.request('POST', '/api/v1/deploy', { body: {} });
-    expect([refused.status, String(refused.body['detail']).includes('tool lines: ')]).toEqual([422, true]);
+    expect([refused.status, String(refused.body['detail']).includes('Tool lines: ')]).toEqual([422, true]);
   });
 
   test('what was edited and not deployed is compared as it is served', async () => {
@@ -211,7 +211,7 @@ describe('drift', () => {
     expect(deployed.body['errors']).toEqual([
       {
         field: 'resource.all',
-        message: 'resource all: its tables have changed since it was saved. The column note is gone.',
+        message: 'Resource all: its tables have changed since it was saved. The column note is gone.',
         gate: 'drift',
       },
     ]);
@@ -219,7 +219,7 @@ describe('drift', () => {
     expect(restored.body['errors']).toEqual([
       {
         field: 'tool.star',
-        message: 'tool star: its tables have changed since it was saved. The column note is gone.',
+        message: 'Tool star: its tables have changed since it was saved. The column note is gone.',
         gate: 'drift',
       },
     ]);

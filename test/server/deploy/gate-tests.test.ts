@@ -48,7 +48,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const change = (body: object) => api('PATCH', `/tools/${tool}`, body);
-const SENTENCE = 'tool product, test "finds tea": [0].id is not 1.';
+const SENTENCE = 'Tool product, test "finds tea": [0].id is not 1.';
 
 test('wrong rows block the deploy until they are right, or a person allows them', async () => {
   await change({ sql_query: WRONG });

@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const GONE = 'tool products: name is no longer in the result of this tool.';
+const GONE = 'Tool products: name is no longer in the result of this tool.';
 const PROBLEM = { accept: 'application/problem+json' };
 const deploy = (body: object = {}, headers?: Record<string, string>) =>
   t.request('POST', '/api/v1/deploy', { body, headers: { ...PROBLEM, ...headers }, anonymous: headers !== undefined });

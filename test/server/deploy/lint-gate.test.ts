@@ -33,7 +33,7 @@ const deploy = async (body: object = {}) => {
 };
 const mode = (lint: string) => t.request('PATCH', '/api/v1/server/config', { body: { deploy_gates: { lint } } });
 const ALIKE = (name: string, other: string) =>
-  `tool ${name}: The description is 100% the same as that of ${other}. Say when to use which.`;
+  `Tool ${name}: The description is 100% the same as that of ${other}. Say when to use which.`;
 
 test('findings of what a deploy adds or changes warn or block, those of what is served do not', async () => {
   await create('find_orders');
@@ -54,7 +54,7 @@ test('findings of what a deploy adds or changes warn or block, those of what is 
     { field: 'tool.list_totals', message: ALIKE('list_totals', 'find_orders'), gate: 'lint' },
     {
       field: 'tool.list_totals',
-      message: 'tool list_totals: The statement selects every column. Name those that a model needs.',
+      message: 'Tool list_totals: The statement selects every column. Name those that a model needs.',
       gate: 'lint',
     },
   ]);
@@ -82,6 +82,6 @@ test('a toolset that grows too large is named, whatever made it grow', async () 
   for (const n of [5, 6, 7, 8]) await create(`report_${n}`, long(n));
   const { warnings = [] } = (await deploy()).body;
   expect(warnings.map((warning) => warning.replace(/[\d,]{5,}/, 'N'))).toEqual([
-    'toolset sales: The lists of this toolset take about N tokens of every conversation, more than 8,000. Split it, or shorten descriptions.',
+    'Toolset sales: The lists of this toolset take about N tokens of every conversation, more than 8,000. Split it, or shorten descriptions.',
   ]);
 });

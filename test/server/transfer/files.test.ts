@@ -136,6 +136,7 @@ describe('plan and push', () => {
         from products
       … 1 equal line
 1 to create, 2 to change, 0 to delete, 4 unchanged.
+Lint: 0 warnings, 2 suggestions.
 `,
     });
     expect(await toolOf('count_products')).toBeUndefined();

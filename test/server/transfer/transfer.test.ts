@@ -161,7 +161,7 @@ describe.each([...namedStores])('kept in %s', (dialect) => {
     };
     const refused = await send(t, faulty);
     expect([refused.status, refused.body['code']]).toEqual([422, 'invalid']);
-    expect(refused.body['detail']).toStartWith('Nothing was imported. connection elsewhere: ');
+    expect(refused.body['detail']).toStartWith('Nothing was imported. Connection elsewhere: ');
     const tried = await send(t, faulty, 'dry_run=true');
     expect([tried.status, tried.report.dry_run, tried.report.created]).toEqual([200, true, NONE]);
     const found = tried.report.errors.map(({ entity_type, index, name, field }) => [entity_type, index, name, field].join(' '));

@@ -4,6 +4,8 @@ import type { Delivery, NoticeEvent } from '#core/contract/notices.ts';
 export const EVENT_WORDS: Readonly<Record<NoticeEvent, { readonly label: string; readonly hint: string }>> = {
   deploy: { label: 'Deploy', hint: 'A new version is served.' },
   rollback: { label: 'Rollback', hint: 'An earlier version is served again.' },
+  test_failed: { label: 'Failed test', hint: 'A test fails that passed before, or has not run before.' },
+  drift: { label: 'Drift', hint: 'A deployed definition no longer fits its tables.' },
   host_gone: { label: 'Host lost', hint: 'An MCP host has not been connected for 30 seconds.' },
   certificate: { label: 'Certificate', hint: 'A certificate was issued, or an order failed.' },
   guard_hit: { label: 'Refused change', hint: 'The prompt guard or another control refused a change.' },

@@ -1,0 +1,79 @@
+import { eq } from 'drizzle-orm';
+import { TESTED_KINDS } from '#core/contract/definitions/tests.ts';
+import type { ImportChecks } from '#core/contract/transfer.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { runTests } from '#core/definitions/tests/run.ts';
+import { tallyOf } from '#core/definitions/tests/test-handlers.ts';
+import type { TestRow } from '#core/definitions/tests/tests.ts';
+import { lintLeaves } from '#core/deploy/checks/lint.ts';
+import { textsIn } from '#core/deploy/pending.ts';
+import { readAll, readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { subjectOf } from '#core/contract/entities.ts';
+import type { Context } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { FrozenView } from '#snapshots/freeze.ts';
+import { differing, type Leaf } from '#snapshots/tree.ts';
+
+/** What the configuration would be after an import. */
+export interface Planned {
+  readonly view: FrozenView;
+  readonly tests: readonly TestRow[];
+}
+
+/** @param inside the transaction of a dry run, after everything was written. */
+export async function readPlanned({ app }: Context): Promise<Planned> {
+  const { db, tables } = app.store;
+  const copy = await readAll(app, db);
+  const tests = await db.select().from(tables.tests).where(eq(tables.tests.enabled, true)).orderBy(tables.tests.name);
+  return { view: copy.state.view(), tests };
+}
+
+/** What lint and tests find in what an import would change. The databases are asked after the transaction has ended. */
+export async function checkPlanned(context: Context, { view, tests }: Planned): Promise<ImportChecks> {
+  const { app } = context;
+  const { view: stored } = await readWorkingCopy(app);
+  const { tree, problems } = view.frozen();
+  const { now } = differing(stored.frozen().tree.leaves, tree.leaves);
+  const texts = textsIn(app, view.textOf);
+  const findings = await lintLeaves(app, tree, now, texts);
+  const concerned = await concernedTests(app, { view, tests }, stored, now, texts);
+  const faults = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
+  const results = await runTests(context, concerned, {
+    leaves: tree.leaves,
+    server: view.server,
+    texts,
+    problemOf: (id) => faults.get(id) ?? null,
+  });
+  const names = new Map(view.outcomes.map(({ id, name }) => [id, name]));
+  const { deploy_gates } = (await readSettings(app)).settings;
+  return {
+    findings: [...findings],
+    problems: problems.map(({ entity_type, name, message }) => `${subjectOf(entity_type, name)}: ${message}`),
+    tests: {
+      ...tallyOf(results),
+      results: results.map(({ owner, ...result }) => ({ ...result, owner: { ...owner, name: names.get(owner.id) ?? '' } })),
+    },
+    blocking: [
+      ...(deploy_gates.lint === 'block' && findings.some(({ severity }) => severity !== 'info') ? (['lint'] as const) : []),
+      ...(deploy_gates.tests === 'block' && results.some(({ status }) => status === 'failed') ? (['tests'] as const) : []),
+    ],
+  };
+}
+
+/** Enabled tests of what would change, of what depends on it, and those that would change themselves. */
+async function concernedTests(
+  app: Context['app'],
+  { view, tests }: Planned,
+  stored: FrozenView,
+  now: readonly Leaf[],
+  texts: ReturnType<typeof textsIn>,
+): Promise<readonly TestRow[]> {
+  if (tests.length === 0) return [];
+  if (canonical(view.server.global_variables) !== canonical(stored.server.global_variables)) return tests;
+  const read = await texts(now.filter(({ kind }) => kind === 'connection' || TESTED_KINDS.some((one) => one === kind)));
+  const changed = new Set([...read.values()].map((text) => (JSON.parse(text) as { readonly id: string }).id));
+  for (const { id, connection_id } of view.outcomes) if (connection_id !== null && changed.has(connection_id)) changed.add(id);
+  const before = await app.store.db.select().from(app.store.tables.tests);
+  const versions = new Map(before.map(({ id, version }) => [id, version]));
+  return tests.filter(({ id, version, owner_id }) => changed.has(owner_id) || versions.get(id) !== version);
+}

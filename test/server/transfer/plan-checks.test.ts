@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { edit, type Shop, shop } from './folder-support.ts';
+
+let t: Shop;
+let dir: string;
+beforeAll(async () => {
+  t = await shop();
+  const { body } = await t.s.api('GET', '/tools?limit=500');
+  const [tool] = (body as { items: { id: string; name: string }[] }).items;
+  const owner = { kind: 'tool', id: tool?.id };
+  const draft = { owner, name: 'has a pen', arguments: { name: 'Pen' }, expect: { contains: [{ name: 'Pen' }] } };
+  expect((await t.s.api('POST', '/tests', draft)).status).toBe(201);
+  dir = t.folder();
+  await t.sluice('pull', dir);
+});
+afterAll(() => t.stop());
+
+const stored = async () =>
+  JSON.stringify((await t.s.api('GET', '/export-import/export')).body).replace(/"exported_at":"[^"]*"/, '');
+const results = async () => (await t.s.api('GET', '/tests')).body['items'] as { last: unknown }[];
+
+test('plan says what lint and tests find in the folder as if it were stored, and stores nothing', async () => {
+  const before = await stored();
+  edit(dir, 'tools/products.sql', (text) => text.replace('select id, name, price', 'select *'));
+  expect(await t.sluice('plan', dir)).toMatchObject({
+    code: 2,
+    out: expect.stringContaining('! Tool products: The statement selects every column.'),
+    err: '',
+  });
+  expect((await t.sluice('plan', dir)).out).toEndWith('\nTests: 1 passed, 0 failed, 0 skipped.\n');
+  edit(dir, 'tools/products.sql', (text) => text.replace('name like :name', 'name <> :name'));
+  const failed = await t.sluice('plan', dir);
+  expect(failed).toMatchObject({ code: 1, out: expect.stringContaining('Tests: 0 passed, 1 failed, 0 skipped.') });
+  expect(failed.err).toBe('Tool products, test "has a pen": No row has {"name":"Pen"}.\nA deploy would be blocked by tests.\n');
+  expect([await stored(), (await results()).map(({ last }) => last)]).toEqual([before, [null]]);
+});
+
+test('a test of the folder alone runs too, on a tool of the folder alone', async () => {
+  const other = t.folder();
+  await t.sluice('pull', other);
+  edit(other, 'tools/products.sql', (text) => text);
+  await Bun.write(
+    `${other}/tools/pens.sql`,
+    '---\nconnection: shop\nname: pens\ndescription: Every pen that the shop sells, in the order of its number.\nparameters:\n  - name: name\n    type: string\n    description: A name\n---\nselect id, name from products where name = :name order by id\n',
+  );
+  await Bun.write(
+    `${other}/tests/two.yaml`,
+    'name: two pens\nowner:\n  kind: tool\n  name: pens\narguments:\n  name: Pen\nexpect:\n  rows:\n    min: 2\n',
+  );
+  const { code, err } = await t.sluice('plan', other);
+  expect([code, err]).toEqual([
+    1,
+    'Tool pens, test "two pens": The result has 1 row, fewer than 2.\nA deploy would be blocked by tests.\n',
+  ]);
+});
+
+test('lint stops a plan where its gate blocks, and push deploys past it with a reason', async () => {
+  const other = t.folder();
+  await t.sluice('pull', other);
+  await t.s.api('PATCH', '/server/config', { deploy_gates: { lint: 'block' } });
+  await t.sluice('pull', other);
+  edit(other, 'tools/products.sql', (text) => text.replace('select id, name, price', 'select *'));
+  expect(await t.sluice('plan', other)).toMatchObject({ code: 1, err: 'A deploy would be blocked by lint.\n' });
+  const blocked = await t.sluice('push', other, '--deploy');
+  expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('Blocked by the gate lint. ') });
+  expect(await t.sluice('push', other, '--deploy', '--allow', 'lint', '--note', 'Wide on purpose')).toMatchObject({ code: 0 });
+  const { body } = await t.s.api('GET', '/history?entity_type=snapshot');
+  expect(JSON.stringify(body)).toContain('Wide on purpose');
+  expect((await t.sluice('push', other, '--deploy', '--allow', 'lynt')).code).toBe(64);
+  expect((await t.sluice('push', other, '--allow', 'lint')).code).toBe(64);
+  const tests = await t.sluice('push', other, '--deploy', '--allow', 'tests');
+  expect(tests).toMatchObject({ code: 1, err: expect.stringContaining('Only a signed-in person') });
+});
