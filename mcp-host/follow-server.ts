@@ -2,6 +2,7 @@ import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
+import type { Beside } from './swap/beside.ts';
 import type { Control, ControlEvent, ListenEvent } from './swap/control.ts';
 import type { HostNames } from './swap/host-names.ts';
 import type { Registry } from './swap/registry.ts';
@@ -49,6 +50,7 @@ export interface Followers {
   readonly snapshots: SnapshotTaker;
   readonly names: HostNames;
   readonly listener: Listener;
+  readonly beside: Pick<Beside, 'use'>;
   readonly acknowledge: (answer: Acknowledgement) => void;
   readonly useTokens: (tokens: readonly LiveToken[]) => Promise<void>;
   readonly useIdentity: (list: IdentityList) => Promise<void>;
@@ -58,11 +60,12 @@ export interface Followers {
 /** Does what an event of the server asks for. */
 export function follow(
   event: ControlEvent,
-  { snapshots, names, listener, acknowledge, useTokens, useIdentity, stop }: Followers,
+  { snapshots, names, listener, beside, acknowledge, useTokens, useIdentity, stop }: Followers,
 ): Promise<void> {
   if (event.event === 'snapshot') return snapshots.take(event.data);
   if (event.event === 'tokens') return useTokens(event.data.tokens);
   if (event.event === 'identity') return useIdentity(event.data);
+  if (event.event === 'beside') return beside.use(event.data);
   if (event.event === 'names') return names.use(event.data.names);
   return event.event === 'listen' ? prepare(event.data, listener, acknowledge) : stop();
 }

@@ -4,6 +4,7 @@ import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import type { AuthSettings } from './auth/authorise.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
+import type { BesideFiles } from './swap/beside-files.ts';
 import type { SnapshotFile } from './swap/snapshot-file.ts';
 import type { OpenPool } from './swap/sources.ts';
 import type { Address } from './transports/listener.ts';
@@ -35,6 +36,8 @@ export interface HostOptions {
   /** Sealed with another key than the first: the server has the snapshot sealed anew. */
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
+  /** Where configurations beside the live one are kept; absent: nowhere. */
+  readonly beside?: BesideFiles;
   readonly auth: AuthSettings;
   readonly rates?: RateSettings;
   /** Where the hosts of an installation keep limits together; without it this host keeps its own. Closed with the host. */

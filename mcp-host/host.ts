@@ -3,6 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/lib/places.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { createAuth } from './auth/authorise.ts';
+import { createCandidateAuth, isCandidateOwner } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
 import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
@@ -22,6 +23,8 @@ import { createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
 import { changesBetween } from './protocol/updates.ts';
 import { createServing, ENDING, STOPPED, WAITING } from './serving.ts';
+import { createBeside } from './swap/beside.ts';
+import { NO_FILES } from './swap/beside-files.ts';
 import { createControl } from './swap/control.ts';
 import { drain } from './swap/drain.ts';
 import { createHostNames } from './swap/host-names.ts';
@@ -90,13 +93,13 @@ export function createHost(options: HostOptions): Host {
     streams,
     views,
     log,
-    use(registry) {
+    use(registry, beside) {
       if (registry !== null) options.onServe?.(registry.server);
-      sources.use(registry?.connections ?? []);
+      sources.use([...beside.flatMap(({ connections }) => connections), ...(registry?.connections ?? [])]);
       if (registry === null) return;
       slot_shares?.refresh();
       auth.prepare(registry.server);
-      cache.use(registry);
+      cache.use(registry, ...beside);
       observation.use(registry);
     },
   });
@@ -111,7 +114,7 @@ export function createHost(options: HostOptions): Host {
       const held = serving.held();
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
-    onEvent: (event) => follow(event, { snapshots, names, listener, acknowledge, useTokens, useIdentity, stop }),
+    onEvent: (event) => follow(event, { snapshots, names, listener, beside, acknowledge, useTokens, useIdentity, stop }),
   });
   const names = createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log });
   const auth = createAuth({
@@ -128,6 +131,20 @@ export function createHost(options: HostOptions): Host {
     now,
     ticks,
   });
+  const beside = createBeside({
+    control,
+    files: options.beside ?? NO_FILES,
+    file,
+    live: serving.held,
+    log,
+    now,
+    serve(held) {
+      serving.besides(new Map([...held].map(([name, { registry }]) => [name, registry])));
+      dismiss();
+    },
+    acknowledge: (answer) => acknowledge(answer),
+  });
+  const candidates = createCandidateAuth((name) => beside.find(name), now);
   const otlp_endpoint = options.otlp_endpoint ?? null;
   const seen = { sources, limits, redis, sessions, streams, serving, auth, control, log };
   const observation = createObservation({ id, boot_id, otlp_endpoint, ...seen });
@@ -142,6 +159,8 @@ export function createHost(options: HostOptions): Host {
     sse: createSse({ dispatch, serving: serving.current, views, streams, log }),
     views,
     serving: serving.current,
+    servingAt: serving.at,
+    candidates,
     health: () => health(),
     probes: createProbes({
       service_token: options.service_token,
@@ -168,12 +187,13 @@ export function createHost(options: HostOptions): Host {
     const registry = serving.held();
     if (registry === null) return;
     const { server } = registry;
-    const isGone = (owner: string) => owner !== LOCAL.owner && !auth.holds(owner, server);
+    const holds = (owner: string) => (isCandidateOwner(owner) ? candidates.holds(owner) : auth.holds(owner, server));
+    const isGone = (owner: string) => owner !== LOCAL.owner && !holds(owner);
     sessions.endOf(isGone);
     streams.endOf(isGone);
     const changesOf = (before: Viewer, after: Viewer) => changesBetween(views.of(registry, before), views.of(registry, after));
     streams.review(
-      (owner) => auth.rights(owner, server),
+      (owner) => (isCandidateOwner(owner) ? null : auth.rights(owner, server)),
       changesOf,
       () => sessions.all(),
     );
@@ -281,6 +301,7 @@ export function createHost(options: HostOptions): Host {
     async start() {
       await Promise.all([auth.load(), names.load()]);
       await resume();
+      await beside.load();
       await bind(serving.held()?.server ?? options.address);
       control.start();
     },

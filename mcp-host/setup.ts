@@ -10,6 +10,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
+import { besideFiles } from '#mcp-host/swap/beside-files.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
@@ -43,6 +44,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     openSecret: (sealed, place) => keyring.open(sealed, place),
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
+    beside: besideFiles(join(directory, 'candidates')),
     auth: {
       tokens: tokenFile(join(directory, 'tokens.json')),
       identity: identityFile(join(directory, 'identity.json')),

@@ -14,6 +14,7 @@ import type { PasswordWork } from '#core/lib/passwords.ts';
 import { requireSecrets } from '#core/identity/keys.ts';
 import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
 import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
+import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
@@ -90,6 +91,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepSigningKeys(app),
     followIdentity(app),
     followDeployments(app),
+    keepExpiringCandidates(app),
     followNames(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),

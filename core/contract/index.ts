@@ -3,6 +3,7 @@ import { mcpTokens } from './identity/mcp-tokens.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
+import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
 import { config } from './settings/config.ts';
 import { connections } from './definitions/connections.ts';
@@ -47,6 +48,8 @@ export const operations = {
   ...schema,
   ...preview,
   ...deploy,
+  // Before what takes the number of a version at the same place of its path.
+  ...candidates,
   ...snapshots,
   ...guard,
   ...lint,

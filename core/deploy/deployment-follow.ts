@@ -1,5 +1,6 @@
 import type { App } from '#core/app.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
+import { besideNews } from './candidates/beside.ts';
 import { readDeployment } from './deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { publishSnapshot } from './snapshot-event.ts';
@@ -12,15 +13,21 @@ export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
   // An embedded database has one server.
   if (app.store.dialect === 'sqlite') return () => undefined;
   let known: string | null = null;
+  let beside: string | null = null;
   const look = async (): Promise<void> => {
     const { desired, active_version } = await readDeployment(app);
     const now = `${desired}:${active_version}`;
-    if (known === now) return;
     // The first time too: hosts may have come before, and who has it is told no more than that.
-    const { snapshot } = await snapshotToServe(app);
-    if (snapshot === null) app.hosts.publish({ event: 'stop', data: {} });
-    else await publishSnapshot(app, snapshot);
-    known = now;
+    if (known !== now) {
+      const { snapshot } = await snapshotToServe(app);
+      if (snapshot === null) app.hosts.publish({ event: 'stop', data: {} });
+      else await publishSnapshot(app, snapshot);
+      known = now;
+    }
+    const news = await besideNews(app);
+    if (beside === news.revision) return;
+    app.hosts.publish({ event: 'beside', data: news });
+    beside = news.revision;
   };
   return runEvery(app, { every_ms, what: 'reading the deployment', work: look, wake: 'deployment' });
 }

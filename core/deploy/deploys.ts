@@ -129,7 +129,8 @@ async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
   };
 }
 
-function toCandidate(
+/** The working copy, ready for the gates. */
+export function toCandidate(
   app: App,
   { server, tree, problems, warnings, drifted, textOf }: Prepared,
   active: StoredSnapshot | null,

@@ -18,6 +18,25 @@ export interface SnapshotNews {
   };
 }
 
+/** A configuration that hosts hold beside the live version. */
+export interface BesideEntry {
+  /** Hosts ask for it, and for the version of a number, by this name. */
+  readonly id: string;
+  readonly checksum: string;
+  /** After it there is nothing at its address, also while the server is away; null: it has no address. */
+  readonly expires_at: string | null;
+  /** SHA-256 of the token for its address. */
+  readonly digest: string | null;
+  readonly token_prefix: string | null;
+}
+
+/** All that hosts hold beside the live version: the whole list at every change. */
+export interface BesideNews {
+  /** Names this state; a host that is there says so. */
+  readonly revision: string;
+  readonly snapshots: readonly BesideEntry[];
+}
+
 /** What the server says on a host's stream (contract section 0). */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
@@ -25,6 +44,7 @@ export type HostEvent =
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
   | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
+  | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 
@@ -87,6 +107,8 @@ export interface HostRegistry {
    * come serves it, or at once when none is expected.
    */
   acknowledged(checksum: string, timeout_ms: number, is_expected: boolean): Promise<HostAck[]>;
+  /** Has every host answer a request, which `tell` sends; answers their refusals. */
+  answers(request_id: string, timeout_ms: number, tell: () => Promise<void> | void): Promise<string[]>;
   /** Asks every host to open an address; answers their refusals. */
   probe(host: string, port: number, request_id: string, timeout_ms: number): Promise<string[]>;
   /** Somebody waits for an answer. */
@@ -185,6 +207,24 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
     });
   };
 
+  const answers: HostRegistry['answers'] = async (request_id, timeout_ms, tell) => {
+    const waiting = new Set([...all()].filter(([id, host]) => !isSilent(id, host)).map(([id]) => id));
+    const refusals: string[] = [];
+    const answered = collect(
+      timeout_ms,
+      () => waiting.size === 0,
+      (id, ack) => {
+        if (ack.request_id !== request_id) return;
+        waiting.delete(id);
+        if (ack.error !== null) refusals.push(ack.error);
+      },
+    );
+    await tell();
+    await answered;
+    noteSilent(waiting);
+    return refusals;
+  };
+
   return {
     connect(id, send) {
       const connection = crypto.randomUUID();
@@ -238,24 +278,12 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
       noteSilent(unanswered.map(([id]) => id));
       return after.map(([id]) => answers.get(id) ?? { id, acked_ms: null, load_ms: null, error: null });
     },
-    async probe(host, port, request_id, timeout_ms) {
-      const waiting = new Set([...all()].filter(([id, host]) => !isSilent(id, host)).map(([id]) => id));
-      const refusals: string[] = [];
-      const answered = collect(
-        timeout_ms,
-        () => waiting.size === 0,
-        (id, ack) => {
-          if (ack.request_id !== request_id) return;
-          waiting.delete(id);
-          if (ack.error !== null) refusals.push(ack.error);
-        },
-      );
-      publish({ event: 'listen', data: { host, port, request_id } });
-      if (others.size > 0) await sharing.probe({ host, port, request_id });
-      await answered;
-      noteSilent(waiting);
-      return refusals;
-    },
+    answers,
+    probe: (host, port, request_id, timeout_ms) =>
+      answers(request_id, timeout_ms, async () => {
+        publish({ event: 'listen', data: { host, port, request_id } });
+        if (others.size > 0) await sharing.probe({ host, port, request_id });
+      }),
     awaited: () => waiters.size > 0,
     share(next) {
       sharing = next;

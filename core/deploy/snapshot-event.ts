@@ -1,7 +1,7 @@
 import type { App } from '#core/app.ts';
 import { deltaOf } from '#snapshots/tree.ts';
 import { snapshotToServe } from './exposure.ts';
-import type { HostEvent } from './hosts.ts';
+import type { HostEvent, SnapshotNews } from './hosts.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.ts';
 
 /**
@@ -9,14 +9,20 @@ import { readSnapshot, type StoredSnapshot, textsOf } from './stored-snapshots.t
  * this one. @param have `<version>:<checksum>` of what it serves.
  */
 export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: string | null): Promise<HostEvent> {
+  const { version, checksum, created_at } = snapshot;
+  const is_there = have === `${version}:${checksum}`;
+  const news = is_there ? { version, checksum, created_at } : await newsOf(app, snapshot, have);
+  return { event: 'snapshot', data: JSON.stringify(news) };
+}
+
+/** What a host that serves `have` lacks of a snapshot. */
+export async function newsOf(app: App, snapshot: StoredSnapshot, have: string | null): Promise<SnapshotNews> {
   const { version, checksum, created_at, tree } = snapshot;
-  const head = { version, checksum, created_at };
-  if (have === `${version}:${checksum}`) return { event: 'snapshot', data: JSON.stringify(head) };
   const base = await baseOf(app, have);
   const { added, removed } = deltaOf(base?.tree.leaves ?? null, tree.leaves);
   const texts = await textsOf(app, added);
   const blobs = added.map(({ kind, name, hash }) => [kind, name, hash, texts.get(hash)!] as const);
-  return { event: 'snapshot', data: JSON.stringify({ ...head, delta: { from: base?.checksum ?? null, removed, blobs } }) };
+  return { version, checksum, created_at, delta: { from: base?.checksum ?? null, removed, blobs } };
 }
 
 async function baseOf(app: App, have: string | null): Promise<StoredSnapshot | null> {

@@ -4,6 +4,7 @@ import type { Counts } from '#core/contract/deploy/deploy.ts';
 import { AppError } from '#core/errors.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
+import { pinnedByCandidates } from './candidates/pinned.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTexts, readTree } from '#core/store/trees.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format.ts';
 import { deltaOf, type Delta, HOLDS_SECRETS, type Leaf, toContent, type Tree } from '#snapshots/tree.ts';
@@ -34,8 +35,15 @@ export interface SnapshotCache {
   texts: ReadonlyMap<string, string>;
   /** How many versions are stored. */
   kept: number;
+  /** What candidates hold, by their id: it stays stored when the last version that has it goes. */
+  readonly pinned: Map<string, ReadonlySet<string>>;
 }
-export const createSnapshotCache = (): SnapshotCache => ({ versions: new Map(), texts: new Map(), kept: KEPT_SNAPSHOTS });
+export const createSnapshotCache = (): SnapshotCache => ({
+  versions: new Map(),
+  texts: new Map(),
+  kept: KEPT_SNAPSHOTS,
+  pinned: new Map(),
+});
 /** Hosts are brought from one of these to the active one. */
 const CACHED = 3;
 
@@ -156,8 +164,9 @@ async function listedOf(app: App, tx: Db, version: number): Promise<Listed | nul
 async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
   const { snapshots, blobs } = app.store.tables;
   const old = await tx.select({ version: snapshots.version }).from(snapshots).where(lte(snapshots.version, last));
+  const isPinned = old.length === 0 ? () => false : await pinnedByCandidates(app, tx);
   for (const { version } of old.toSorted((a, b) => a.version - b.version)) {
-    const gone = await lostAfter(app, tx, version);
+    const gone = (await lostAfter(app, tx, version)).filter((hash) => !isPinned(hash));
     for (let start = 0; start < gone.length; start += PAGE) {
       const hashes = gone.slice(start, start + PAGE);
       await tx.delete(blobs).where(and(inArray(blobs.hash, hashes), lte(blobs.since, version)));

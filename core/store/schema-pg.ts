@@ -20,6 +20,7 @@ export const {
   server_config,
   snapshots,
   blobs,
+  candidates,
   changes,
   deployment,
   history,

@@ -16,6 +16,7 @@ import { deployTables } from './schema-deploy.ts';
 import { peopleTables } from './schema-people.ts';
 import { providerTables } from './schema-providers.ts';
 import { oauthTables } from './tables/oauth.ts';
+import { candidateTables } from './tables/candidates.ts';
 import { noticeTables } from './tables/notices.ts';
 import { testTables } from './tables/tests.ts';
 import { tlsTables } from './schema-tls.ts';
@@ -276,6 +277,7 @@ function define(k: Kit) {
     server_config,
     history,
     ...deployTables(k),
+    ...candidateTables(k),
     ...usageTables(k),
     ...tlsTables(k),
     ...clusterTables(k),

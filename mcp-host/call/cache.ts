@@ -38,8 +38,8 @@ export interface ResultCache {
     run: Run,
     beside?: () => readonly unknown[],
   ): Promise<CallResult> | null;
-  /** From now on only results of the tools of this registry, as they are there. */
-  use(registry: Registry): void;
+  /** From now on only results of the tools of these registries, as they are there. */
+  use(...registries: readonly Registry[]): void;
   /** Characters held. */
   size(): number;
 }
@@ -150,10 +150,12 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
       const running = in_flight.get(key) ?? startRun(key, fingerprint, cache_ttl_seconds * 1_000, values, run);
       return join(key, running, deadline);
     },
-    use(registry) {
+    use(...registries) {
       current = new Set();
-      for (const tool of registry.tools.values()) {
-        if (tool.entity.cache_ttl_seconds > 0) current.add(fingerprintOf(tool, registry));
+      for (const registry of registries) {
+        for (const tool of registry.tools.values()) {
+          if (tool.entity.cache_ttl_seconds > 0) current.add(fingerprintOf(tool, registry));
+        }
       }
       for (const [key, { fingerprint }] of kept) if (!current.has(fingerprint)) drop(key);
     },

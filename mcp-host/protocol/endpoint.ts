@@ -10,10 +10,12 @@ export interface Endpoint {
   readonly tag: string | null;
   /** It serves only what changes no data. */
   readonly read_only: boolean;
+  /** The candidate that it serves in the place of the live version; null: none. */
+  readonly candidate: string | null;
 }
 
 /** `/mcp`: everything that the caller may see. */
-export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false };
+export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false, candidate: null };
 const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };
 
 const TAG = '/tag/';
@@ -28,6 +30,14 @@ export function endpointOf(rest: string): Endpoint | null {
   if (path.startsWith(TAG)) return tagged(path.slice(TAG.length));
   const name = path.slice(1);
   return path.startsWith('/') && isToolsetName(name) ? { ...WHOLE, path, toolset: name } : null;
+}
+
+const CANDIDATE = '/candidate/';
+
+/** The endpoint of a candidate; null: the path names none. Credentials of other endpoints are never for it, nor its token for them. */
+export function candidateAt(rest: string): Endpoint | null {
+  const id = rest.startsWith(CANDIDATE) ? rest.slice(CANDIDATE.length) : '';
+  return /^[\w-]{1,64}$/.test(id) ? { ...WHOLE, path: `${CANDIDATE}${id}`, candidate: id } : null;
 }
 
 function tagged(written: string): Endpoint | null {

@@ -20,8 +20,9 @@ export class Lacking extends Error {}
 export interface KnownTrees {
   remember(checksum: string, leaves: readonly Leaf[]): void;
   /** Rejects what is not the tree that its checksum names. */
-  apply(news: SnapshotNews & { readonly delta: NonNullable<SnapshotNews['delta']> }): NewSnapshot;
+  apply(news: NewsWithDelta): NewSnapshot;
 }
+export type NewsWithDelta = SnapshotNews & { readonly delta: NonNullable<SnapshotNews['delta']> };
 
 const KNOWN = 3;
 
@@ -35,18 +36,27 @@ export function createKnownTrees(): KnownTrees {
       known.set(checksum, leaves);
       for (const [oldest] of [...known].slice(0, -KNOWN)) known.delete(oldest);
     },
-    apply({ version, checksum, created_at, delta: { from, removed, blobs } }) {
+    apply(news) {
+      const { from } = news.delta;
       const base = from === null ? [] : known.get(from);
       if (base === undefined) throw new Lacking(`The host does not know the snapshot ${from}.`);
-      const texts = new Map(blobs.map(([, , hash, text]) => [hash, text]));
-      for (const [hash, text] of texts) if (!isTextOf(hash, text)) throw damaged(version);
-      const added = blobs.map(([kind, name, hash]) => ({ kind, name, hash }));
-      const tree = toTree(applyDelta(base, { added, removed }), newest);
-      if (tree.checksum !== checksum) throw damaged(version);
-      newest = tree;
-      return { version, checksum, created_at, tree, blobs: texts, whole: from === null };
+      const snapshot = applyTo(base, news, newest);
+      newest = snapshot.tree;
+      return snapshot;
     },
   };
+}
+
+/** @param base the leaves that the delta leads from. @param before whose branches the tree may share. */
+export function applyTo(base: readonly Leaf[], news: NewsWithDelta, before: Tree | null = null): NewSnapshot {
+  const { version, checksum, created_at, delta } = news;
+  const { from, removed, blobs } = delta;
+  const texts = new Map(blobs.map(([, , hash, text]) => [hash, text]));
+  for (const [hash, text] of texts) if (!isTextOf(hash, text)) throw damaged(version);
+  const added = blobs.map(([kind, name, hash]) => ({ kind, name, hash }));
+  const tree = toTree(applyDelta(base, { added, removed }), before);
+  if (tree.checksum !== checksum) throw damaged(version);
+  return { version, checksum, created_at, tree, blobs: texts, whole: from === null };
 }
 
 const damaged = (version: number) =>

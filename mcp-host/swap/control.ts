@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
+import type { BesideNews, LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -16,6 +16,7 @@ export type ControlEvent =
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } }
   | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
+  | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -40,13 +41,15 @@ export interface Control {
   start(): void;
   /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
   post(path: 'ack' | 'usage' | 'leave', body: object): Promise<void>;
+  /** Of a candidate or version what is missing here. Rejects when the server did not answer with it. @param have as on the stream. */
+  fetchBeside(name: string, have: string): Promise<SnapshotNews>;
   /** Connects anew at once, so that the server hears again what the host has. */
   again(): void;
   state(): { connected: boolean; last_event_at: string | null };
   close(): void;
 }
 
-const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'stop']);
+const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'beside', 'stop']);
 /** Lists of who counts: a revoked token must not outlive a snapshot that loads or a disk that hangs. */
 const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity']);
 const POST_TIMEOUT_MS = 10_000;
@@ -115,6 +118,15 @@ export function createControl(options: ControlOptions): Control {
       });
       if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
       await response.body?.cancel();
+    },
+    async fetchBeside(name, have) {
+      const query = new URLSearchParams({ have });
+      const response = await fetch(`${base}/${encodeURIComponent(id)}/beside/${encodeURIComponent(name)}?${query}`, {
+        headers,
+        signal: AbortSignal.any([end.signal, AbortSignal.timeout(POST_TIMEOUT_MS)]),
+      });
+      if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
+      return (await response.json()) as SnapshotNews;
     },
     state: () => ({ connected, last_event_at }),
     close: () => end.abort(new Error('the host is shutting down')),

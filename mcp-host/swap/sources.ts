@@ -24,7 +24,10 @@ export interface PoolHold {
 
 export interface Sources {
   hold(connection: FrozenConnection): PoolHold;
-  /** The connections from now on: equal ones keep their pool, others drain and close. */
+  /**
+   * The connections from now on: equal ones keep their pool, others drain and close. Of connections with one id the last one says how
+   * many calls run and wait.
+   */
   use(connections: readonly FrozenConnection[]): void;
   counters(): { id: string; name: string; sessions: number; queue: QueueCounters }[];
   /** The queue of each connection, by its id. */

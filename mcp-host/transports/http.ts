@@ -7,10 +7,11 @@ import { isOurs } from '#core/edge/service-token.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { RequestOrigin } from '../auth/scheme.ts';
 import type { Caller } from '#mcp-host/auth/caller.ts';
+import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/protocol/definitions.ts';
 import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
-import { type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
+import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
 import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from './gzip.ts';
@@ -36,6 +37,9 @@ export interface HttpOptions {
   readonly allowed_hosts: () => ReadonlySet<string>;
   /** What is served now, or why nothing is. */
   readonly serving: () => Serving;
+  /** What an address serves of it; undefined: there is nothing at the address of a candidate. */
+  readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
+  readonly candidates: Pick<CandidateAuth, 'authorise'>;
   readonly health: () => HostHealth;
   readonly probes: Probes;
   /** Called with the status of a request that was not let in. */
@@ -104,7 +108,9 @@ export function createHttp(options: HttpOptions): HostFetch {
 function endpointAt(path: string): Endpoint | null {
   if (path === MCP_PATH) return WHOLE;
   if (isDefinitionsPath(path)) return definitionsAt(path);
-  return path.startsWith(`${MCP_PATH}/`) ? endpointOf(path.slice(MCP_PATH.length)) : null;
+  if (!path.startsWith(`${MCP_PATH}/`)) return null;
+  const rest = path.slice(MCP_PATH.length);
+  return endpointOf(rest) ?? candidateAt(rest);
 }
 
 /** What a caller, or the front port, may name a request. */
@@ -165,9 +171,18 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
   const { transport } = now.server;
   if (transport === 'stdio') return refuse(404, SPEAKS_STDIO);
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
+  if (asked.endpoint.candidate !== null) return answerCandidate(asked.endpoint.candidate, asked, options);
   const caller = options.auth.authorise(request, now.server, from);
   if (caller instanceof Promise) return caller.then((verdict) => answerTo(verdict, now, asked, options));
   return answerTo(caller, now, asked, options);
+}
+
+/** The token of a candidate counts at its address alone, and no other one does there. */
+function answerCandidate(id: string, asked: Asked, options: HttpOptions): Response | Promise<Response> {
+  const caller = options.candidates.authorise(asked.request, id);
+  const registry = options.servingAt(asked.endpoint);
+  if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
+  return answerTo(caller, registry, asked, options);
 }
 
 function answerTo(

@@ -6,7 +6,9 @@ import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';
 import { toInvalid } from '#core/issues.ts';
-import { eventForHost } from '#core/deploy/snapshot-event.ts';
+import { besideEvent } from '#core/deploy/candidates/beside.ts';
+import { snapshotNamed } from '#core/deploy/candidates/stored-candidates.ts';
+import { eventForHost, newsOf } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
@@ -41,6 +43,12 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
     return new Response(openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
       headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
+  });
+  // What a host holds beside the live version, it fetches: what it serves already is left out.
+  router.get('/api/internal/hosts/:id/beside/:name', async (c) => {
+    const snapshot = await snapshotNamed(app, c.req.param('name'));
+    if (snapshot === null) throw new AppError('not_found', 'There is no such candidate or version.');
+    return c.json(await newsOf(app, snapshot, c.req.query('have') ?? null));
   });
   router.post('/api/internal/hosts/:id/ack', async (c) => {
     const ack = v.safeParse(Ack, await readJson(c.req.raw, 64 * 1024));
@@ -105,6 +113,7 @@ function openStream(app: App, id: string, have: string | null, signal: AbortSign
     // Its answer may reach another server, which is to know it.
     await app.hosts.settled();
     stream.send(await eventForHost(app, have));
+    stream.send(await besideEvent(app));
     deliver = stream.send;
     for (const event of queued) stream.send(event);
     log.info('host connected', { id });

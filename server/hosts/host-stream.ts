@@ -23,6 +23,7 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   tokens: 'tokens',
   identity: 'identity',
   names: 'names',
+  beside: 'beside',
   listen: 'listen',
   ping: 'ping',
 };

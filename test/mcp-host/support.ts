@@ -15,6 +15,7 @@ import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
 import { tokenFile } from '#mcp-host/auth/token-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
+import { besideFiles } from '#mcp-host/swap/beside-files.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   type FrozenConnection,
@@ -320,6 +321,7 @@ export async function testHost(directory: string, control_url: string, more: Par
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, place) => keyring.open(sealed, place),
     file: snapshotFile(join(directory, 'host.json')),
+    beside: besideFiles(join(directory, 'beside')),
     auth: authSettings(directory),
     log: createLog('DEBUG', (line) => log.push(line), 'host'),
     grace_ms: 2_000,

@@ -4,13 +4,15 @@ interface Sent {
   readonly version?: number;
   readonly checksum?: string;
   readonly request_id?: string;
+  readonly revision?: string;
 }
 
 /** A host as the server sees one: it takes whatever it is sent and says so, so that a deploy need not wait. */
 export function connectHost(app: App, id = 'h1'): () => void {
   return app.hosts.connect(id, ({ event, data }) => {
-    if (event !== 'snapshot' && event !== 'listen') return;
-    const { version, checksum, request_id } = (typeof data === 'string' ? JSON.parse(data) : data) as Sent;
+    if (event !== 'snapshot' && event !== 'listen' && event !== 'beside') return;
+    const sent = (typeof data === 'string' ? JSON.parse(data) : data) as Sent;
+    const { version, checksum, request_id = sent.revision && `beside:${sent.revision}` } = sent;
     const ack = {
       boot_id: 'boot',
       version: version ?? null,

@@ -20,6 +20,7 @@ const AFFECTED = {
   ssl: ['ssl', 'history', 'server'],
   deploy: ['snapshots', 'drift', 'tests', ...CONFIGURATION],
   snapshots: ['snapshots', 'drift', 'tests', ...CONFIGURATION],
+  candidates: ['candidates', 'deploy', 'tests', 'history'],
   drift: ['drift', 'deploy'],
   identity_providers: ['identity_providers', 'auth', 'history'],
   people: ['people', 'auth', 'history'],

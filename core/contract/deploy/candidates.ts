@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { Counts } from './deploy.ts';
+import { Empty, Id, integerBetween, Nothing, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { Allow } from '../settings/deploy-gates.ts';
+
+/** How many may be there at a time. */
+export const MOST_CANDIDATES = 3;
+
+export const Candidate = v.object({
+  candidate: Id,
+  checksum: v.string(),
+  url: v.pipe(v.string(), v.description('Where MCP clients reach it, with its own token')),
+  token_prefix: v.string(),
+  note: v.nullable(v.string()),
+  counts: Counts,
+  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type Candidate = v.InferOutput<typeof Candidate>;
+
+const byId = v.strictObject({ id: Id });
+
+/** The working copy as it was at some time, served beside the live version to those who have its token. */
+export const candidates = {
+  'candidates.create': operation({
+    method: 'POST',
+    path: '/snapshots/candidate',
+    access: 'deploy',
+    input: v.strictObject({
+      note: v.optional(v.nullable(textBetween(1, 1_000)), null),
+      hours: v.optional(v.pipe(integerBetween(1, 72), v.description('Hours until it expires')), 24),
+      allow: v.optional(Allow, []),
+    }),
+    output: v.object({
+      ...Candidate.entries,
+      token: v.pipe(v.string(), v.description('Bearer token for its URL, and for nothing else (`svc_cand_…`). Shown only once')),
+      warnings: Warnings,
+    }),
+    status: 201,
+    summary: 'Freeze the working copy and serve it at a URL of its own, beside the live version',
+  }),
+  'candidates.list': operation({
+    method: 'GET',
+    path: '/snapshots/candidate',
+    access: 'read',
+    input: Empty,
+    output: v.object({ items: v.array(Candidate), total: v.number() }),
+    summary: 'List candidates, newest first',
+  }),
+  'candidates.get': operation({
+    method: 'GET',
+    path: '/snapshots/candidate/{id}',
+    access: 'read',
+    input: byId,
+    output: Candidate,
+    summary: 'Get a candidate',
+  }),
+  'candidates.delete': operation({
+    method: 'DELETE',
+    path: '/snapshots/candidate/{id}',
+    access: 'deploy',
+    input: byId,
+    output: Nothing,
+    status: 204,
+    summary: 'Delete a candidate; its token ends at once',
+  }),
+};

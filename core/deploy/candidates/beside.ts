@@ -1,0 +1,36 @@
+import type { App } from '#core/app.ts';
+import { signal } from '#core/cluster/signals.ts';
+import { canonical, checksum } from '#snapshots/canonical.ts';
+import type { BesideNews, HostEvent } from '../hosts.ts';
+import { candidateHeads } from './stored-candidates.ts';
+
+/** How long hosts may take to load what is new. */
+const LOAD_MS = 5_000;
+
+/** What an answer names that a host gives when it holds a state. */
+export const besideRequest = (revision: string): string => `beside:${revision}`;
+
+/** What hosts hold beside the live version now. */
+export async function besideNews(app: App): Promise<BesideNews> {
+  const snapshots = (await candidateHeads(app)).map(({ id, checksum: sum, expires_at, digest, token_prefix }) => ({
+    id,
+    checksum: sum,
+    expires_at: digest === null ? null : expires_at,
+    digest,
+    token_prefix,
+  }));
+  const state = { snapshots };
+  return { revision: checksum(canonical(state)).slice(-16), ...state };
+}
+
+export const besideEvent = async (app: App): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
+
+/** Brings every host to what it is to hold, and waits for the answers. @returns what hosts say against it. */
+export async function publishBeside(app: App): Promise<string[]> {
+  await app.hosts.refresh().catch(() => undefined);
+  const news = await besideNews(app);
+  return app.hosts.answers(besideRequest(news.revision), LOAD_MS, async () => {
+    app.hosts.publish({ event: 'beside', data: news });
+    await signal(app, 'deployment');
+  });
+}

@@ -1,0 +1,165 @@
+import { lte } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
+import { AppError } from '#core/errors.ts';
+import { digestOf, randomToken, shownPrefix } from '#core/identity/random-token.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import type { Call, Context, Handlers } from '#core/run.ts';
+import { activeSnapshot, readDeployment } from '../deployment.ts';
+import { countsOf, inTurn, toCandidate } from '../deploys.ts';
+import { runGates, said } from '../gates/gate.ts';
+import { REHEARSED } from '../gates/index.ts';
+import { prepare } from '../prepare.ts';
+import { mcpUrl } from '../server.ts';
+import type { StoredSnapshot } from '../stored-snapshots.ts';
+import { publishBeside } from './beside.ts';
+import { candidateHeads, type CandidateHead, countShown, removeCandidate, storeCandidate } from './stored-candidates.ts';
+
+const TOKEN_PREFIX = 'svc_cand_';
+/** Nobody asked for it. */
+const BY_ITSELF: Call = { actor: null, ip: null, user_agent: null, request_id: 'candidates' };
+const HOUR_MS = 3_600_000;
+/** How often those that have expired are looked for; hosts keep to the time by themselves. */
+const LOOK_MS = 10_000;
+
+export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidates.${string}`>> = {
+  'candidates.create': (context, wanted) => inTurn(context.app, () => create(context, wanted)),
+  'candidates.list': async ({ app }) => {
+    const items = await Promise.all((await shown(app)).map((head) => toRecord(app, head)));
+    return { items, total: items.length };
+  },
+  'candidates.get': async ({ app }, { id }) => toRecord(app, await find(app, id)),
+  'candidates.delete': (context, { id }) =>
+    inTurn(context.app, async () => {
+      await remove(context, await find(context.app, id));
+      await publishBeside(context.app);
+      return {};
+    }),
+};
+
+async function create(context: Context, { note, hours, allow }: Input<'candidates.create'>) {
+  const { app } = context;
+  const active = await servedNow(app);
+  await removeExpired(app);
+  if ((await countShown(app, app.store.db)) >= MOST_CANDIDATES) {
+    throw new AppError('conflict', `There are ${MOST_CANDIDATES} candidates already. Delete one first.`);
+  }
+  const token = randomToken(TOKEN_PREFIX);
+  const expires_at = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
+  const frozen = await freezeCandidate(context, active, { note, allow, expires_at }, token);
+  const refused = await publishBeside(app);
+  const warnings = [...frozen.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
+  app.log.from('deploy').info('candidate created', { candidate: frozen.id, expires_at });
+  return { ...(await toRecord(app, await find(app, frozen.id))), token, warnings };
+}
+
+/** What is served now; rejects where a candidate would be beside nothing. */
+export async function servedNow(app: App): Promise<StoredSnapshot> {
+  const { desired } = await readDeployment(app);
+  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  if (active === null) {
+    throw new AppError('conflict', 'Nothing is served now, and a candidate is served beside the live version. Deploy first.');
+  }
+  if (active.server.transport === 'stdio') {
+    throw new AppError('conflict', 'The live version uses standard input and output, so a candidate would have no URL.');
+  }
+  return active;
+}
+
+export interface FrozenCandidate {
+  readonly id: string;
+  readonly warnings: readonly string[];
+  readonly allowed: readonly GateName[];
+}
+
+/** Freezes the working copy through the gates and stores it. @param token for an address of its own; null: it has none. */
+export async function freezeCandidate(
+  context: Context,
+  active: StoredSnapshot,
+  wanted: { readonly note: string | null; readonly allow: readonly GateName[]; readonly expires_at: string },
+  token: string | null,
+): Promise<FrozenCandidate> {
+  const { app, actor } = context;
+  const prepared = await prepare(app);
+  const { warnings, allowed } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, wanted.allow);
+  const id = app.ids();
+  const { note, expires_at } = wanted;
+  const { tree } = prepared;
+  await app.store.write(async (tx) => {
+    const row = {
+      id,
+      counts: countsOf(tree),
+      note,
+      allowed: [...allowed],
+      actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+      created_at: app.clock().toISOString(),
+      expires_at,
+      digest: token === null ? null : digestOf(token),
+      token_prefix: token === null ? null : shownPrefix(token),
+    };
+    await storeCandidate(app, tx, row, tree, prepared.textOf);
+    if (token === null) return;
+    const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...said(allowed) };
+    await recordHistory(tx, context, { ...named(id), action: 'create', before: null, after });
+  });
+  return { id, warnings, allowed };
+}
+
+const named = (id: string) => ({ entity_type: 'snapshot', entity_id: id, entity_name: `candidate ${id}` }) as const;
+
+async function remove(context: Context, { id, checksum, expires_at, note }: CandidateHead): Promise<void> {
+  const { app } = context;
+  await app.store.write(async (tx) => {
+    await removeCandidate(app, tx, id);
+    const before = { candidate: id, checksum, expires_at, note };
+    await recordHistory(tx, context, { ...named(id), action: 'delete', before, after: null });
+  });
+  app.log.from('deploy').info('candidate deleted', { candidate: id });
+}
+
+/** Candidates end by themselves. @returns a function that ends it. */
+export function keepExpiringCandidates(app: App): () => void {
+  const work = async (): Promise<void> => {
+    if ((await expired(app)).length === 0) return;
+    await inTurn(app, async () => {
+      if (await removeExpired(app)) await publishBeside(app);
+    });
+  };
+  return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true });
+}
+
+async function removeExpired(app: App): Promise<boolean> {
+  const context = { ...BY_ITSELF, app };
+  const over = await expired(app);
+  for (const head of over) await remove(context, head);
+  return over.length > 0;
+}
+
+async function expired(app: App): Promise<CandidateHead[]> {
+  const { candidates } = app.store.tables;
+  const now = app.clock().toISOString();
+  if ((await app.store.db.$count(candidates, lte(candidates.expires_at, now))) === 0) return [];
+  return (await candidateHeads(app)).filter(({ expires_at }) => expires_at <= now);
+}
+
+/** Those that people made and that have not expired. */
+async function shown(app: App): Promise<CandidateHead[]> {
+  const now = app.clock().toISOString();
+  return (await candidateHeads(app)).filter(({ digest, expires_at }) => digest !== null && expires_at > now);
+}
+
+export async function find(app: App, id: string): Promise<CandidateHead> {
+  const found = (await shown(app)).find((head) => head.id === id);
+  if (found === undefined) throw new AppError('not_found', 'There is no candidate with this id. It may have expired.');
+  return found;
+}
+
+async function toRecord(app: App, head: CandidateHead): Promise<Candidate> {
+  const { id, checksum, token_prefix, note, counts, actor, created_at, expires_at } = head;
+  const port = (await activeSnapshot(app))?.server.port ?? app.env.SVC_FASTMCP_PORT;
+  const url = `${await mcpUrl(app, port)}/candidate/${id}`;
+  return { candidate: id, checksum, url, token_prefix: token_prefix ?? '', note, counts, actor, created_at, expires_at };
+}

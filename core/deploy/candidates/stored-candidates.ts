@@ -1,0 +1,140 @@
+import { desc, eq, inArray, isNotNull } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { listOf, PAGE, readBranches, readTexts, readTree, branchesIn } from '#core/store/trees.ts';
+import { AppError } from '#core/errors.ts';
+import { deltaOf, parseTree, type Leaf, type Tree } from '#snapshots/tree.ts';
+import { hashesOf, pinnedByCandidates } from './pinned.ts';
+import { contentOf, newestVersion, readSnapshot, type StoredSnapshot } from '../stored-snapshots.ts';
+
+export type CandidateRow = Schema['candidates']['$inferSelect'];
+
+/** What stands for the number of a version where a snapshot is none. */
+export const NO_VERSION = 0;
+
+/** Rows without their content, which may be long. */
+export type CandidateHead = Omit<CandidateRow, 'content'>;
+
+export async function candidateHeads(app: App, tx: Db = app.store.db): Promise<CandidateHead[]> {
+  const { candidates } = app.store.tables;
+  return tx.select(columnsOf(candidates)).from(candidates).orderBy(desc(candidates.id));
+}
+
+const columnsOf = (t: Schema['candidates']) => ({
+  id: t.id,
+  checksum: t.checksum,
+  counts: t.counts,
+  note: t.note,
+  allowed: t.allowed,
+  actor: t.actor,
+  created_at: t.created_at,
+  expires_at: t.expires_at,
+  digest: t.digest,
+  token_prefix: t.token_prefix,
+});
+
+/** Those with an address of their own, which are the ones that people count. */
+export async function countShown(app: App, tx: Db): Promise<number> {
+  const { candidates } = app.store.tables;
+  return tx.$count(candidates, isNotNull(candidates.digest));
+}
+
+/** A candidate as what hosts are brought to. */
+export async function readCandidate(app: App, id: string): Promise<StoredSnapshot | null> {
+  const { candidates } = app.store.tables;
+  const [row] = await app.store.db.select().from(candidates).where(eq(candidates.id, id));
+  if (row === undefined) return null;
+  const tree = await readTree(app.store, app.store.db, row.content);
+  const settings = tree.leaves.filter(({ kind }) => kind === 'server');
+  const { server } = await contentOf(app, settings);
+  const { checksum, created_at, counts } = row;
+  return { version: NO_VERSION, checksum, created_at, counts, tree, server, branched: true };
+}
+
+/** What hosts may ask for by name: a candidate, or a stored version by its number (`v12`). */
+export async function snapshotNamed(app: App, name: string): Promise<StoredSnapshot | null> {
+  const version = /^v(\d{1,9})$/.exec(name)?.[1];
+  return version === undefined ? readCandidate(app, name) : readSnapshot(app, Number(version));
+}
+
+/** Stores a candidate, and of its entities and branches those that are not stored yet. */
+export async function storeCandidate(
+  app: App,
+  tx: Db,
+  row: Omit<CandidateRow, 'content' | 'checksum'>,
+  tree: Tree,
+  textOf: (hash: string) => string | undefined,
+): Promise<void> {
+  const { candidates, blobs } = app.store.tables;
+  const since = await newestVersion(app, tx);
+  const before = since === 0 ? null : await treeOfVersion(app, tx, since);
+  const { added } = deltaOf(before?.leaves ?? null, tree.leaves);
+  const known = new Set(before?.branches.map(({ hash }) => hash));
+  const missing = await missingOf(app, tx, added, textOf);
+  const texts = new Map<string, Schema['blobs']['$inferInsert']>();
+  for (const { kind, hash } of added) {
+    const text = textOf(hash);
+    if (text !== undefined) texts.set(hash, { hash, kind, text, since });
+  }
+  for (const { hash, text } of tree.branches) if (!known.has(hash)) texts.set(hash, { hash, kind: 'branch', text, since });
+  if (missing !== undefined) throw new AppError('internal', `The text of the ${missing.kind} ${missing.name} is not stored.`);
+  const rows = [...texts.values()];
+  for (let start = 0; start < rows.length; start += PAGE) {
+    // What is there already stays the version's that brought it, with its secrets as they are sealed there.
+    await tx
+      .insert(blobs)
+      .values(rows.slice(start, start + PAGE))
+      .onConflictDoNothing();
+  }
+  await tx.insert(candidates).values({ ...row, checksum: tree.checksum, content: listOf(tree) });
+}
+
+async function treeOfVersion(app: App, tx: Db, version: number): Promise<Tree | null> {
+  const cached = app.snapshot_cache.versions.get(version);
+  if (cached !== undefined) return cached.branched ? cached.tree : null;
+  const { snapshots } = app.store.tables;
+  const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
+  return row === undefined || branchesIn(row.content) === null ? null : readTree(app.store, tx, row.content);
+}
+
+async function missingOf(
+  app: App,
+  tx: Db,
+  added: readonly Leaf[],
+  textOf: (hash: string) => string | undefined,
+): Promise<Leaf | undefined> {
+  const asked = added.filter(({ hash }) => textOf(hash) === undefined);
+  const found = await readTexts(
+    app.store,
+    tx,
+    asked.map(({ hash }) => hash),
+  );
+  return asked.find(({ hash }) => !found.has(hash));
+}
+
+/** Removes a candidate, and what no version and no other candidate has. */
+export async function removeCandidate(app: App, tx: Db, id: string): Promise<void> {
+  const { candidates, snapshots, blobs } = app.store.tables;
+  const left = new Set(await hashesOf(app, tx, id));
+  await tx.delete(candidates).where(eq(candidates.id, id));
+  const isPinned = await pinnedByCandidates(app, tx);
+  for (const hash of left) if (isPinned(hash)) left.delete(hash);
+  const branches = new Set<string>();
+  for (const { content } of await tx.select({ content: snapshots.content }).from(snapshots)) {
+    const listed = branchesIn(content);
+    for (const hash of listed ?? []) branches.add(hash);
+    if (listed === null) for (const { hash } of parseTree(content).leaves) left.delete(hash);
+  }
+  for (const hash of branches) left.delete(hash);
+  const all = [...branches];
+  for (let start = 0; start < all.length && left.size > 0; start += PAGE) {
+    for (const leaves of await readBranches(app.store, tx, all.slice(start, start + PAGE))) {
+      for (const { hash } of leaves) left.delete(hash);
+    }
+  }
+  const gone = [...left];
+  for (let start = 0; start < gone.length; start += PAGE) {
+    await tx.delete(blobs).where(inArray(blobs.hash, gone.slice(start, start + PAGE)));
+  }
+}

@@ -1,0 +1,60 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BesideNews } from '#core/deploy/hosts.ts';
+import { writeFileAtomic } from '#core/lib/durable-file.ts';
+import { type KeptSnapshot, snapshotFile } from './snapshot-file.ts';
+import type { NewSnapshot } from './apply-news.ts';
+
+/** What a host holds beside its live version, in a folder: `state.json` with the last list, and a copy of each snapshot. */
+export interface BesideFiles {
+  /** The last list; null when there is none that can be read. */
+  readState(): Promise<BesideNews | null>;
+  writeState(news: BesideNews): Promise<void>;
+  /** A copy that is whole; null when there is none. */
+  read(id: string): Promise<KeptSnapshot | null>;
+  /** @param texts those of all of its leaves, by hash. */
+  write(id: string, snapshot: NewSnapshot, texts: ReadonlyMap<string, string>): Promise<void>;
+  /** Removes the copies of all others. */
+  keepOnly(ids: ReadonlySet<string>): Promise<void>;
+}
+
+const STATE = 'state.json';
+
+export function besideFiles(folder: string): BesideFiles {
+  const path = (id: string) => join(folder, `${id}.json`);
+  return {
+    async readState() {
+      const text = await readFile(join(folder, STATE), 'utf8').catch(() => null);
+      if (text === null) return null;
+      try {
+        return JSON.parse(text) as BesideNews;
+      } catch {
+        return null;
+      }
+    },
+    async writeState(news) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFileAtomic(join(folder, STATE), JSON.stringify(news));
+    },
+    read: async (id) => (await snapshotFile(path(id)).read()).snapshot,
+    async write(id, { version, checksum, created_at, tree }, texts) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = await snapshotFile(path(id)).draft({ version, checksum, created_at }, tree.text, texts, true);
+      await draft.keep();
+    },
+    async keepOnly(ids) {
+      const names = await readdir(folder).catch(() => []);
+      const gone = names.filter((name) => name !== STATE && !ids.has(name.split('.')[0] ?? ''));
+      await Promise.all(gone.map((name) => rm(join(folder, name), { force: true })));
+    },
+  };
+}
+
+/** For hosts that keep nothing. */
+export const NO_FILES: BesideFiles = {
+  readState: async () => null,
+  writeState: async () => undefined,
+  read: async () => null,
+  write: async () => undefined,
+  keepOnly: async () => undefined,
+};
