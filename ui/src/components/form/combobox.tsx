@@ -1,8 +1,8 @@
 import * as Kobalte from '@kobalte/core/combobox';
-import { createMemo, createSignal, createUniqueId, Show } from 'solid-js';
+import { createMemo, createSignal, createUniqueId } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
-import type { Option } from './select.tsx';
+import { type Option, OptionItem } from './option.tsx';
 
 interface ComboboxProps extends FieldWords {
   options: readonly Option[];
@@ -54,19 +54,7 @@ export function Combobox(props: ComboboxProps) {
         placeholder={props.placeholder ?? 'Type to search'}
         disabled={props.blocked === true}
         validationState={props.error ? 'invalid' : 'valid'}
-        itemComponent={(item) => (
-          <Kobalte.Item item={item.item} class="option">
-            <Kobalte.ItemLabel class="option-words">
-              {item.item.rawValue.label}
-              <Show when={item.item.rawValue.hint}>
-                <span class="option-hint">{item.item.rawValue.hint}</span>
-              </Show>
-            </Kobalte.ItemLabel>
-            <Kobalte.ItemIndicator class="option-mark">
-              <Icon name="check" size={14} />
-            </Kobalte.ItemIndicator>
-          </Kobalte.Item>
-        )}
+        itemComponent={OptionItem}
       >
         <Kobalte.Control class="combobox" data-size={props.size}>
           <Kobalte.Input

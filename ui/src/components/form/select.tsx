@@ -1,14 +1,8 @@
 import * as Kobalte from '@kobalte/core/select';
-import { createMemo, createUniqueId, Show } from 'solid-js';
+import { createMemo, createUniqueId } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
-
-export interface Option<V extends string = string> {
-  readonly value: V;
-  readonly label: string;
-  readonly hint?: string | undefined;
-  readonly disabled?: boolean | undefined;
-}
+import { type Option, OptionItem } from './option.tsx';
 
 interface SelectProps<V extends string> extends FieldWords {
   options: readonly Option<V>[];
@@ -43,19 +37,7 @@ export function Select<V extends string>(props: SelectProps<V>) {
         placeholder={props.placeholder ?? 'Choose'}
         disabled={props.blocked === true}
         validationState={props.error ? 'invalid' : 'valid'}
-        itemComponent={(item) => (
-          <Kobalte.Item item={item.item} class="option">
-            <Kobalte.ItemLabel class="option-words">
-              {item.item.rawValue.label}
-              <Show when={item.item.rawValue.hint}>
-                <span class="option-hint">{item.item.rawValue.hint}</span>
-              </Show>
-            </Kobalte.ItemLabel>
-            <Kobalte.ItemIndicator class="option-mark">
-              <Icon name="check" size={14} />
-            </Kobalte.ItemIndicator>
-          </Kobalte.Item>
-        )}
+        itemComponent={OptionItem}
       >
         <Kobalte.Trigger
           id={id}

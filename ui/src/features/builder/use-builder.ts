@@ -84,3 +84,5 @@ export function useBuilder<D extends Record<string, unknown>, E extends Stored>(
     snippets,
   };
 }
+
+export type Builder<D extends Record<string, unknown>> = ReturnType<typeof useBuilder<D, Stored>>;

@@ -4,9 +4,6 @@ import { count } from '#ui/src/kernel/words.ts';
 export const BUILDER_WORDS = {
   run: 'Run',
   cancel: 'Cancel',
-  template: 'Transform',
-  template_hint: 'A template over rows, params and vars. JSON output becomes structured content, anything else text.',
-  template_placeholder: '{% for row in rows %}\n- {{ row.name }}\n{% endfor %}',
   parameters: 'Parameters',
   arguments: 'Arguments',
   name: 'Name',

@@ -1,10 +1,7 @@
-import { createSignal, Show } from 'solid-js';
-import { Button } from '#ui/src/components/button.tsx';
-import { Field } from '#ui/src/components/form/field.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { createSignal } from 'solid-js';
+import { CredentialFields } from './credential-fields.tsx';
 import type { LoginFlow } from './login-flow.ts';
-import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
-import { clock } from '#ui/src/kernel/words.ts';
+import { SignInButton } from './sign-in-button.tsx';
 
 /** The first step of signing in. */
 export function PasswordForm(props: { flow: LoginFlow; username: string; onUsername: (username: string) => void }) {
@@ -20,37 +17,14 @@ export function PasswordForm(props: { flow: LoginFlow; username: string; onUsern
 
   return (
     <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-      <Field
-        label="Username"
-        name="username"
-        autocomplete="username"
-        autofocus={props.username === ''}
-        value={props.username}
-        onInput={props.onUsername}
-        error={fieldError(props.flow.problem(), 'username')}
+      <CredentialFields
+        username={props.username}
+        onUsername={props.onUsername}
+        password={password()}
+        onPassword={setPassword}
+        problem={props.flow.problem()}
       />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        autofocus={props.username !== ''}
-        value={password()}
-        onInput={setPassword}
-        error={fieldError(props.flow.problem(), 'password')}
-      />
-      <Show when={generalError(props.flow.problem(), ['username', 'password'])}>
-        {(text) => (
-          <Notice tone={props.flow.problem()?.code === 'rate_limited' ? 'brass' : 'bad'} live>
-            {text()}
-          </Notice>
-        )}
-      </Show>
-      <Button type="submit" kind="primary" busy={props.flow.busy()} blocked={props.flow.wait() > 0}>
-        <Show when={props.flow.wait() > 0} fallback="Sign in">
-          <span class="num">Try again in {clock(props.flow.wait())}</span>
-        </Show>
-      </Button>
+      <SignInButton flow={props.flow} />
     </form>
   );
 }

@@ -2,9 +2,11 @@ import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Field } from '#ui/src/components/form/field.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { FormProblem } from './credential-fields.tsx';
 import type { LoginFlow } from './login-flow.ts';
-import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
-import { clock, LOGIN_WORDS } from '#ui/src/kernel/words.ts';
+import { SignInButton } from './sign-in-button.tsx';
+import { fieldError } from '#ui/src/kernel/problem.ts';
+import { LOGIN_WORDS } from '#ui/src/kernel/words.ts';
 
 /** The step after a right password: a code of the authenticator, or a recovery code. */
 export function SecondFactor(props: { flow: LoginFlow }) {
@@ -57,18 +59,8 @@ export function SecondFactor(props: { flow: LoginFlow }) {
         when={props.flow.over()}
         fallback={
           <>
-            <Show when={generalError(props.flow.problem(), ['code'])}>
-              {(text) => (
-                <Notice tone={props.flow.problem()?.code === 'rate_limited' ? 'brass' : 'bad'} live>
-                  {text()}
-                </Notice>
-              )}
-            </Show>
-            <Button type="submit" kind="primary" busy={props.flow.busy()} blocked={props.flow.wait() > 0}>
-              <Show when={props.flow.wait() > 0} fallback="Sign in">
-                <span class="num">Try again in {clock(props.flow.wait())}</span>
-              </Show>
-            </Button>
+            <FormProblem problem={props.flow.problem()} fields={['code']} />
+            <SignInButton flow={props.flow} />
             <p class="field-hint num">{LOGIN_WORDS.expires_in(props.flow.left())}</p>
             <div class="entry-ways">
               <button type="button" class="link-button" onClick={change}>

@@ -1,11 +1,11 @@
 import { createSignal, For, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
-import { Field } from '#ui/src/components/form/field.tsx';
+import { CredentialFields, FormProblem } from '#ui/src/features/sign-in/credential-fields.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { fieldError, generalError, type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { missingCredentials } from '#ui/src/kernel/session.ts';
 
 const SHORTEST = 8;
@@ -74,34 +74,16 @@ export function Invite() {
         }
       >
         <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-          <Show when={session.ways().password}>
-            <Field
-              label="Username"
-              name="username"
-              autocomplete="username"
-              hint="You sign in with this name. You can change it."
-              value={username()}
-              onInput={setUsername}
-              error={fieldError(problem(), 'username')}
+          <Show when={session.ways().password} fallback={<FormProblem problem={problem()} fields={[]} />}>
+            <CredentialFields
+              username={username()}
+              onUsername={setUsername}
+              username_hint="You sign in with this name. You can change it."
+              password={password()}
+              onPassword={setPassword}
+              problem={problem()}
+              fresh
             />
-            <Field
-              label="Password"
-              name="password"
-              type="password"
-              autocomplete="new-password"
-              autofocus
-              hint="At least 8 characters."
-              value={password()}
-              onInput={setPassword}
-              error={fieldError(problem(), 'password')}
-            />
-          </Show>
-          <Show when={generalError(problem(), ['username', 'password'])}>
-            {(text) => (
-              <Notice tone="bad" live>
-                {text()}
-              </Notice>
-            )}
           </Show>
           <Show when={session.ways().password}>
             <Button type="submit" kind="primary" busy={busy()}>

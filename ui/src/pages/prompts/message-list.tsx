@@ -4,7 +4,6 @@ import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
 import { placeInText } from '#ui/src/features/builder/sql/template.ts';
-import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** What is said, in turns. */
 export function MessageList(props: {
@@ -34,15 +33,15 @@ export function MessageList(props: {
     <div class="message-list">
       <Index each={props.messages}>
         {(message, index) => (
-          <div class="message" role="group" aria-label={WORDS.message(index + 1)}>
+          <div class="message" role="group" aria-label={`Message ${index + 1}`}>
             <div class="message-head">
               <SegmentedControl
                 label={`Role of message ${index + 1}`}
                 value={message().role}
                 onChange={(role) => replace(index, { role })}
                 options={[
-                  { value: 'user', label: WORDS.user },
-                  { value: 'assistant', label: WORDS.assistant },
+                  { value: 'user', label: 'User' },
+                  { value: 'assistant', label: 'Assistant' },
                 ]}
               />
               {props.messages.length > 1 ? (
@@ -55,7 +54,7 @@ export function MessageList(props: {
               ) : null}
             </div>
             <CodeEditor
-              label={WORDS.message(index + 1)}
+              label={`Message ${index + 1}`}
               value={message().template}
               onInput={(template) => replace(index, { template })}
               language={language()}

@@ -3,7 +3,6 @@ import { NewEntity } from '#ui/src/features/builder/definitions/new-entity.tsx';
 import { blankPrompt, toPromptDraft } from '#ui/src/features/builder/drafts.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { PromptBuilder } from './prompt-builder.tsx';
-import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** A prompt that is not stored yet. */
 export function NewPrompt() {
@@ -14,7 +13,6 @@ export function NewPrompt() {
   return (
     <NewEntity<PromptDraft>
       noun="prompts"
-      words={WORDS}
       copy={copy}
       blank={blankPrompt}
       builder={(parts) => (

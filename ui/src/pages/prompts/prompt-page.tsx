@@ -3,7 +3,6 @@ import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
 import { PromptBuilder } from './prompt-builder.tsx';
-import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** One stored prompt. */
 export function PromptPage() {
@@ -12,10 +11,8 @@ export function PromptPage() {
     <StoredEntity<Prompt>
       noun="prompts"
       id={id}
-      icon="message"
-      words={WORDS}
       load={(read, wanted) => read('prompts.get', { id: wanted })}
-      menu={(prompt) => [{ label: WORDS.copy, icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
+      menu={(prompt) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
       builder={(parts) => (
         <PromptBuilder
           connections={parts.connections}

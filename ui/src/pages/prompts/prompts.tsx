@@ -1,14 +1,11 @@
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
-import { PROMPT_WORDS as WORDS } from './words.ts';
 
 /** Every prompt. */
 export function Prompts() {
   return (
     <EntityList<Prompt>
       noun="prompts"
-      icon="message"
-      words={WORDS}
       load={(read, filter) => read('prompts.list', filter)}
       kinds={[]}
       columns={[
@@ -28,7 +25,7 @@ export function Prompts() {
           cell: (prompt) => <span class="num">{prompt.arguments.length}</span>,
         },
       ]}
-      menu={({ id }) => [{ label: WORDS.copy, icon: 'copy', href: `/prompts/new?from=${id}` }]}
+      menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${id}` }]}
     />
   );
 }

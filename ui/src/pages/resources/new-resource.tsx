@@ -3,7 +3,6 @@ import { NewEntity } from '#ui/src/features/builder/definitions/new-entity.tsx';
 import { blankResource, toResourceDraft } from '#ui/src/features/builder/drafts.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { ResourceBuilder } from './resource-builder.tsx';
-import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 /** A resource that is not stored yet. */
 export function NewResource() {
@@ -14,7 +13,6 @@ export function NewResource() {
   return (
     <NewEntity<ResourceDraft>
       noun="resources"
-      words={WORDS}
       copy={copy}
       blank={blankResource}
       builder={(parts) => (

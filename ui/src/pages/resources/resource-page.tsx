@@ -3,7 +3,6 @@ import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toResourceDraft } from '#ui/src/features/builder/drafts.ts';
 import { ResourceBuilder } from './resource-builder.tsx';
-import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 /** One stored resource. */
 export function ResourcePage() {
@@ -12,10 +11,8 @@ export function ResourcePage() {
     <StoredEntity<Resource>
       noun="resources"
       id={id}
-      icon="file"
-      words={WORDS}
       load={(read, wanted) => read('resources.get', { id: wanted })}
-      menu={(resource) => [{ label: WORDS.copy, icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
+      menu={(resource) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
       builder={(parts) => (
         <ResourceBuilder
           connections={parts.connections}

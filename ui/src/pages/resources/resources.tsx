@@ -1,7 +1,6 @@
 import type { Resource } from '#core/contract/definitions/resources.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
-import { RESOURCE_WORDS as WORDS } from './words.ts';
 
 const isTemplate = ({ uri_template }: Resource): boolean => uriVariables(uri_template).length > 0;
 
@@ -10,8 +9,6 @@ export function Resources() {
   return (
     <EntityList<Resource>
       noun="resources"
-      icon="file"
-      words={WORDS}
       load={(read, filter) => read('resources.list', filter)}
       kinds={[
         { value: 'fixed', label: 'Fixed', is: (resource) => !isTemplate(resource) },
@@ -20,14 +17,14 @@ export function Resources() {
       columns={[
         {
           id: 'uri',
-          head: WORDS.uri,
+          head: 'URI',
           narrow: 'hide',
           sort: ({ uri_template }) => uri_template,
           cell: (resource) => <code class="small">{resource.uri_template}</code>,
         },
         {
           id: 'mime',
-          head: WORDS.mime,
+          head: 'Media type',
           narrow: 'hide',
           sort: ({ mime_type }) => mime_type,
           cell: (resource) => <span class="small">{resource.mime_type}</span>,
@@ -40,7 +37,7 @@ export function Resources() {
           cell: ({ connection_name }) => connection_name,
         },
       ]}
-      menu={({ id }) => [{ label: WORDS.copy, icon: 'copy', href: `/resources/new?from=${id}` }]}
+      menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${id}` }]}
     />
   );
 }

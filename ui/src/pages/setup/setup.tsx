@@ -1,10 +1,9 @@
-import { createSignal, Show } from 'solid-js';
+import { createSignal } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
-import { Field } from '#ui/src/components/form/field.tsx';
-import { Notice } from '#ui/src/components/notice.tsx';
+import { CredentialFields } from '#ui/src/features/sign-in/credential-fields.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { fieldError, generalError, type Problem } from '#ui/src/kernel/problem.ts';
+import type { Problem } from '#ui/src/kernel/problem.ts';
 import { missingCredentials } from '#ui/src/kernel/session.ts';
 
 /** Creates the first account, the owner. */
@@ -44,32 +43,14 @@ export function Setup() {
       lead="This account owns the server: its connections, its tools and who may use them. It invites everybody else."
     >
       <form class="stack" novalidate onSubmit={(event) => void submit(event)}>
-        <Field
-          label="Username"
-          name="username"
-          autocomplete="username"
-          autofocus
-          value={username()}
-          onInput={setUsername}
-          error={fieldError(problem(), 'username')}
+        <CredentialFields
+          username={username()}
+          onUsername={setUsername}
+          password={password()}
+          onPassword={setPassword}
+          problem={problem()}
+          fresh
         />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          hint="At least 8 characters."
-          value={password()}
-          onInput={setPassword}
-          error={fieldError(problem(), 'password')}
-        />
-        <Show when={generalError(problem(), ['username', 'password'])}>
-          {(text) => (
-            <Notice tone="bad" live>
-              {text()}
-            </Notice>
-          )}
-        </Show>
         <Button type="submit" kind="primary" busy={busy()}>
           Create owner
         </Button>

@@ -13,7 +13,6 @@ import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
-import { TOOL_WORDS as WORDS } from './words.ts';
 
 /** A tool that is not stored yet; `?connection=…&table=schema.table` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
@@ -32,13 +31,13 @@ export function NewTool() {
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
     toasts.show('Tool created. Deploy to make it live.', 'good', {
-      action: { label: WORDS.deploy, run: () => router.navigate('/deploy') },
+      action: { label: 'Deploy', run: () => router.navigate('/deploy') },
     });
   };
   const settled = () => resource.data() !== undefined && (columns.data() !== undefined || columns.problem() !== undefined);
 
   return (
-    <Page title={WORDS.new} width="full" back={{ href: '/tools', label: WORDS.back }}>
+    <Page title="New tool" width="full" back={{ href: '/tools', label: 'Tools' }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading the connections" />}>
         <Match when={world.problem() ?? resource.problem()}>
           {(problem) => (

@@ -8,13 +8,12 @@ import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
 import { count } from '#ui/src/kernel/words.ts';
-import { TOOL_WORDS as WORDS } from './words.ts';
 
 /** One stored tool. */
 export function ToolPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
-  const actions = useEntityActions('tools', { words: WORDS, onChange: () => undefined });
+  const actions = useEntityActions('tools', { onChange: () => undefined });
   const duplicate = async (original: Tool) => {
     const copy = await actions.attempt(() => call('tools.duplicate', { id: original.id }));
     if (copy !== undefined) router.navigate(`/tools/${copy.id}`);
@@ -23,18 +22,16 @@ export function ToolPage() {
     <StoredEntity<Tool>
       noun="tools"
       id={id}
-      icon="tool"
-      words={WORDS}
       load={(read, wanted) => read('tools.get', { id: wanted })}
       badges={(tool) => (
         <>
           <Show when={!tool.read_only}>
-            <Badge tone="brass">{WORDS.writes}</Badge>
+            <Badge tone="brass">Writes</Badge>
           </Show>
-          <Badge title={WORDS.tokens_hint}>{WORDS.tokens(count(tool.tokens))}</Badge>
+          <Badge title="What its entry in the list of tools costs a model, estimated from what is saved.">{`${count(tool.tokens)} tokens`}</Badge>
         </>
       )}
-      menu={(tool) => [{ label: WORDS.duplicate, icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
+      menu={(tool) => [{ label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
       builder={(parts) => (
         <ToolBuilder
           connections={parts.connections}

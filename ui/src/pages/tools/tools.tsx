@@ -6,12 +6,11 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/words.ts';
-import { TOOL_LIST_WORDS as WORDS, TOOL_WORDS } from './words.ts';
 
 /** Every tool. */
 export function Tools() {
   const { call, router } = useKernel();
-  const actions = useEntityActions('tools', { words: WORDS, onChange: () => undefined });
+  const actions = useEntityActions('tools', { onChange: () => undefined });
   const drift = useDrift();
   const duplicate = async ({ id }: Tool) => {
     const copy = await actions.attempt(() => call('tools.duplicate', { id }));
@@ -20,8 +19,6 @@ export function Tools() {
   return (
     <EntityList<Tool>
       noun="tools"
-      icon="tool"
-      words={WORDS}
       load={(read, filter) => read('tools.list', filter)}
       kinds={[
         { value: 'reads', label: 'Read only', is: ({ read_only }) => read_only },
@@ -54,7 +51,7 @@ export function Tools() {
       ]}
       badges={({ id, read_only, warnings }) => (
         <>
-          {read_only ? null : <Badge tone="brass">{TOOL_WORDS.writes}</Badge>}
+          {read_only ? null : <Badge tone="brass">Writes</Badge>}
           <DriftBadge drift={drift(id)} />
           {warnings.length === 0 ? null : (
             <Badge tone="brass" title={warnings.join(' ')}>
@@ -64,7 +61,7 @@ export function Tools() {
         </>
       )}
       menu={(tool) => [
-        { label: TOOL_WORDS.duplicate, icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) },
+        { label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) },
         { label: 'Open in playground', icon: 'play', href: `/playground?tool=${encodeURIComponent(tool.name)}` },
       ]}
       empty_action={<LinkButton href="/connections">Choose a table</LinkButton>}

@@ -4,7 +4,6 @@ import { Button } from '#ui/src/components/button.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
-import type { IconName } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
 import { Page } from '#ui/src/components/page.tsx';
@@ -18,21 +17,10 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, many, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { BulkBar } from './bulk-bar.tsx';
+import { ENTITY_WORDS } from './entity-words.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 import '#ui/src/features/builder/builder.css';
-
-interface ListWords {
-  readonly title: string;
-  readonly lead: string;
-  readonly new: string;
-  readonly search: string;
-  readonly empty: string;
-  readonly empty_lead: string;
-  readonly remove_title: (name: string) => string;
-  readonly remove_text: string;
-  readonly remove_action: string;
-}
 
 interface Kind<E> {
   readonly value: string;
@@ -51,14 +39,12 @@ interface ListFilter {
 
 interface EntityListProps<E extends Entity> {
   noun: EntityNoun;
-  icon: IconName;
-  words: ListWords;
   load: (read: Read, filter: ListFilter) => Promise<{ items: readonly E[]; total: number }>;
   kinds: readonly Kind<E>[];
   /** Columns between the name and the tags. */
   columns: readonly Column<E>[];
   badges?: (entity: E) => JSX.Element;
-  menu?: (entity: E, reload: () => void) => readonly (MenuItem | 'line')[];
+  menu?: (entity: E) => readonly MenuItem[];
   /** What else an empty list offers. */
   empty_action?: JSX.Element;
 }
@@ -86,7 +72,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
   const { router, session } = useKernel();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
-  const { noun, words } = props;
+  const { noun } = props;
+  const { title, lead, icon, empty_lead } = ENTITY_WORDS[noun];
+  const one = ENTITY_TYPE[noun];
   const world = useBuilderWorld(noun);
   const filters = createSearchParams(router, {
     q: text(),
@@ -119,7 +107,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
     await query.reload();
     void world.reload();
   };
-  const actions = useEntityActions(noun, { words, onChange: reload });
+  const actions = useEntityActions(noun, { onChange: reload });
   const rows = createMemo(() => {
     const kind = props.kinds.find(({ value }) => value === filters.get('kind'));
     const items = query.data()?.items;
@@ -130,16 +118,16 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
 
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={title}
+      lead={lead}
       actions={
         <LinkButton kind="primary" icon="plus" href={`/${noun}/new`}>
-          {words.new}
+          New {one}
         </LinkButton>
       }
     >
       <FilterBar
-        search={{ label: words.search, value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
+        search={{ label: `Search ${noun}`, value: filters.get('q'), onInput: (q) => filters.set({ q }) }}
         active={filters.active()}
         onClear={() => filters.clear()}
       >
@@ -179,9 +167,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
           />
         </Show>
       </FilterBar>
-      <section class="panel entity-panel" aria-label={words.title}>
+      <section class="panel entity-panel" aria-label={title}>
         <DataTable<E>
-          label={words.title}
+          label={title}
           rows={rows()}
           problem={query.problem()}
           onRetry={() => void query.reload()}
@@ -236,45 +224,25 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
             },
           ]}
           actions={(entity) => (
-            <Menu
-              label={`More about ${entity.name}`}
-              size="small"
-              items={[
-                {
-                  label: entity.enabled ? 'Disable' : 'Enable',
-                  icon: entity.enabled ? 'pause' : 'play',
-                  onSelect: () => void actions.toggle(entity),
-                },
-                ...(props.menu?.(entity, () => void reload()) ?? []),
-                { label: 'History', icon: 'history', href: `/history?type=${ENTITY_TYPE[noun]}&id=${entity.id}` },
-                'line',
-                {
-                  label: 'Delete…',
-                  icon: 'trash',
-                  danger: true,
-                  needs: 'tools.delete',
-                  onSelect: () => void actions.remove(entity),
-                },
-              ]}
-            />
+            <Menu label={`More about ${entity.name}`} size="small" items={actions.menu(entity, props.menu?.(entity))} />
           )}
           empty={
             <Show
               when={filters.active() > 0}
               fallback={
                 <EmptyState
-                  icon={props.icon}
-                  title={words.empty}
+                  icon={icon}
+                  title={`No ${noun} yet`}
                   action={
                     <>
                       <LinkButton kind="primary" icon="plus" href={`/${noun}/new`}>
-                        {words.new}
+                        New {one}
                       </LinkButton>
                       {props.empty_action}
                     </>
                   }
                 >
-                  {words.empty_lead}
+                  {empty_lead}
                 </EmptyState>
               }
             >

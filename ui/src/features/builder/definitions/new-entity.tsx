@@ -4,22 +4,15 @@ import { ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import type { EntityNoun } from './bulk.ts';
+import { ENTITY_TYPE, type EntityNoun } from './bulk.ts';
+import { ENTITY_WORDS } from './entity-words.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 
-interface NewWords {
-  readonly new: string;
-  readonly back: string;
-  readonly created: string;
-  readonly deploy: string;
-}
-
 /** The page of something that is not stored yet; `?from=id` begins it as a copy. */
 export function NewEntity<D>(props: {
   noun: EntityNoun;
-  words: NewWords;
   /** What is copied, without its own name and address. */
   copy: (read: Read, id: string) => Promise<D>;
   blank: (connection_id: string) => D;
@@ -33,14 +26,17 @@ export function NewEntity<D>(props: {
   const { router, toasts } = useKernel();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
-  const { noun, words } = props;
+  const { noun } = props;
+  const one = ENTITY_TYPE[noun];
   const world = useBuilderWorld(noun);
   const from = router.query().get('from');
   const wanted = router.query().get('connection') ?? '';
   const original = useQuery(async (read) => ({ draft: from === null ? undefined : await props.copy(read, from) }));
   const saved = ({ id }: { readonly id: string }) => {
     router.navigate(`/${noun}/${id}`, { replace: true });
-    toasts.show(words.created, 'good', { action: { label: words.deploy, run: () => router.navigate('/deploy') } });
+    toasts.show(`${one.charAt(0).toUpperCase()}${one.slice(1)} created. Deploy to make it live.`, 'good', {
+      action: { label: 'Deploy', run: () => router.navigate('/deploy') },
+    });
   };
   const initial = (): D => {
     const connections = world.connections() ?? [];
@@ -49,7 +45,7 @@ export function NewEntity<D>(props: {
   };
 
   return (
-    <Page title={words.new} width="full" back={{ href: `/${noun}`, label: words.back }}>
+    <Page title={`New ${one}`} width="full" back={{ href: `/${noun}`, label: ENTITY_WORDS[noun].title }}>
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={world.problem() ?? original.problem()}>
           {(problem) => (

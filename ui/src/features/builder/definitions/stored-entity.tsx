@@ -2,7 +2,6 @@ import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import type { IconName } from '#ui/src/components/icon.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu, type MenuItem } from '#ui/src/components/menu.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
@@ -14,27 +13,9 @@ import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { DriftBadge, DriftNotice, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { LivenessBadge, useLiveness } from '#ui/src/features/deploy/liveness.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { ENTITY_WORDS } from './entity-words.ts';
 import { useBuilderWorld } from './use-builder-world.ts';
 import { useEntityActions } from './use-entity-actions.ts';
-
-interface PageWords {
-  readonly title: string;
-  readonly back: string;
-  readonly saved: string;
-  readonly deploy: string;
-  readonly history: string;
-  readonly playground: string;
-  readonly enable: string;
-  readonly disable: string;
-  readonly off: string;
-  readonly missing: string;
-  readonly missing_lead: string;
-  readonly to_list: string;
-  readonly remove: string;
-  readonly remove_title: (name: string) => string;
-  readonly remove_text: string;
-  readonly remove_action: string;
-}
 
 interface BuilderParts<E> {
   readonly entity: E;
@@ -47,8 +28,6 @@ interface BuilderParts<E> {
 export function StoredEntity<E extends Entity>(props: {
   noun: EntityNoun;
   id: string;
-  icon: IconName;
-  words: PageWords;
   load: (read: Read, id: string) => Promise<E>;
   badges?: (entity: E) => JSX.Element;
   menu: (entity: E) => readonly MenuItem[];
@@ -57,7 +36,9 @@ export function StoredEntity<E extends Entity>(props: {
   const { router, session, toasts } = useKernel();
   // The noun of a page does not change.
   // oxlint-disable-next-line solid/reactivity
-  const { noun, words } = props;
+  const { noun } = props;
+  const { title, icon } = ENTITY_WORDS[noun];
+  const one = ENTITY_TYPE[noun];
   const world = useBuilderWorld(noun);
   const drift = useDrift();
   const liveness = useLiveness(() => ENTITY_TYPE[noun]);
@@ -71,24 +52,24 @@ export function StoredEntity<E extends Entity>(props: {
     setSaved(undefined);
     setEdition({});
   };
-  const actions = useEntityActions(noun, { list: `/${noun}`, words, onChange: reload });
+  const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload });
   const keep = (after: E) => {
     setSaved(() => after);
-    toasts.show(words.saved, 'good', { action: { label: words.deploy, run: () => router.navigate('/deploy') } });
+    toasts.show('Saved. Deploy to make it live.', 'good', { action: { label: 'Deploy', run: () => router.navigate('/deploy') } });
   };
   const first = () => (world.connections() === undefined || query.data() === undefined ? undefined : edition());
 
   return (
     <Page
-      title={entity()?.name ?? words.title}
+      title={entity()?.name ?? title}
       width="full"
-      back={{ href: `/${noun}`, label: words.back }}
+      back={{ href: `/${noun}`, label: title }}
       badge={
         <Show when={entity()}>
           {(found) => (
             <>
               <Show when={!found().enabled}>
-                <Badge>{words.off}</Badge>
+                <Badge>Disabled</Badge>
               </Show>
               <LivenessBadge state={liveness(found())} />
               <DriftBadge drift={drift(found().id)} />
@@ -106,30 +87,10 @@ export function StoredEntity<E extends Entity>(props: {
             <>
               <Show when={['live', 'changed'].includes(liveness(found()) ?? '')}>
                 <LinkButton href={`/playground?${ENTITY_TYPE[noun]}=${encodeURIComponent(found().name)}`} icon="play">
-                  {words.playground}
+                  Open in playground
                 </LinkButton>
               </Show>
-              <Menu
-                label={`More about ${found().name}`}
-                items={[
-                  ...props.menu(found()),
-                  { label: words.history, icon: 'history', href: `/history?type=${ENTITY_TYPE[noun]}&id=${found().id}` },
-                  {
-                    label: found().enabled ? words.disable : words.enable,
-                    icon: found().enabled ? 'pause' : 'play',
-                    needs: 'tools.update',
-                    onSelect: () => void actions.toggle(found()),
-                  },
-                  'line',
-                  {
-                    label: words.remove,
-                    icon: 'trash',
-                    danger: true,
-                    needs: 'tools.delete',
-                    onSelect: () => void actions.remove(found()),
-                  },
-                ]}
-              />
+              <Menu label={`More about ${found().name}`} items={actions.menu(found(), props.menu(found()))} />
             </>
           )}
         </Show>
@@ -138,8 +99,12 @@ export function StoredEntity<E extends Entity>(props: {
       <DriftNotice drift={drift(props.id)} />
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.problem()?.code === 'not_found'}>
-          <EmptyState icon={props.icon} title={words.missing} action={<LinkButton href={`/${noun}`}>{words.to_list}</LinkButton>}>
-            {words.missing_lead}
+          <EmptyState
+            icon={icon}
+            title={`${one.charAt(0).toUpperCase()}${one.slice(1)} not found`}
+            action={<LinkButton href={`/${noun}`}>Go to the {noun}</LinkButton>}
+          >
+            It may have been deleted. The history can bring it back.
           </EmptyState>
         </Match>
         <Match when={world.problem() ?? (query.data() === undefined ? query.problem() : undefined)}>

@@ -1,13 +1,8 @@
 import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from './bulk.ts';
+import type { MenuItem } from '#ui/src/components/menu.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-
-interface ActionWords {
-  readonly remove_title: (name: string) => string;
-  readonly remove_text: string;
-  readonly remove_action: string;
-}
 
 /** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
 export function useEntityActions(
@@ -15,7 +10,6 @@ export function useEntityActions(
   options: {
     /** Where to go when the shown one is gone, and the page of one that is back; absent in a list. */
     readonly list?: string;
-    readonly words: ActionWords;
     readonly onChange: () => Promise<void> | void;
   },
 ) {
@@ -50,10 +44,10 @@ export function useEntityActions(
     const [first] = entities;
     if (first === undefined) return false;
     const agreed = await dialogs.confirm({
-      title: entities.length === 1 ? options.words.remove_title(first.name) : `Delete ${plural(entities.length, ONE[noun])}?`,
-      text: options.words.remove_text,
+      title: entities.length === 1 ? `Delete the ${ONE[noun]} ${first.name}?` : `Delete ${plural(entities.length, ONE[noun])}?`,
+      text: 'Clients keep it until the next deploy. The history can bring it back.',
       ...(entities.length === 1 ? {} : { goes: entities.map(({ name }) => name) }),
-      action: entities.length === 1 ? options.words.remove_action : `Delete ${plural(entities.length, ONE[noun])}`,
+      action: `Delete ${entities.length === 1 ? ONE[noun] : plural(entities.length, ONE[noun])}`,
       danger: true,
     });
     if (!agreed) return false;
@@ -65,14 +59,27 @@ export function useEntityActions(
     return true;
   };
 
+  const toggle = (entity: Entity) =>
+    report(entity.enabled ? 'disabled.' : 'enabled.', bulk.setEnabled([entity], !entity.enabled));
   return {
     setEnabled: (entities: readonly Entity[], enabled: boolean) =>
       report(enabled ? 'enabled.' : 'disabled.', bulk.setEnabled(entities, enabled)),
-    toggle: (entity: Entity) => report(entity.enabled ? 'disabled.' : 'enabled.', bulk.setEnabled([entity], !entity.enabled)),
     addTags: (entities: readonly Entity[], tags: readonly string[]) => report('tagged.', bulk.addTags(entities, tags)),
     removeTags: (entities: readonly Entity[], tags: readonly string[]) => report('untagged.', bulk.removeTags(entities, tags)),
     removeAll,
-    remove: (entity: Entity) => removeAll([entity]),
+    /** What can be done with one, in its row and on its page. */
+    menu: (entity: Entity, more: readonly MenuItem[] = []): (MenuItem | 'line')[] => [
+      ...more,
+      { label: 'History', icon: 'history', href: `/history?type=${ONE[noun]}&id=${entity.id}` },
+      {
+        label: entity.enabled ? 'Disable' : 'Enable',
+        icon: entity.enabled ? 'pause' : 'play',
+        needs: `${noun}.update`,
+        onSelect: () => void toggle(entity),
+      },
+      'line',
+      { label: 'Delete…', icon: 'trash', danger: true, needs: `${noun}.delete`, onSelect: () => void removeAll([entity]) },
+    ],
     /** Runs one call; a refusal is told. */
     async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
       try {
