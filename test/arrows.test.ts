@@ -41,7 +41,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 };
 const PROJECT = 'snapshots/generate/project';
 const MAX_LINES = 400;
-const LEFT_OUT = new Set(['node_modules', 'data', 'generated', 'dist', 'coverage']);
+const LEFT_OUT = new Set(['node_modules', 'data', 'generated', 'dist', 'coverage', 'docs']);
 
 const root = join(import.meta.dir, '..');
 const folders = readdirSync(root, { withFileTypes: true })

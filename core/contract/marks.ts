@@ -30,6 +30,8 @@ export interface Marks {
   readonly open?: true;
   /** A change sends kept secrets elsewhere, so a token has to send them again. */
   readonly address?: true;
+  /** What differs in a bundle for Workers, and in one for a process: each completes a sentence that begins with the name. */
+  readonly bundled?: { readonly workers: string; readonly process: string };
   /** The sentence for a client that a change may break; null when it is harmless. */
   readonly breaking?: (now: unknown, old: unknown, whole: { readonly old: Item; readonly now: Item }) => string | null;
 }

@@ -40,6 +40,8 @@ export interface HttpOptions {
   /** What an address serves of it; undefined: there is nothing at the address of a candidate. */
   readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
   readonly candidates: Pick<CandidateAuth, 'authorise'>;
+  /** What carries the answers on compresses them; absent: lists may be sent as gzip. */
+  readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
   readonly probes: Probes;
   /** Called with the status of a request that was not let in. */
@@ -189,7 +191,7 @@ function answerTo(
   caller: Caller | Response,
   registry: Registry,
   { path, request, endpoint, peer, address, from, request_id }: Asked,
-  { auth, dispatch, sse, views, refused }: HttpOptions,
+  { auth, dispatch, sse, views, refused, compressed_outside = false }: HttpOptions,
 ): Response | Promise<Response> {
   if (caller instanceof Response) {
     refused(caller.status);
@@ -200,7 +202,7 @@ function answerTo(
   if (sse_method !== undefined && method !== sse_method) return wrongMethod(sse_method);
   if (sse_method === 'GET') return sse.open(caller, peer, address());
   if (sse_method === 'POST') return sse.post(request, caller);
-  const accepts_gzip = () => acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
+  const accepts_gzip = () => !compressed_outside && acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
   const { rights } = caller;
   const seen = views.of(registry, { rights, endpoint });
   const beyond = rights.may_ask.length === 0 ? null : beyondOf(registry, caller, from, { auth, views });

@@ -3,6 +3,7 @@ import { EnvError } from '#core/env.ts';
 import { AppError, nearest } from '#core/errors.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
 import { backup } from './backup.ts';
+import { bundle } from './bundle.ts';
 import { check } from './check.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { plan, pull, push } from './files.ts';
@@ -25,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   plan,
   push,
   verify,
+  bundle,
 };
 
 /** As sysexits.h has it: commands say other things with small numbers. */

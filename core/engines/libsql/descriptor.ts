@@ -20,6 +20,14 @@ export const LIBSQL: EngineDescriptor = {
   extras: [],
   session: null,
   token: true,
+  bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }) => {
+    const own = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;
+    const partial = ssl_mode === 'require' || ssl_mode === 'verify-ca';
+    return [
+      ...(own ? ['has certificates of its own, and the fetch of a platform verifies by public authorities only.'] : []),
+      ...(partial ? [`has ssl_mode ${ssl_mode}, and the fetch of a platform verifies every certificate in full.`] : []),
+    ];
+  },
   async check(target, policy) {
     const { isToken } = await import('./http.ts');
     if (typeof target.password === 'string' && !isToken(target.password)) {

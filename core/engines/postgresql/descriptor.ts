@@ -31,6 +31,19 @@ export const POSTGRESQL: EngineDescriptor = {
   extras: POSTGRESQL_EXTRAS,
   session: { kinds: ['postgresql', 'supabase', 'timescaledb'], nameFault: sessionNameFault, roles: true },
   token: false,
+  bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }, target) => {
+    if (target !== 'workers') return [];
+    const own = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;
+    const partial = ssl_mode === 'require' || ssl_mode === 'verify-ca';
+    return [
+      ...(own
+        ? ['has certificates of its own, and Workers verify by public authorities only. Reach it through Hyperdrive.']
+        : []),
+      ...(partial
+        ? [`has ssl_mode ${ssl_mode}, and Workers verify every certificate in full. Set ssl_mode to verify-full.`]
+        : []),
+    ];
+  },
   check: checkHost,
   open: async () => (await import('./source.ts')).openPostgres,
   project: {

@@ -17,15 +17,13 @@ const CANCEL_CODE = 80_877_102;
 
 /** A dialled socket, encrypted as `ssl_mode` asks for (contract section 3). */
 export async function openLink(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Link> {
-  const port = settings.port ?? DEFAULT_PORT;
-  const target = await resolveTarget(settings.host ?? '', port, policy, settings.database);
-  signal.throwIfAborted();
-  const socket = await dialSocket(target, signal);
+  const secure = policy.network?.sockets?.secure ?? secureSocket;
+  const socket = await dial(settings, policy, signal);
   // Errors are followed by close; without a listener they would end the process.
   socket.on('error', () => {});
   if (settings.ssl_mode === 'disable') return { socket, encrypted: false };
   try {
-    if (await offersTls(socket, signal)) return { socket: await secureSocket(socket, settings, signal), encrypted: true };
+    if (await offersTls(socket, signal)) return { socket: await secure(socket, settings, signal), encrypted: true };
   } catch (error) {
     socket.destroy();
     throw error;
@@ -38,6 +36,15 @@ export async function openLink(settings: ConnectionSettings, policy: DialPolicy,
     'The database does not offer TLS; turn TLS on there, or set ssl_mode to disable for a network you trust.',
     { reason: 'tls_failed' },
   );
+}
+
+async function dial(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Socket> {
+  const port = settings.port ?? DEFAULT_PORT;
+  const sockets = policy.network?.sockets ?? null;
+  if (sockets !== null) return sockets.dial(settings.host ?? '', port, signal);
+  const target = await resolveTarget(settings.host ?? '', port, policy, settings.database);
+  signal.throwIfAborted();
+  return dialSocket(target, signal);
 }
 
 /** Exactly one byte may answer: more would be bytes that somebody put in front of the encrypted ones (CVE-2021-23222). */

@@ -1,5 +1,6 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
 import type { Extra } from './extras.ts';
 import type { ConnectionSettings, DialPolicy, OpenSource } from './source.ts';
@@ -49,6 +50,9 @@ export interface SessionSupport {
   readonly roles: boolean;
 }
 
+/** The frozen settings that decide whether a bundle can reach a database. */
+export type Reached = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert'> & { readonly ssl_key: unknown };
+
 /** Everything that the rest of the product knows of an engine; what takes long to load is loaded when it is needed. */
 export interface EngineDescriptor {
   /** The name of its folder. */
@@ -68,4 +72,9 @@ export interface EngineDescriptor {
   readonly check: (target: Target, policy: DialPolicy) => Promise<void>;
   readonly open: () => Promise<OpenSource>;
   readonly project: ProjectPart;
+  /**
+   * What of a connection does not work in a bundle for a target, as sentences that begin with its name. Absent: no bundle reaches a
+   * database of the engine.
+   */
+  readonly bundle?: (connection: Reached, target: BundleTarget) => readonly string[];
 }

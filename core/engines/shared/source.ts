@@ -3,6 +3,7 @@ import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
+import type { Network } from './network.ts';
 import type { StopSignal } from './stop.ts';
 
 /** A connection with its secrets opened: all that a driver needs to dial. */
@@ -26,7 +27,6 @@ export interface ConnectionSettings {
   readonly session_role?: SessionRole | null;
 }
 
-/** What the process that dials allows; the same for every source in it. */
 /** Where something of this installation listens; with a database, only that one is ours. */
 export interface OwnAddress {
   readonly host: string;
@@ -34,7 +34,10 @@ export interface OwnAddress {
   readonly database?: string;
 }
 
+/** What the process that dials allows; the same for every source in it. */
 export interface DialPolicy {
+  /** The way out of where there are no sockets and no name server of our own; absent: those of the machine. */
+  readonly network?: Network;
   readonly allow_private_networks: boolean;
   /** Refused always, whatever is allowed: our own ports, Redis and metadata database. */
   readonly forbidden: readonly OwnAddress[];

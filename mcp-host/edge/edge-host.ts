@@ -1,0 +1,160 @@
+import { guardedFetch } from '#core/engines/shared/dial.ts';
+import type { Network } from '#core/engines/shared/network.ts';
+import { openSource } from '#core/engines/index.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
+import type { Log } from '#core/log.ts';
+import { createAuth } from '#mcp-host/auth/authorise.ts';
+import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
+import { noListFile } from '#mcp-host/auth/list-file.ts';
+import { createResultCache } from '#mcp-host/call/cache.ts';
+import { createRunningCalls } from '#mcp-host/call/deadline.ts';
+import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
+import { healthOf } from '#mcp-host/observe/health.ts';
+import type { Usage } from '#mcp-host/observe/usage.ts';
+import { createDispatch } from '#mcp-host/protocol/dispatch.ts';
+import { createSessionIds } from '#mcp-host/protocol/session-ids.ts';
+import { createSessions } from '#mcp-host/protocol/sessions.ts';
+import type { Streams } from '#mcp-host/protocol/streams.ts';
+import { createSources } from '#mcp-host/swap/sources.ts';
+import type { Views } from '#mcp-host/swap/views.ts';
+import { createHttp, type HostFetch } from '#mcp-host/transports/http.ts';
+import { createSse } from '#mcp-host/transports/sse.ts';
+import type { LoadedBundle } from './load.ts';
+
+export interface EdgeOptions {
+  readonly bundle: LoadedBundle;
+  readonly network: Network;
+  /** Names accepted in the Host header besides loopback names and IP literals. */
+  readonly allowed_hosts: ReadonlySet<string>;
+  /** The host as clients see it; null: where a request asked. */
+  readonly public_url: string | null;
+  readonly limits: RateLimits;
+  readonly views: Views;
+  readonly streams: Streams;
+  readonly log: Log;
+  /** Pools stay open between calls. Without it each call opens what it needs and closes it. */
+  readonly keeps_pools: boolean;
+  /** The platform compresses answers itself. */
+  readonly compressed_outside: boolean;
+  /** Takes what goes on after an answer. */
+  readonly onClosing: (closing: Promise<void>) => void;
+  readonly started_at: number;
+}
+
+export interface EdgeHost {
+  readonly fetch: HostFetch;
+  /** In time: ends what idled out, and keeps streams open. */
+  keepAlive(): void;
+}
+
+/** A host of one bundle: the parts of the host that need no server, no disk and no listener. */
+export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
+  const { bundle, network, limits, views, streams, log } = options;
+  const { registry, openSecret, pseudonym } = bundle;
+  const now = Date.now;
+  const ticks = () => performance.now();
+  // No secret of an installation is known here: nobody can show that they are its server.
+  const nobodys = crypto.randomUUID();
+  // Whoever opens such a pool decided on its address with the bundle.
+  const policy: DialPolicy = { allow_private_networks: true, forbidden: [], sqlite_dir: '/', network };
+  const sources = createSources({
+    openSecret,
+    log,
+    async open(settings) {
+      const source = await openSource(settings, policy);
+      return {
+        ...source,
+        close() {
+          const closed = source.close();
+          options.onClosing(closed);
+          return closed;
+        },
+      };
+    },
+  });
+  if (options.keeps_pools) sources.use(registry.connections);
+  // An id lets nobody in: it is taken from its own caller only, so its key need not be a secret.
+  const sessions = createSessions({ now, ids: createSessionIds([registry.checksum]) });
+  const cache = createResultCache(ticks);
+  cache.use(registry);
+  const toolsets = [...registry.toolsets.values()];
+  const auth = createAuth({
+    tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
+    foreign_keys: noListFile(),
+    keys: [nobodys],
+    public_url: options.public_url,
+    ask: (url, init) => guardedFetch(url, init, policy),
+    openSecret,
+    local_url: () => `http://127.0.0.1:${registry.server.port}`,
+    names: () => options.allowed_hosts,
+    toolsets: () => toolsets,
+    log,
+    now,
+    ticks,
+  });
+  await auth.load();
+  auth.prepare(registry.server);
+  const usage = callLines(log);
+  const dispatch = createDispatch({
+    sources,
+    sessions,
+    streams,
+    usage,
+    cache,
+    limits,
+    observe: () => undefined,
+    log,
+    now,
+    running: createRunningCalls(),
+    pseudonym,
+  });
+  const { lacks } = bundle;
+  const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins });
+  const fetch = createHttp({
+    dispatch,
+    auth,
+    allowed_hosts: () => options.allowed_hosts,
+    service_token: nobodys,
+    trusted_proxies: [],
+    sse: createSse({ dispatch, serving, views, streams, log }),
+    views,
+    serving,
+    // A bundle serves one version: there is nothing at the addresses of candidates.
+    servingAt: ({ candidate }) => (candidate === null ? serving() : undefined),
+    candidates: createCandidateAuth(() => null, now),
+    compressed_outside: options.compressed_outside,
+    health: () =>
+      healthOf({
+        serving: registry,
+        idle: lacks,
+        waiting: false,
+        uptime_ms: now() - options.started_at,
+        sessions: sessions.count(),
+        streams: streams.count(),
+        usage_dropped: usage.dropped(),
+        access_tokens: { as_of: auth.tokens_as_of(), current: false },
+        control: { connected: false, last_event_at: null },
+        connections: sources.counters(),
+      }),
+    probes: () => null,
+    refused: (status) => log.debug('refused', { status }),
+  });
+  return {
+    fetch,
+    keepAlive() {
+      streams.keepAlive();
+      sessions.sweep();
+    },
+  };
+}
+
+/** Each call as a line for the console of the platform. */
+function callLines(log: Log): Usage {
+  return {
+    add: ({ of: { kind, name, client, token_prefix }, duration_ms, rows, bytes, error }) =>
+      log.info('call', { kind, name, client, token_prefix, duration_ms, rows, bytes, error }),
+    flush: () => Promise.resolve(),
+    dropped: () => 0,
+    close: () => undefined,
+  };
+}

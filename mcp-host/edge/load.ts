@@ -1,0 +1,79 @@
+import { AppError } from '#core/errors.ts';
+import type { Pseudonym } from '#core/lib/call/masks.ts';
+import { createPseudonym } from '#core/lib/call/masks.ts';
+import type { TokenList } from '#mcp-host/auth/token-file.ts';
+import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
+import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';
+import type { FrozenConnection } from '#snapshots/format.ts';
+import type { Leaf } from '#snapshots/tree.ts';
+import { addressIn, type Binding, textIn } from './bindings.ts';
+
+/** A bundle with the bindings of where it runs: what stays the same for all requests. */
+export interface LoadedBundle {
+  readonly registry: Registry;
+  readonly tokens: TokenList;
+  /** Opens a secret by its place. */
+  readonly openSecret: (sealed: string, place: string) => string;
+  readonly pseudonym: Pseudonym;
+  /** Why nothing can be served, as a sentence; null: it can. */
+  readonly lacks: string | null;
+}
+
+/** @param text of a `Bundled`. */
+export async function loadBundle(text: string, binding: Binding): Promise<LoadedBundle> {
+  const { leaves, tokens, as_of, secrets, prefixes, hashes, version, checksum, created_at } = JSON.parse(text) as Bundled;
+  const found = new Map<string, string>();
+  const missing = new Set<string>();
+  for (const [place, name] of Object.entries(secrets)) {
+    const secret = textIn(binding, name);
+    if (secret === null) missing.add(name);
+    else found.set(place, secret);
+  }
+  const reach = (connection: FrozenConnection): FrozenConnection => {
+    const address = addressIn(binding, prefixes[connection.id] ?? '', connection);
+    if (address === null) return connection;
+    const { password, ...rest } = address;
+    const place = `connection/${connection.id}/password`;
+    if (password === null) return { ...connection, ...rest };
+    found.set(place, password);
+    missing.delete(secrets[place] ?? '');
+    return { ...connection, ...rest, password: { $sealed: '' } };
+  };
+  const texts = new Map<string, string>();
+  const listed = leaves.map(({ kind, name, hash, text: own }, n): Leaf => {
+    // Those that held secrets have no hash: each is read by its own place in the list.
+    const leaf = { kind, name, hash: hash === '' ? `#${n}` : hash };
+    texts.set(leaf.hash, kind === 'connection' ? JSON.stringify(reach(JSON.parse(own) as FrozenConnection)) : own);
+    return leaf;
+  });
+  const mask_key = textIn(binding, MASK_KEY);
+  if (hashes && mask_key === null) missing.add(MASK_KEY);
+  const head = { version, checksum, created_at, leaves: listed, textOf: (hash: string) => texts.get(hash) };
+  return {
+    // What a bundle lists never changes: clients may keep it for as long as any list may be kept.
+    registry: await loadRegistry(head, null, 0),
+    tokens: { as_of, tokens: tokens.map(toLiveToken) },
+    openSecret(sealed, place) {
+      const secret = found.get(place);
+      if (secret !== undefined) return secret;
+      if (place.startsWith(TOKEN_PLACE)) return sealed;
+      throw new AppError('secrets_unavailable', `The binding ${secrets[place] ?? place} is not set.`);
+    },
+    pseudonym: createPseudonym([mask_key ?? '']),
+    lacks: missing.size === 0 ? null : lackOf([...missing]),
+  };
+}
+
+const TOKEN_PLACE = 'mcp_token/';
+
+const lackOf = (names: readonly string[]): string =>
+  `This bundle lacks ${names.length === 1 ? 'a binding' : 'bindings'}: set ${names.join(', ')} where it runs.`;
+
+/** In the place of the hash of a token stands its digest, which `verifyPassword` of the bundle compares. */
+const toLiveToken = (token: BundledToken): TokenList['tokens'][number] => ({
+  ...token,
+  revoked: false,
+  idle_timeout_minutes: null,
+  last_used_at: null,
+  secret_hash: { $sealed: token.digest },
+});

@@ -1,0 +1,37 @@
+import { hostName } from '#core/edge/origins.ts';
+import { createEdgeHost } from './edge-host.ts';
+import { FIXED_STREAMS } from './fixed-streams.ts';
+import { type IsolateParts, openIsolate } from './parts.ts';
+import { platformFetch } from './platform-fetch.ts';
+import { workersSockets } from './workers-sockets.ts';
+
+interface Context {
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/**
+ * What workerd calls. Sockets and timers belong to the request that made them, so each request has a host of its own over what the
+ * isolate keeps: the definitions, their lists and the counters of rate limits.
+ */
+export function serveWorkers(text: string) {
+  let kept: IsolateParts | null = null;
+  return {
+    async fetch(request: Request, bindings: Readonly<Record<string, unknown>>, context: Context): Promise<Response> {
+      // Not one promise for all: it would end with the request that made it.
+      const parts = (kept ??= await openIsolate(text, (name) => bindings[name]));
+      const name = hostName(request.headers.get('host') ?? '');
+      const host = await createEdgeHost({
+        ...parts,
+        // The platform hands on requests for names that lead to this Worker, and no others.
+        allowed_hosts: new Set([...parts.allowed_hosts, ...(name === null ? [] : [name])]),
+        network: { fetch: platformFetch, sockets: workersSockets },
+        streams: FIXED_STREAMS,
+        keeps_pools: false,
+        compressed_outside: true,
+        onClosing: (closing) => context.waitUntil(closing),
+      });
+      const address = () => request.headers.get('cf-connecting-ip') ?? '';
+      return host.fetch(request, { listener: 0, address, hold: () => undefined, release: () => undefined });
+    },
+  };
+}

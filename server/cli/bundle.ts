@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises';
+import type { App } from '#core/app.ts';
+import { activeSnapshot } from '#core/deploy/deployment.ts';
+import { snapshotOf } from '#core/deploy/generated.ts';
+import { readSnapshot, type StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
+import { AppError } from '#core/errors.ts';
+import { tokensEvent } from '#core/identity/mcp-tokens.ts';
+import { buildBundle } from '#snapshots/bundle/build.ts';
+import { examineBundle } from '#snapshots/bundle/check.ts';
+import { BUNDLE_TARGETS, type Bundled, type BundleTarget, MASK_KEY } from '#snapshots/bundle/format.ts';
+import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
+import { type Command, type Terminal, UsageError } from './command.ts';
+import { withApp } from './open.ts';
+
+export const bundle: Command = {
+  usage: 'bundle --target workers|deno|bun [--out FILE] [--snapshot VERSION]',
+  summary: 'Write the active snapshot as one module for Cloudflare Workers, Deno or Bun, without secrets',
+  options: { target: { type: 'string' }, out: { type: 'string' }, snapshot: { type: 'string' } },
+  async run({ values }, terminal) {
+    const target = BUNDLE_TARGETS.find((known) => known === values['target']);
+    if (target === undefined) throw new UsageError(`--target must be one of ${BUNDLE_TARGETS.join(', ')}.`);
+    const out = typeof values['out'] === 'string' ? values['out'] : `sluice-${target}.mjs`;
+    const version = versionOf(values['snapshot']);
+    return withApp(terminal, async (app) => {
+      await write(app, { target, out, version }, terminal);
+      return 0;
+    });
+  },
+};
+
+function versionOf(given: string | boolean | undefined): number | null {
+  if (given === undefined) return null;
+  const version = Number(given);
+  if (Number.isInteger(version) && version > 0) return version;
+  throw new UsageError('--snapshot must be the number of a version, such as 12.');
+}
+
+interface Wanted {
+  readonly target: BundleTarget;
+  readonly out: string;
+  /** Null: the active one. */
+  readonly version: number | null;
+}
+
+async function write(app: App, { target, out, version }: Wanted, { out: say, err }: Terminal): Promise<void> {
+  const snapshot = await snapshotOf(app, await storedSnapshot(app, version));
+  const event = await tokensEvent(app);
+  const tokens = event.event === 'tokens' ? event.data.tokens : [];
+  const { faults, warnings } = examineBundle(snapshot, tokens, target);
+  if (faults.length > 0) throw new AppError('invalid', faults.join('\n'));
+  const bundled = freezeBundle({ snapshot, tokens, as_of: app.clock().toISOString() });
+  const { text, bytes, gzip_bytes } = await buildBundle(bundled, usedConnections(snapshot), target);
+  await writeFile(out, text);
+  for (const warning of warnings) err(`${warning}\n`);
+  const sizes = `${bytes} bytes, ${gzip_bytes} as gzip`;
+  say(`Version ${snapshot.version} written to ${out} (${sizes}).\n${bindingsText(bundled)}`);
+}
+
+async function storedSnapshot(app: App, version: number | null): Promise<StoredSnapshot> {
+  const stored = version === null ? await activeSnapshot(app) : await readSnapshot(app, version);
+  if (stored !== null) return stored;
+  throw new AppError('not_found', version === null ? 'Nothing is deployed. Deploy first.' : `There is no version ${version}.`);
+}
+
+function bindingsText({ secrets, hashes }: Bundled): string {
+  const names = [...Object.values(secrets), ...(hashes ? [MASK_KEY] : [])];
+  return names.length === 0
+    ? 'It needs no bindings.\n'
+    : `Set these bindings where it runs:\n${names.map((name) => `  ${name}\n`).join('')}`;
+}

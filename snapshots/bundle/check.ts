@@ -1,0 +1,98 @@
+import { hostLimits } from '#core/contract/definitions/tools.ts';
+import { marked } from '#core/contract/marks.ts';
+import type { LiveToken } from '#core/deploy/hosts.ts';
+import { engineOf, kindOf } from '#core/engines/index.ts';
+import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
+import type { BundleTarget } from './format.ts';
+import { bundledTokens, readsTokens, usedConnections } from './freeze-bundle.ts';
+
+/** What cannot work in a bundle, by name. Sentences for who asked for it. */
+export interface Examined {
+  /** Any of them: there is no bundle. */
+  readonly faults: readonly string[];
+  /** It works, but differently from a host. */
+  readonly warnings: readonly string[];
+}
+
+const PLATFORM: Readonly<Record<BundleTarget, string>> = { workers: 'Workers', deno: 'Deno', bun: 'Bun' };
+
+export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], target: BundleTarget): Examined {
+  const { server } = snapshot.content;
+  const connections = usedConnections(snapshot);
+  return {
+    faults: [...serverFaults(server), ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target))],
+    warnings: [
+      ...serverWarnings(server, target),
+      ...tokenWarnings(server, tokens),
+      ...connections.map(({ name }) => limitWarning(name, target)),
+      ...toolWarnings(snapshot, target),
+    ],
+  };
+}
+
+const AUTH_FAULTS: Partial<Readonly<Record<FrozenServer['auth_type'], string>>> = {
+  oauth: 'people sign in at the Sluice server, whose tokens are for the addresses of its own hosts',
+  oauth_credentials: 'its tokens are signed with the encryption key of the installation',
+  oauth_introspection: 'it asks another server with a secret about every token',
+};
+
+function serverFaults({ auth_type, transport }: FrozenServer): string[] {
+  const why = AUTH_FAULTS[auth_type];
+  return [
+    ...(why === undefined ? [] : [`auth_type ${auth_type} cannot be bundled: ${why}. Use none, bearer or jwt.`]),
+    ...(transport === 'stdio' ? ['transport stdio cannot be bundled: a bundle answers HTTP. Set transport to http.'] : []),
+  ];
+}
+
+function connectionFaults(connection: FrozenConnection, { content }: Snapshot, target: BundleTarget): string[] {
+  const { name, id, db_type } = connection;
+  const { bundle } = engineOf(db_type);
+  if (bundle !== undefined) return bundle(connection, target).map((fault) => `The connection ${name} ${fault}`);
+  const users = [...content.tools, ...content.resources].filter(({ connection_id }) => connection_id === id);
+  const { label } = kindOf(db_type).label;
+  return [
+    `The connection ${name} cannot be bundled: bundles reach PostgreSQL and libSQL over the network, and this is ${label}. It is used by ${listed(users.map((user) => user.name))}.`,
+  ];
+}
+
+function serverWarnings({ transport, otel_enabled, log_level }: FrozenServer, target: BundleTarget): string[] {
+  return [
+    ...(transport === 'sse' ? ['transport sse: only streamable HTTP is bundled, /sse and /messages answer 404.'] : []),
+    ...(otel_enabled ? ['otel_enabled: a bundle sends no traces.'] : []),
+    `A bundle has no metrics and no request log in Sluice: it writes a line per call to the console of its platform (log_level ${log_level}).`,
+    'A bundle does not follow deploys: after a deploy, bundle again.',
+    ...(target === 'workers'
+      ? ['Workers: streams of sessions (GET) and subscriptions/listen are refused, because nothing changes while a bundle runs.']
+      : []),
+  ];
+}
+
+function tokenWarnings(server: FrozenServer, tokens: readonly LiveToken[]): string[] {
+  if (!readsTokens(server)) return [];
+  const kept = bundledTokens(tokens);
+  const idle = tokens.filter((token) => !token.revoked && !kept.includes(token));
+  return [
+    `${kept.length === 1 ? '1 access token is' : `${kept.length} access tokens are`} in the bundle as they are now. Creating or revoking one needs a new bundle.`,
+    ...idle.map(
+      ({ name }) => `The access token ${name} is left out: it has an idle timeout, and a bundle cannot see its use elsewhere.`,
+    ),
+  ];
+}
+
+const limitWarning = (name: string, target: BundleTarget): string =>
+  target === 'workers'
+    ? `The connection ${name}: every call opens a session of its own; pool_size, max_concurrency and the queue do not hold between calls.`
+    : `The connection ${name}: pool_size, max_concurrency and the queue hold in each ${PLATFORM[target]} process, and no Redis shares them.`;
+
+/** Of each field that differs, the tools that use it: what is null or 0 is not set. */
+function toolWarnings({ content: { tools } }: Snapshot, target: BundleTarget): string[] {
+  return marked(hostLimits).flatMap(([field, { bundled }]) => {
+    const users = tools.filter((tool) => (tool[field] ?? 0) !== 0).map(({ name }) => name);
+    if (bundled === undefined || users.length === 0) return [];
+    return [`${field} ${target === 'workers' ? bundled.workers : bundled.process}: ${listed(users)}.`];
+  });
+}
+
+const SHOWN = 10;
+const listed = (names: readonly string[]): string =>
+  names.length <= SHOWN ? names.join(', ') : `${names.slice(0, SHOWN).join(', ')} and ${names.length - SHOWN} more`;

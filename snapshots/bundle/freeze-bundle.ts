@@ -1,0 +1,89 @@
+import type { LiveToken } from '#core/deploy/hosts.ts';
+import { replaceSealed, secretsIn } from '#core/lib/places.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format.ts';
+import { createNames, nameConnections } from '#snapshots/generate/names.ts';
+import { type Leaf, toBlobs } from '#snapshots/tree.ts';
+import type { Bundled, BundledToken } from './format.ts';
+
+const NO_SECRET = { $sealed: '' };
+
+export interface BundleSource {
+  readonly snapshot: Snapshot;
+  readonly tokens: readonly LiveToken[];
+  readonly as_of: string;
+}
+
+/** What of a snapshot goes into a bundle: no secret and no ciphertext, and no connection that nothing uses. */
+export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled {
+  const { version, checksum, created_at, content } = snapshot;
+  const connections = usedConnections(snapshot);
+  const named = nameConnections(connections);
+  const secrets = connections.flatMap((connection) => secretNames(connection, named.get(connection.id)?.prefix ?? ''));
+  const stripped = {
+    ...content,
+    server: withoutSecrets(content.server),
+    connections: connections.map((connection) => ({
+      ...(replaceSealed(connection, () => NO_SECRET) as FrozenConnection),
+      pool_key: '',
+    })),
+  };
+  return {
+    version,
+    checksum,
+    created_at,
+    leaves: toBlobs(stripped).map(({ kind, name, hash, text }) => ({ kind, name, hash: hashOf(kind, hash), text })),
+    tokens: readsTokens(content.server) ? bundledTokens(tokens).map(toBundled) : [],
+    as_of,
+    secrets: Object.fromEntries(secrets),
+    prefixes: Object.fromEntries([...named].map(([id, { prefix }]) => [id, prefix])),
+    hashes: [...content.tools, ...content.resources].some(({ masks = [] }) => masks.some(({ mask }) => mask === 'hash')),
+  };
+}
+
+/** Those of tools and resources. */
+export function usedConnections({ content: { connections, tools, resources } }: Snapshot): FrozenConnection[] {
+  const used = new Set([...tools, ...resources].map(({ connection_id }) => connection_id));
+  return connections.filter(({ id }) => used.has(id));
+}
+
+/** Whether callers may come with an access token of this installation. */
+export const readsTokens = ({ auth_type, accept_mcp_tokens = true }: FrozenServer): boolean =>
+  auth_type === 'bearer' || (auth_type === 'jwt' && accept_mcp_tokens);
+
+/** An idle timeout needs to know every use, and isolates do not tell each other: such tokens are no part of a bundle. */
+export const bundledTokens = (tokens: readonly LiveToken[]): LiveToken[] =>
+  tokens.filter(({ revoked, idle_timeout_minutes }) => !revoked && idle_timeout_minutes === null);
+
+const toBundled = ({ id, name, token_prefix, toolsets, claims, created_at, digest }: LiveToken): BundledToken => ({
+  id,
+  name,
+  token_prefix,
+  toolsets,
+  claims,
+  created_at,
+  digest,
+});
+
+/** The hashes of what holds secrets are made with their fingerprints. */
+const hashOf = (kind: Leaf['kind'], hash: string): string => (kind === 'connection' || kind === 'server' ? '' : hash);
+
+/** The auth types that read secrets cannot be bundled, and the transport of 2024 needs a process that keeps its streams. */
+const withoutSecrets = (server: FrozenServer): FrozenServer => ({
+  ...server,
+  transport: 'http',
+  oauth_clients: [],
+  introspection_client_secret: null,
+});
+
+/** Place and binding of each secret of a connection. */
+function secretNames(connection: FrozenConnection, prefix: string): [place: string, name: string][] {
+  const name = createNames();
+  return secretsIn(connection, `connection/${connection.id}`).map(({ place }) => [
+    place,
+    `${prefix}_${name(place.split('/').at(-1) ?? '').toUpperCase()}`,
+  ]);
+}
+
+/** As the module holds it. */
+export const bundledText = (bundled: Bundled): string => canonical(bundled);
