@@ -135,5 +135,5 @@ test('resources and prompts are frozen; a resource that no longer prepares refus
   db.close();
   const refused = await t.request('POST', '/api/v1/deploy', { body: { dry_run: true } });
   expect(refused.status).toBe(422);
-  expect(refused.body['detail']).toContain('resource product:');
+  expect(refused.body['detail']).toContain('Resource product:');
 });

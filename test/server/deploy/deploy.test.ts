@@ -149,8 +149,8 @@ test('a statement that no longer prepares refuses the deploy, names every proble
   const refused = await deploy();
   expect(refused.status).toBe(422);
   expect(isErrorBody(refused.body)).toBe(true);
-  expect(refused.body['detail']).toContain('tool names:');
-  expect(refused.body['detail']).toContain('tool products:');
+  expect(refused.body['detail']).toContain('Tool names:');
+  expect(refused.body['detail']).toContain('Tool products:');
   expect(refused.body['detail']).not.toContain('prices');
   expect(events.slice(before)).toEqual([]);
   expect(await status()).toMatchObject({ status: 'running', snapshot_version: 1, last_error: refused.body['detail'] });
