@@ -4,7 +4,7 @@ import type { Env } from '#core/env.ts';
 import { createHostRegistry, type HostRegistry } from './deploy/hosts.ts';
 import type { Kv } from './cluster/kv.ts';
 import type { Log } from '#core/log.ts';
-import type { PasswordWork } from './lib/passwords.ts';
+import type { PasswordWork } from './identity/passwords.ts';
 import { createKeyring, type Keyring } from './lib/secrets.ts';
 import { createSourcePool, type SourcePool } from './definitions/source-pool.ts';
 import { dialPolicy, hostAddresses } from './engines/shared/policy.ts';

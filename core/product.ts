@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 
 /** One compiled file holds every program and what they read; Bun shows its inside as a folder. */
-export const is_compiled: boolean = import.meta.dir.startsWith('/$bunfs/') || import.meta.dir.includes('~BUN');
+const HERE = import.meta.dirname;
+export const is_compiled: boolean = HERE.startsWith('/$bunfs/') || HERE.includes('~BUN');
 
-const ROOT = is_compiled ? import.meta.dir.replace(/([\\/]root)[\\/].*$/, '$1') : join(import.meta.dir, '..');
+const ROOT = is_compiled ? HERE.replace(/([\\/]root)[\\/].*$/, '$1') : join(HERE, '..');
 
 /** Where a file of the product is, by its path in the repository. */
 export const productFile = (path: string): string => join(ROOT, path);
@@ -23,9 +24,17 @@ export const PROGRAMS = {
   'sqlite-child': 'core/engines/sqlite/child.ts',
 } as const;
 
+const is_deno = 'deno' in process.versions;
+/** What Deno runs instead. */
+const ON_DENO: Partial<Readonly<Record<keyof typeof PROGRAMS, string>>> = {
+  'sqlite-child': 'mcp-host/runtime/deno-sqlite-child.ts',
+};
+
 /** What starts a program as a process of its own. @param flags of Bun, where there is a Bun to take them. */
 export function programCommand(name: keyof typeof PROGRAMS, flags: readonly string[] = []): string[] {
-  return is_compiled ? [process.execPath, name] : [process.execPath, ...flags, productFile(PROGRAMS[name])];
+  if (is_compiled) return [process.execPath, name];
+  if (is_deno) return [process.execPath, 'run', '--allow-all', '--no-lock', productFile(ON_DENO[name] ?? PROGRAMS[name])];
+  return [process.execPath, ...flags, productFile(PROGRAMS[name])];
 }
 
 /** The arguments that a program was started with, after the word that names it in a compiled file. */

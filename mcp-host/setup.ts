@@ -16,6 +16,7 @@ import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
 import { tokenFile } from './auth/token-file.ts';
 import type { HostOptions } from './host-options.ts';
+import { dialledFetch } from './runtime/runtime.ts';
 
 /** What a host of this environment is made of, with its folder. */
 export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
@@ -24,7 +25,11 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   // The host opens secrets and seals none, so it needs no key for fingerprints.
   const keyring = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
   let port = env.SVC_FASTMCP_PORT;
-  const policy: DialPolicy = { ...dialPolicy(env), forbiddenNow: () => Promise.resolve(hostAddresses(env, [port])) };
+  const policy: DialPolicy = {
+    ...dialPolicy(env),
+    forbiddenNow: () => Promise.resolve(hostAddresses(env, [port])),
+    ...(dialledFetch && { fetch: dialledFetch }),
+  };
   const boot_id = crypto.randomUUID();
   return {
     // Two hosts on one machine are two hosts.

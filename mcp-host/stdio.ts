@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { EnvError, parseEnv, processEnvironment } from '#core/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
@@ -8,7 +9,7 @@ import { createHost, type Host } from './host.ts';
 import { hostOptions } from './setup.ts';
 import { endpointOfArguments, UsageError } from './transports/local.ts';
 import { serveStdio } from './transports/stdio.ts';
-import { sleep, standardInput } from '#mcp-host/runtime/bun.ts';
+import { standardInput } from '#mcp-host/runtime/runtime.ts';
 
 /**
  * `bun mcp-host/stdio.ts`: a host for the one client that starts it, whatever `transport` says. It serves the snapshot on

@@ -10,7 +10,7 @@ import { createOwner } from '#core/identity/auth.ts';
 import { keepCollectingOauth } from '#core/identity/oauth/garbage.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';
 import { importFile } from '#core/transfer/import-file.ts';
-import type { PasswordWork } from '#core/lib/passwords.ts';
+import type { PasswordWork } from '#core/identity/passwords.ts';
 import { requireSecrets } from '#core/identity/keys.ts';
 import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
 import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';

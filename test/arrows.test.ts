@@ -108,6 +108,28 @@ describe('the folders', () => {
   });
 });
 
+describe('a host', () => {
+  /** Everything that the programs of a host load, at start or later. */
+  function loaded(): typeof files {
+    const reached = new Set(['mcp-host/main.ts', 'mcp-host/stdio.ts', 'core/engines/sqlite/child.ts']);
+    for (const path of reached) {
+      const file = programs.find((one) => one.path === path);
+      if (file === undefined) continue;
+      for (const name of importsOf(file)) if (name.startsWith('#') && name.endsWith('.ts')) reached.add(name.slice(1));
+    }
+    return programs.filter(({ path }) => reached.has(path));
+  }
+
+  test('runs on Bun and on Deno: what only one of them has stands in mcp-host/runtime', () => {
+    const folders = ['core/engines/', 'core/edge/', 'core/lib/', 'mcp-host/'];
+    const shared = programs.filter(({ path }) => folders.some((folder) => path.startsWith(folder)));
+    const others = [...new Set([...loaded(), ...shared])].filter(({ path }) => !path.startsWith('mcp-host/runtime/'));
+    expect(others.length).toBeGreaterThan(200);
+    const written = others.map(({ path, text }) => ({ path, text: text.replaceAll(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '') }));
+    expect(named(written, /\b(Bun|Deno)\.\w|['"]bun(:\w+)?['"]|import\.meta\.(dir|path|file|main|require)\b/)).toEqual([]);
+  });
+});
+
 describe('every file', () => {
   test('reaches other folders through #, not through ../../', () => {
     expect(named(scripts, /(from|import|import\()\s*['"](\.\.\/){2,}/)).toEqual([]);

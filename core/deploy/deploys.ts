@@ -6,7 +6,7 @@ import { signal } from '#core/cluster/signals.ts';
 import { readSettings, toFrozen } from '#core/definitions/settings/settings.ts';
 import { replaceCompiled } from '#core/definitions/statements.ts';
 import { AppError } from '#core/errors.ts';
-import { collectAfter } from '#core/lib/garbage.ts';
+import { collectAfter } from '#core/observe/garbage.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Context, Handlers } from '#core/run.ts';

@@ -4,7 +4,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
-import { verifyPassword } from '#core/lib/passwords.ts';
+import { verifyPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { openSession, revokeSessions } from './sessions.ts';

@@ -3,7 +3,7 @@ import type { App } from '#core/app.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/run.ts';
 import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
-import { digestOf } from './random-token.ts';
+import { digestOf } from '#core/lib/random-token.ts';
 import { readSettings } from '#core/definitions/settings/config.ts';
 import { noteUse } from './sessions.ts';
 

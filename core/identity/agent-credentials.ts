@@ -4,7 +4,7 @@ import type { AgentToken, OauthClient } from '#core/contract/identity/agent-acce
 import type { Db } from '#core/store/open.ts';
 import type { Handlers } from '#core/run.ts';
 import { createCredentials } from './credentials.ts';
-import { digestOf, randomToken, shownPrefix } from './random-token.ts';
+import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
 /** Ended credentials stay in the lists for so long. */
 const KEPT_MS = 30 * 24 * 3_600_000;

@@ -4,7 +4,7 @@ import type { Scope } from '#core/contract/operation.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isFamilyLive } from './agent-bearers.ts';
-import { digestOf, randomToken, shownPrefix } from './random-token.ts';
+import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
 /** Contract section 12. */
 const ACCESS_MS = 3_600_000;

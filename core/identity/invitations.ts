@@ -1,14 +1,14 @@
 import { eq } from 'drizzle-orm';
 import { uiUrl } from '#core/deploy/server.ts';
 import { AppError } from '#core/errors.ts';
-import { hashPassword } from '#core/lib/passwords.ts';
+import { hashPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { changeAccount, type PersonRow } from './account.ts';
 import { requirePasswords } from './auth.ts';
 import { personById, signOut, toPerson } from './people.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
-import { digestOf, randomToken } from './random-token.ts';
+import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { openSession } from './sessions.ts';
 import { askSecondFactor, removeFactor } from './two-factor.ts';
 

@@ -10,7 +10,7 @@ import type { Handlers } from '#core/run.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { createCredentials } from './credentials.ts';
-import { digestOf, randomToken, shownPrefix } from './random-token.ts';
+import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
 type TokenRow = Schema['mcp_tokens']['$inferSelect'];
 

@@ -20,7 +20,7 @@ import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
 import type { TokenFile } from './token-file.ts';
 import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
-import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { sha256 } from '#mcp-host/runtime/runtime.ts';
 
 /** What authorising needs of the installation. */
 export interface AuthSettings extends SignedFiles {

@@ -5,7 +5,7 @@ import { type Caller, createCaller } from './caller.ts';
 import { rightsOf } from './rights.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 import type { TokenFile, TokenList } from './token-file.ts';
-import { verifyPassword } from '#mcp-host/runtime/bun.ts';
+import { verifyPassword } from '#mcp-host/runtime/runtime.ts';
 
 /** A use of a token on its way to the server. */
 export interface TokenUse {

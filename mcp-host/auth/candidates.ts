@@ -1,7 +1,7 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
-import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import type { Held } from '#mcp-host/swap/beside.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';

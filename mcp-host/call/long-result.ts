@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '#core/engines/shared/source.ts';
-import { sleep } from '#mcp-host/runtime/bun.ts';
 
 type Structured = Readonly<Record<string, Json>>;
 

@@ -3,7 +3,6 @@ import { xxHash64 } from '#core/lib/xxhash64.ts';
 
 /** What the host uses of its runtime, where that is an isolate: the same names as in `mcp-host/runtime`. */
 
-export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const quickHash = (text: string): number => Number(xxHash64(text) & 0xf_ffff_ffff_ffffn);
 /** A bundle has no hash of a token that takes long to make: tokens are random, so their SHA-256 is enough to check them. */

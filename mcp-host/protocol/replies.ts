@@ -1,6 +1,6 @@
 import type { Log } from '#core/log.ts';
 import { CallerGone } from '#mcp-host/call/context.ts';
-import { bodyOf } from '#mcp-host/runtime/large-body.ts';
+import { bodyOf } from '#mcp-host/runtime/runtime.ts';
 import type { Beyond, Exchange } from './exchange.ts';
 import type { ResponseBody } from './lists.ts';
 import { errorText, RPC, RpcError, type RpcId } from './messages.ts';

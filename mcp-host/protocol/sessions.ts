@@ -7,7 +7,7 @@ import { type Endpoint, WHOLE } from './endpoint.ts';
 import type { McpLogLevel } from './log-levels.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
 import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
-import { quickHash } from '#mcp-host/runtime/bun.ts';
+import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
 export interface Session extends Viewer {

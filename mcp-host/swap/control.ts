@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { BesideNews, LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
@@ -101,7 +102,7 @@ export function createControl(options: ControlOptions): Control {
       const lost = await listen().catch((error: unknown) => error);
       if (end.signal.aborted) return;
       log.warning('control_lost', { reason: lost instanceof Error ? lost.message : String(lost), retry_ms });
-      await Bun.sleep(retry_ms * (0.5 + Math.random()));
+      await sleep(retry_ms * (0.5 + Math.random()));
       retry_ms = Math.min(retry_ms * 2, max_retry_ms);
     }
   };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#core/errors.ts';
 import type { Stop } from '#core/engines/shared/stop.ts';
 
@@ -8,7 +9,7 @@ export async function drain(running: ReadonlySet<Running>, grace_ms: number, rea
   const mine = new Set(running);
   const deadline = performance.now() + grace_ms;
   while (mine.size > 0 && performance.now() < deadline) {
-    await Bun.sleep(10);
+    await sleep(10);
     for (const call of mine) if (!running.has(call)) mine.delete(call);
   }
   for (const call of mine) call.abort(new AppError('unavailable', reason));

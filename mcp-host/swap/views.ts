@@ -1,7 +1,7 @@
 import type { Rights } from '#mcp-host/auth/rights.ts';
 import type { Endpoint } from '#mcp-host/protocol/endpoint.ts';
 import type { PromptPlan } from '#mcp-host/protocol/prompt.ts';
-import { quickHash } from '#mcp-host/runtime/bun.ts';
+import { quickHash } from '#mcp-host/runtime/runtime.ts';
 import type { FrozenToolset } from '#snapshots/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
 import type { Leaf } from '#snapshots/tree.ts';

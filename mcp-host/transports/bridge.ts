@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import { readEvents } from '#mcp-host/swap/control.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
@@ -7,7 +8,6 @@ import { idOf, refuse } from '#mcp-host/protocol/replies.ts';
 import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
 import { isMembers, META, type RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
-import { sleep } from '#mcp-host/runtime/bun.ts';
 
 /** What the peer sees now, or why nothing is served. */
 export type Serving = () => Registry | { readonly idle: string };

@@ -21,7 +21,7 @@ import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
-import { newRequestId } from '#mcp-host/runtime/bun.ts';
+import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
 type Serving = Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
 

@@ -2,7 +2,8 @@ import { AppError } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/log.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
-import { type Served, serve } from '#mcp-host/runtime/serve.ts';
+import { serve } from '#mcp-host/runtime/runtime.ts';
+import type { Served } from '#mcp-host/runtime/types.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { type HostFetch, MCP_PATH } from './http.ts';
 import { BODY_LIMIT } from './body.ts';
@@ -53,11 +54,18 @@ export function createListener(options: ListenerOptions): Listener {
   let displaced: Address | null = null;
   let reverting: Timer | undefined;
   const closing = new Set<Promise<void>>();
+  let last: Promise<unknown> = Promise.resolve();
+  /** One change of addresses after the other. */
+  const inOrder = <T>(change: () => Promise<T>): Promise<T> => {
+    const changed = last.then(change);
+    last = changed.catch(() => undefined);
+    return changed;
+  };
 
-  const open = (address: Address): Open => {
+  const open = async (address: Address): Promise<Open> => {
     const number = ++counter;
     try {
-      const server = serve({
+      const server = await serve({
         host: address.host,
         port: address.port,
         number,
@@ -94,53 +102,58 @@ export function createListener(options: ListenerOptions): Listener {
   const isCurrent = (address: Address) => current !== null && sameAddress(current.address, address);
 
   return {
-    async prepare(address) {
-      if (prepared !== null && sameAddress(prepared.address, address)) return;
-      if (isCurrent(address)) {
-        if (displaced !== null) revertLater(in_place_ms);
-        return;
-      }
-      discard();
-      revert();
-      if (isCurrent(address)) return;
-      if (current?.address.port === address.port && address.port !== 0) {
-        const before = current.address;
-        swapInPlace(address);
-        displaced = before;
-        revertLater(in_place_ms);
-        return;
-      }
-      const opened = open(address);
-      prepared = { ...opened, expiry: setTimeout(discard, prepared_ms) };
-    },
-    async use(address) {
-      clearTimeout(reverting);
-      displaced = null;
-      if (isCurrent(address)) return discard();
-      if (prepared !== null && sameAddress(prepared.address, address)) {
-        const next = prepared;
-        clearTimeout(next.expiry);
-        prepared = null;
-        replace(next);
-        return;
-      }
-      discard();
-      if (current?.address.port === address.port && address.port !== 0) {
-        swapInPlace(address);
-        return;
-      }
-      replace(open(address));
-    },
+    prepare: (address) => inOrder(() => prepare(address)),
+    use: (address) => inOrder(() => use(address)),
     current: () => current && { address: current.address, url: urlOf(current) },
-    async close(grace) {
-      clearTimeout(reverting);
-      displaced = null;
-      discard();
-      if (current !== null) void retire(current, grace);
-      current = null;
-      await Promise.all(closing);
-    },
+    close: (grace) =>
+      inOrder(async () => {
+        clearTimeout(reverting);
+        displaced = null;
+        discard();
+        if (current !== null) void retire(current, grace);
+        current = null;
+        await Promise.all(closing);
+      }),
   };
+
+  async function prepare(address: Address): Promise<void> {
+    if (prepared !== null && sameAddress(prepared.address, address)) return;
+    if (isCurrent(address)) {
+      if (displaced !== null) revertLater(in_place_ms);
+      return;
+    }
+    discard();
+    await revert();
+    if (isCurrent(address)) return;
+    if (current?.address.port === address.port && address.port !== 0) {
+      const before = current.address;
+      await swapInPlace(address);
+      displaced = before;
+      revertLater(in_place_ms);
+      return;
+    }
+    const opened = await open(address);
+    prepared = { ...opened, expiry: setTimeout(discard, prepared_ms) };
+  }
+
+  async function use(address: Address): Promise<void> {
+    clearTimeout(reverting);
+    displaced = null;
+    if (isCurrent(address)) return discard();
+    if (prepared !== null && sameAddress(prepared.address, address)) {
+      const next = prepared;
+      clearTimeout(next.expiry);
+      prepared = null;
+      replace(next);
+      return;
+    }
+    discard();
+    if (current?.address.port === address.port && address.port !== 0) {
+      await swapInPlace(address);
+      return;
+    }
+    replace(await open(address));
+  }
 
   function replace(next: Open): void {
     if (current !== null) void retire(current);
@@ -148,26 +161,26 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   /** Two addresses of one port may overlap (0.0.0.0 and 127.0.0.1): the old one makes room first, and comes back on failure. */
-  function swapInPlace(address: Address): void {
+  async function swapInPlace(address: Address): Promise<void> {
     const old = current;
     if (old === null) return;
     void retire(old);
     current = null;
     try {
-      current = open(address);
+      current = await open(address);
     } catch (error) {
-      current = open(old.address);
+      current = await open(old.address);
       throw error;
     }
   }
 
   /** Goes back to the displaced address; while that cannot be had the host stays where it is, and tries again. */
-  function revert(): void {
+  async function revert(): Promise<void> {
     clearTimeout(reverting);
     if (displaced === null) return;
     try {
-      if (current === null) current = open(displaced);
-      else swapInPlace(displaced);
+      if (current === null) current = await open(displaced);
+      else await swapInPlace(displaced);
       displaced = null;
     } catch {
       revertLater(RETRY_MS);
@@ -176,7 +189,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   function revertLater(ms: number): void {
     clearTimeout(reverting);
-    reverting = setTimeout(revert, ms);
+    reverting = setTimeout(() => void inOrder(revert), ms);
   }
 }
 

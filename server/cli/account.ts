@@ -3,7 +3,7 @@ import { operations } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import { type Context, parseInput, run } from '#core/run.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
-import { hashPassword } from '#core/lib/passwords.ts';
+import { hashPassword } from '#core/identity/passwords.ts';
 import { changeAccount, type PersonRow } from '#core/identity/account.ts';
 import { removeFactor } from '#core/identity/two-factor.ts';
 import { type Command, UsageError } from './command.ts';

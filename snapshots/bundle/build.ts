@@ -28,9 +28,7 @@ const EMITTER = 'sluice-emitter';
 
 /** Modules that stand for others in an isolate. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  'mcp-host/runtime/bun.ts': 'mcp-host/edge/runtime.ts',
   'mcp-host/runtime/runtime.ts': 'mcp-host/edge/runtime.ts',
-  'mcp-host/runtime/large-body.ts': 'mcp-host/edge/runtime.ts',
 };
 
 /** Writes one module of the host's own sources. Throws `invalid` when it is too large. @param connections that it reaches. */

@@ -55,7 +55,7 @@ const content = {
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   const ack = await control.deploy(snapshotOf(1, content));
   expect(ack).toMatchObject({ version: 1, error: null });
 });

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hostCommand } from '#test/support/deno.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -32,7 +34,7 @@ afterAll(async () => {
 });
 
 function start(more: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, MAIN], {
+  const child = Bun.spawn(hostCommand(MAIN), {
     env: {
       PATH: process.env['PATH'],
       SVC_ENV: 'production',
@@ -47,11 +49,22 @@ function start(more: Record<string, string> = {}) {
     },
     stdout: 'pipe',
     stderr: 'pipe',
+    serialization: 'json',
     ipc: () => undefined,
   });
   children.push(child);
   return child;
 }
+function childrenOf(pid: number): number[] {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.flatMap((id) => readFileSync(`/proc/${pid}/task/${id}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
+}
+
+function isRunning(pid: number): boolean {
+  // A process that has ended stays a zombie until its parent asks for it.
+  return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
 const connection = connectionOf({});
 const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
 const snapshot = snapshotOf(1, {
@@ -94,6 +107,20 @@ test('it ends when the program that started it is gone', async () => {
   await deployed();
   child.disconnect();
   expect(await child.exited).toBe(0);
+});
+
+test('its end, however it came, is that of the programs that hold its SQLite files', async () => {
+  const child = start();
+  const mcp = await deployed();
+  const running = modern(mcp, 'tools/call', { name: 'endless' }).catch(() => null);
+  const [holder] = await until(() => {
+    const found = childrenOf(child.pid);
+    return found.length > 0 && found;
+  });
+  expect(isRunning(holder ?? 0)).toBe(true);
+  child.kill('SIGKILL');
+  await running;
+  await until(() => !isRunning(holder ?? 0));
 });
 
 test('it does not start with a faulty environment, and names every fault', async () => {

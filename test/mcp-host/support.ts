@@ -6,17 +6,11 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { inputSchema } from '#core/lib/call/arguments.ts';
 import { outputSchema } from '#core/lib/call/shape.ts';
-import { createLog, type LogLine } from '#core/log.ts';
-import { createKeyring } from '#core/lib/secrets.ts';
-import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { engineOf, openSource } from '#core/engines/index.ts';
+import type { LogLine } from '#core/log.ts';
+import { engineOf } from '#core/engines/index.ts';
 import type { Column } from '#core/engines/shared/source.ts';
-import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
-import { tokenFile } from '#mcp-host/auth/token-file.ts';
-import { createHost, type Host } from '#mcp-host/host.ts';
+import type { Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
-import { besideFiles } from '#mcp-host/swap/beside-files.ts';
-import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
 import {
   type FrozenConnection,
   type FrozenPrompt,
@@ -28,13 +22,13 @@ import {
   type SnapshotContent,
 } from '#snapshots/format.ts';
 import { toBlobs, toTree } from '#snapshots/tree.ts';
+import type { HostHealth } from '#mcp-host/observe/health.ts';
+import { setClocks, startDenoHost } from '#test/mcp-host/deno-host.ts';
+import { makeHost, TOKEN } from '#test/mcp-host/make-host.ts';
 import { newsOf } from '#test/mcp-host/snapshot-forms.ts';
+import { on_deno } from '#test/support/deno.ts';
 import { type Call, callsOf } from '#test/support/usage.ts';
 import { parseSql } from '#test/support/sql.ts';
-
-export const TOKEN = 'service-token-of-the-tests-0123456789';
-export const KEY = 'key-of-the-tests-0123456789abcdef-0123';
-export const keyring = createKeyring([KEY], new Uint8Array(32));
 
 /** A folder with a SQLite database, removed at the end. */
 export function sqliteFolder(): { directory: string; file: string; remove: () => void } {
@@ -46,6 +40,8 @@ export function sqliteFolder(): { directory: string; file: string; remove: () =>
   db.close();
   return { directory, file, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
+
+export { authSettings, KEY, keyring, TOKEN } from '#test/mcp-host/make-host.ts';
 
 let connections = 0;
 /** A frozen connection; its pool key is new unless given. */
@@ -289,55 +285,52 @@ export function controlServer(port = 0): ControlServer {
 }
 
 export interface TestHost {
+  /** Where it runs in this process. */
   readonly host: Host;
   readonly log: LogLine[];
   /** URL of the MCP endpoint. */
   readonly mcp: URL;
+  health(): Promise<HostHealth>;
   stop(): Promise<void>;
 }
 
-const dialPolicy = (sqlite_dir: string) => ({ allow_private_networks: true, forbidden: [], sqlite_dir });
-
-/** What a host needs to authorise, as `main.ts` has it. */
-export const authSettings = (directory: string): AuthSettings => ({
-  tokens: tokenFile(join(directory, 'tokens.json')),
-  keys: [KEY],
-  public_url: null,
-  ask: (url, init) => guardedFetch(url, init, dialPolicy(directory)),
-});
-
-/** A host as `main.ts` starts it, on a port of its own, with its files in `directory`. */
+/** A host as `main.ts` starts it: in this process, or on Deno where the tests are run that way. */
 export async function testHost(directory: string, control_url: string, more: Partial<HostOptions> = {}): Promise<TestHost> {
+  if (on_deno) {
+    const log: LogLine[] = [];
+    const program = await startDenoHost(directory, control_url, log, more);
+    return {
+      get host(): Host {
+        throw new Error('A host on Deno is in another process.');
+      },
+      log,
+      get mcp() {
+        return mcpOf(program.url());
+      },
+      health: () => program.health(),
+      stop: () => program.stop(100),
+    };
+  }
+  return hostHere(directory, control_url, more);
+}
+
+/** The same in this process, wherever the others run: functions are among its options. */
+export async function hostHere(directory: string, control_url: string, more: Partial<HostOptions>): Promise<TestHost> {
   const log: LogLine[] = [];
-  const policy = dialPolicy(directory);
-  const host = createHost({
-    id: 'test-host',
-    boot_id: crypto.randomUUID(),
-    server_url: control_url,
-    service_token: TOKEN,
-    address: { host: '127.0.0.1', port: 0 },
-    allowed_hosts: ['mcp.example.com'],
-    names_path: join(directory, 'names.json'),
-    openSource: (settings) => openSource(settings, policy),
-    openSecret: (sealed, place) => keyring.open(sealed, place),
-    file: snapshotFile(join(directory, 'host.json')),
-    beside: besideFiles(join(directory, 'beside')),
-    auth: authSettings(directory),
-    log: createLog('DEBUG', (line) => log.push(line), 'host'),
-    grace_ms: 2_000,
-    retry_ms: { min: 20, max: 100 },
-    ...more,
-  });
+  const host = makeHost(directory, control_url, (line) => log.push(line), more);
   await host.start();
   return {
     host,
     log,
     get mcp() {
-      return new URL('/mcp', host.url() ?? 'http://not-listening');
+      return mcpOf(host.url());
     },
+    health: () => Promise.resolve(host.health()),
     stop: () => host.stop(100),
   };
 }
+
+const mcpOf = (url: string | null): URL => new URL('/mcp', url ?? 'http://not-listening');
 
 /** Polls until the condition holds; fails after 5 s. */
 export async function until<T>(
@@ -360,6 +353,7 @@ export interface RpcAnswer {
 
 /** One raw POST; a legacy request unless the envelope is asked for. */
 export async function rpc(url: URL, message: object, headers: Record<string, string> = {}): Promise<RpcAnswer> {
+  setClocks();
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type App, type AppOptions, createApp } from '#core/app.ts';
 import { openStore } from '#core/store/open.ts';
 import { parseEnv } from '#core/env.ts';
-import type { PasswordWork } from '#core/lib/passwords.ts';
+import type { PasswordWork } from '#core/identity/passwords.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createHttp } from '#server/http/http.ts';

@@ -44,6 +44,22 @@ const EMBEDDED_ONLY = ['attacks.test', 'canary', 'cli', 'fuzz', 'no-writes', 'tw
 const STORES_NAMED = ['search.test', 'two-servers', 'usage-storing'];
 const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED];
 
+/** They prove the protocol, auth, queue, swap, SQLite and the limits of HTTP on Deno too. */
+const ON_DENO = [
+  'test/mcp-host/program.test',
+  'auth/auth-bearer.test',
+  'call/calls.test',
+  'call/databases.test',
+  'protocol/protocol.test',
+  'protocol/sessions.test',
+  'protocol/subscriptions.test',
+  'swap/lifecycle.test',
+  'transports/listener.test',
+  'transports/listener-idle.test',
+  'transports/sse.test',
+  'transports/stdio.test',
+];
+
 const NOTHING_RAN: Report = {
   title: '',
   seconds: 0,
@@ -62,11 +78,14 @@ async function runAll(args: readonly string[]): Promise<number> {
   const checks = args.length > 0 ? [] : CHECKS.map((check) => ({ run: () => runCheck(check) }));
   const found = testFiles(filters);
   const runs = [
-    ...found.map((file) => ({ file, environment: {} })),
-    ...found.filter(onBothStores).map((file) => ({ file, environment: { TEST_METADATA: 'postgresql' } })),
+    ...found.map((file) => ({ file, variant: '', environment: {} })),
+    ...found
+      .filter(onBothStores)
+      .map((file) => ({ file, variant: ' (metadata in PostgreSQL)', environment: { TEST_METADATA: 'postgresql' } })),
+    ...found.filter(onDeno).map((file) => ({ file, variant: ' (host on Deno)', environment: { TEST_HOST: 'deno' } })),
   ];
-  const files = runs.map(({ file, environment }, index) => ({
-    run: () => runFile(file, options, join(reports, `${index}.xml`), environment),
+  const files = runs.map(({ file, variant, environment }, index) => ({
+    run: () => runFile(file, `${file}${variant}`, options, join(reports, `${index}.xml`), environment),
     waits: waits(file),
   }));
   const checked = await inParallel([{ run: buildUi }, ...checks]);
@@ -81,6 +100,8 @@ function onBothStores(file: string): boolean {
   if (!reachable.postgres || !file.startsWith('test/server/') || ONCE.some((name) => file.includes(name))) return false;
   return readFileSync(join(ROOT, file), 'utf8').includes('testApp(');
 }
+
+const onDeno = (file: string): boolean => file.startsWith('test/mcp-host/') && ON_DENO.some((name) => file.includes(name));
 
 async function run(
   command: readonly string[],
@@ -146,11 +167,11 @@ const waits = (file: string): boolean => WAITING.some((name) => file.includes(na
 
 async function runFile(
   file: string,
+  title: string,
   options: readonly string[],
   report_path: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<Report> {
-  const title = Object.keys(environment).length === 0 ? file : `${file} (metadata in PostgreSQL)`;
   const flags = ['--no-orphans', `--timeout=${TEST_MS}`, '--reporter=junit', `--reporter-outfile=${report_path}`, ...options];
   const { code, output, seconds, late } = await run(['test', ...flags, `./${file}`], environment);
   const report = Bun.file(report_path);

@@ -5,7 +5,7 @@ import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidate
 import type { Input } from '#core/contract/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { AppError } from '#core/errors.ts';
-import { digestOf, randomToken, shownPrefix } from '#core/identity/random-token.ts';
+import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/observe/history.ts';
 import type { Call, Context, Handlers } from '#core/run.ts';
 import { activeSnapshot, readDeployment } from '../deployment.ts';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import { AppError } from '#core/errors.ts';
-import type { DialPolicy } from './source.ts';
+import type { DialledFetch, DialledInit, DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
 
 export interface ResolvedAddress {
@@ -93,7 +93,7 @@ export async function dialSocket(target: Target, signal?: AbortSignal, timeout_m
  */
 export async function guardedFetch(
   url: string | URL,
-  init: Omit<BunFetchRequestInit, 'redirect'>,
+  init: DialledInit,
   policy: DialPolicy,
   resolve: Resolve = systemResolve,
 ): Promise<Response> {
@@ -110,11 +110,12 @@ export async function guardedFetch(
   const target = await resolveTarget(hostname, number, policy, undefined, resolve);
   headers.set('Host', host);
   const tls = { ...init.tls, ...(net.isIP(target.host) ? {} : { serverName: target.host }) };
+  const send = policy.fetch ?? fetchUnpacked;
   let failure: unknown;
   for (const { address, family } of target.addresses) {
     const dialled = `${protocol}//${family === 6 ? `[${address}]` : address}:${number}${pathname}${search}`;
     try {
-      return await uncompressed(await fetch(dialled, { ...init, headers, tls, redirect: 'manual', decompress: false }));
+      return await uncompressed(await send(dialled, { ...init, headers, tls }));
     } catch (error) {
       if (init.signal?.aborted || error instanceof AppError) throw error;
       failure = error;
@@ -123,6 +124,8 @@ export async function guardedFetch(
   }
   throw unreachable(target, failure);
 }
+
+const fetchUnpacked: DialledFetch = (url, init) => fetch(url, { ...init, redirect: 'manual', decompress: false } as RequestInit);
 
 async function uncompressed(response: Response): Promise<Response> {
   if ((response.headers.get('Content-Encoding') ?? 'identity') === 'identity') return response;

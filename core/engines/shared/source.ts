@@ -47,7 +47,25 @@ export interface DialPolicy {
   readonly sqlite_dir: string;
   /** Files of our own that no connection may open, absolute: the metadata database and what lies beside it. */
   readonly forbidden_files?: readonly string[];
+  /** Sends what goes to a checked address, where `fetch` cannot. */
+  readonly fetch?: DialledFetch;
 }
+
+/** What `fetch` takes, and how the server is to prove who it is. */
+export interface DialledInit extends Omit<RequestInit, 'redirect'> {
+  readonly tls?: {
+    /** In the certificate, whatever address is dialled. */
+    readonly serverName?: string;
+    readonly rejectUnauthorized?: boolean;
+    readonly checkServerIdentity?: () => undefined;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  };
+}
+
+/** Dials the address of the URL; the name that was asked for stands in the Host header. Follows no redirect and unpacks nothing. */
+export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type Row = Record<string, Json>;

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { AppError } from '#core/errors.ts';
 import { is_compiled, programCommand } from '#core/product.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
@@ -18,18 +19,24 @@ export interface SqliteSession extends PooledSession {
 export async function openSqliteSession(path: string, writable: boolean, signal: AbortSignal): Promise<SqliteSession> {
   let pending: PromiseWithResolvers<SqliteAnswer> | undefined;
   let usable = true;
-  const child = Bun.spawn(programCommand('sqlite-child', CHILD_FLAGS), {
-    ipc: (message: SqliteAnswer) => settle((asked) => asked.resolve(message)),
-    onExit() {
-      usable = false;
-      settle((asked) => asked.reject(crashed()));
-    },
+  const [program = '', ...args] = programCommand('sqlite-child', CHILD_FLAGS);
+  const child = spawn(program, args, {
     serialization: 'advanced',
     env: {},
-    cwd: is_compiled ? '/' : import.meta.dir,
-    stdio: ['ignore', 'ignore', 'ignore'],
+    cwd: is_compiled ? '/' : import.meta.dirname,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     windowsHide: true,
   });
+  const exited = new Promise<void>((done) => {
+    const end = () => {
+      usable = false;
+      settle((asked) => asked.reject(crashed()));
+      done();
+    };
+    child.once('exit', end);
+    child.once('error', end);
+  });
+  child.on('message', (message: SqliteAnswer) => settle((asked) => asked.resolve(message)));
   child.unref();
 
   function settle(how: (asked: PromiseWithResolvers<SqliteAnswer>) => void): void {
@@ -50,7 +57,9 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     };
     stop?.addEventListener('abort', abandon, { once: true });
     child.ref();
-    child.send(question);
+    child.send(question, (error) => {
+      if (error instanceof Error) void kill();
+    });
     try {
       return await asked.promise;
     } finally {
@@ -62,7 +71,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
   async function kill(): Promise<void> {
     usable = false;
     child.kill('SIGKILL');
-    await child.exited;
+    await exited;
   }
 
   async function askFor<Kind extends SqliteAnswer['answer']>(kind: Kind, question: SqliteQuestion, stop?: AbortSignal) {

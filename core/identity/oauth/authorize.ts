@@ -1,7 +1,7 @@
 import { lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
 import { type Client, findClient } from './clients/clients.ts';
 import { issuerOf } from './issuer.ts';

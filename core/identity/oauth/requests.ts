@@ -1,7 +1,7 @@
 import { and, eq, gt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
-import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import type { Schema } from '#core/store/schema.ts';

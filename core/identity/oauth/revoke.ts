@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Login } from '#core/edge/token-form.ts';
 import type { TokenAnswer } from '#core/identity/agent-grants.ts';
-import { digestOf } from '#core/identity/random-token.ts';
+import { digestOf } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import { looksLikeAccessToken, verifiedClaims } from './bearer.ts';
 import { removeGrant } from './grants.ts';

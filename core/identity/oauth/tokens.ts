@@ -5,7 +5,7 @@ import { readSettings } from '#core/definitions/settings/settings.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
 import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
-import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { noteAttempt } from './attempts.ts';

@@ -3,7 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import type { Handlers } from '#core/run.ts';
 import { invitedBy } from '../invitations.ts';
-import { digestOf } from '../random-token.ts';
+import { digestOf } from '#core/lib/random-token.ts';
 import { usableProvider } from './stored.ts';
 
 /** From the page of the invitation to the start of the sign-in is one redirect. */

@@ -1,7 +1,7 @@
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { foreignCaller, foreignRules } from '#core/edge/foreign-tokens.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
-import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName, createCaller } from '../caller.ts';
 import type { ForeignKeys } from './foreign-keys.ts';
 import { rightsOfScopes } from '../rights.ts';

@@ -3,7 +3,7 @@ import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
 import { textsOf } from '#core/edge/token-checks.ts';
 import { type Claims, toIdentity } from '#core/lib/call/identity.ts';
 import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
-import { sha256 } from '#mcp-host/runtime/bun.ts';
+import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import { callerName, createCaller } from '../caller.ts';
 import { rightsOfPerson } from '../rights.ts';
 import type { IdentityState } from './identity-state.ts';

@@ -11,7 +11,7 @@ import { serverMetadata } from '#core/identity/oauth/metadata.ts';
 import { publicKeys } from '#core/identity/oauth/published.ts';
 import { revokeToken } from '#core/identity/oauth/revoke.ts';
 import { answerTokenRequest } from '#core/identity/oauth/tokens.ts';
-import { randomToken } from '#core/identity/random-token.ts';
+import { randomToken } from '#core/lib/random-token.ts';
 import type { Context as CallContext } from '#core/run.ts';
 import { callerAddress } from '../bearer.ts';
 import type { Front } from '../front.ts';

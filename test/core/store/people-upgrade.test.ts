@@ -7,7 +7,7 @@ import { createClient } from '@libsql/client';
 import { Secret, TOTP } from 'otpauth';
 import postgres from 'postgres';
 import { signSession } from '#core/edge/session-token.ts';
-import { hashPassword } from '#core/lib/passwords.ts';
+import { hashPassword } from '#core/identity/passwords.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { newTotpSecret, recoveryHash } from '#core/lib/totp.ts';
 import { productFile } from '#core/product.ts';

@@ -41,7 +41,7 @@ const deploy = (server: Partial<FrozenServer> = {}) =>
   );
 const start = async (more: Partial<HostOptions> = {}) => {
   host = await testHost(folder.directory, control.url, more);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
 };
 const withPublic = (public_url: string | null, front_url: string | null = null) =>

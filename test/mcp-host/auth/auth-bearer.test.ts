@@ -11,6 +11,7 @@ import {
   connectionOf,
   type ControlServer,
   controlServer,
+  hostHere,
   keyring,
   modern,
   rpc,
@@ -43,7 +44,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshot);
 });
 afterEach(async () => {
@@ -79,7 +80,7 @@ async function liveToken(token: string, more: Partial<LiveToken> = {}): Promise<
 async function tell(...tokens: LiveToken[]): Promise<void> {
   now += 1;
   control.send('tokens', { tokens });
-  await until(() => host.host.health().access_tokens.as_of === new Date(now).toISOString());
+  await until(async () => (await host.health()).access_tokens.as_of === new Date(now).toISOString());
 }
 const call = (token: string | null, at = host.mcp) =>
   modern(at, 'tools/call', { name: 'one' }, token === null ? {} : { authorization: `Bearer ${token}` });
@@ -159,8 +160,8 @@ test('bcrypt is run once for a token until it is sealed anew, and never for a di
     opened++;
     return keyring.open(sealed, place);
   };
-  host = await testHost(folder.directory, control.url, { now: () => now, openSecret });
-  await until(() => host.host.health().control.connected);
+  host = await hostHere(folder.directory, control.url, { now: () => now, openSecret });
+  await until(async () => (await host.health()).control.connected);
   await tell(await liveToken(TOKEN, { id, secret_hash }));
   expect(await Promise.all(Array.from({ length: 20 }, () => statusWith(TOKEN)))).toEqual(Array.from({ length: 20 }, () => 200));
   for (let n = 0; n < 20; n++) await statusWith(`svc_mcp_${String(n).padStart(40, '0')}`);
@@ -249,10 +250,10 @@ describe('a revocation ends what the token opened', () => {
     };
     await open(TOKEN);
     await open(OTHER);
-    await until(() => host.host.health().streams === 4);
-    expect(host.host.health().sessions).toBe(2);
+    await until(async () => (await host.health()).streams === 4);
+    expect((await host.health()).sessions).toBe(2);
     await tell({ ...mine, revoked: true }, other);
-    expect(host.host.health()).toMatchObject({ sessions: 1, streams: 2 });
+    expect(await host.health()).toMatchObject({ sessions: 1, streams: 2 });
   });
 
   test('a session is of no use to another token', async () => {
@@ -298,8 +299,8 @@ test('a change of auth_type ends what callers of the old kind opened', async () 
   await tell(await liveToken(TOKEN));
   const params = { protocolVersion: '2025-11-25' };
   await rpc(host.mcp, { id: 1, method: 'initialize', params }, { authorization: `Bearer ${TOKEN}` });
-  expect(host.host.health().sessions).toBe(1);
+  expect((await host.health()).sessions).toBe(1);
   await control.deploy(snapshotOf(2, { ...snapshot.content, server: { ...snapshot.content.server, auth_type: 'none' } }));
-  expect(host.host.health().sessions).toBe(0);
+  expect((await host.health()).sessions).toBe(0);
   expect(await statusWith(null)).toBe(200);
 });

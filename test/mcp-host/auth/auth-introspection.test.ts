@@ -71,7 +71,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now + set_ms, ticks: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
 });
 afterEach(async () => {

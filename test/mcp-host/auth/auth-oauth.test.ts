@@ -54,7 +54,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
 });
 afterEach(async () => {
@@ -240,7 +240,7 @@ describe('an access token', () => {
     const hostWith = async (auth: typeof settings) => {
       const made = await testHost(folder.directory, control.url, { auth, now: () => now });
       closing.push(() => made.stop());
-      await until(() => made.host.health().control.connected);
+      await until(async () => (await made.health()).control.connected);
       return made;
     };
     const hosts = [
@@ -259,11 +259,11 @@ describe('an access token', () => {
     const token = await buy();
     const params = { protocolVersion: '2025-11-25' };
     await rpc(host.mcp, { id: 1, method: 'initialize', params }, { authorization: `Bearer ${token}` });
-    expect(host.host.health().sessions).toBe(1);
+    expect((await host.health()).sessions).toBe(1);
     await deploy({ server_name: 'Renamed' });
-    expect(host.host.health().sessions).toBe(1);
+    expect((await host.health()).sessions).toBe(1);
     await deploy({ oauth_clients: [] });
-    expect(host.host.health().sessions).toBe(0);
+    expect((await host.health()).sessions).toBe(0);
   });
 });
 
@@ -336,7 +336,7 @@ describe('the metadata', () => {
     await deploy({ auth_type: 'none' });
     expect((await read('oauth-protected-resource'))[0]).toBe(404);
     control.send('stop', {});
-    await until(() => host.host.health().status === 'stopped');
+    await until(async () => (await host.health()).status === 'stopped');
     expect((await read('oauth-protected-resource'))[0]).toBe(503);
   });
 });
@@ -350,7 +350,7 @@ test('a fault inside the host is told without its cause', async () => {
     },
   });
   closing.push(() => broken.stop());
-  await until(() => broken.host.health().status === 'running');
+  await until(async () => (await broken.health()).status === 'running');
   const response = await fetch(new URL('/oauth/token', broken.mcp), {
     method: 'POST',
     body: new URLSearchParams({ ...GRANT, ...CLIENT }),

@@ -33,7 +33,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now, ticks: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
 });
 afterEach(async () => {
   await host.stop();

@@ -31,7 +31,7 @@ const OPEN = { host: '0.0.0.0' };
 
 test('a host that requires authentication does not serve the open snapshot on its disk, and says why', async () => {
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshotOf(1, { server: OPEN }));
   expect((await ping())[0]).toBe(200);
   await host.stop();
@@ -39,12 +39,12 @@ test('a host that requires authentication does not serve the open snapshot on it
 
   host = await testHost(folder.directory, control.url, { require_auth: true });
   expect(await ping()).toEqual([503, expect.stringContaining('SVC_REQUIRE_AUTH')]);
-  expect(host.host.health()).toMatchObject({ status: 'stopped', snapshot_version: null });
+  expect(await host.health()).toMatchObject({ status: 'stopped', snapshot_version: null });
 });
 
 test('nor one that the server sends: what it serves stays', async () => {
   host = await testHost(folder.directory, control.url, { require_auth: true });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   expect(await control.deploy(snapshotOf(1))).toMatchObject({ version: 1, error: null });
   const refused = await control.deploy(snapshotOf(2, { server: OPEN }));
   expect(refused).toMatchObject({ version: 1, error: expect.stringContaining('SVC_REQUIRE_AUTH') });

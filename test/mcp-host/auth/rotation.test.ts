@@ -39,7 +39,7 @@ const start = async (...keys: string[]) => {
     openSecret: (sealed, place) => ring.open(sealed, place),
     staleSecret: (sealed) => ring.stale(sealed),
   });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
 };
 
 /** The same snapshot, its secret sealed with the first key of the ring. */

@@ -29,7 +29,7 @@ const listOf = (name: string, pattern: string) =>
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   const tools = [
     listOf('codes', '[a-z]{1,200}!'),
     listOf('addresses', '^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$'),

@@ -43,7 +43,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
 });
 afterEach(async () => {
   await host.stop();
@@ -60,7 +60,7 @@ const call = async (args: object = {}) => {
   const { body } = await modern(host.mcp, 'tools/call', { name: 'count', arguments: args });
   return (body.result?.['structuredContent'] as { rows: { n: number; tag: string }[] } | undefined)?.rows[0];
 };
-const completed = () => host.host.health().connections[0]?.queue.completed;
+const completed = async () => (await host.health()).connections[0]?.queue.completed;
 
 describe('a result', () => {
   test('is kept for its time, for equal arguments', async () => {
@@ -72,7 +72,7 @@ describe('a result', () => {
       { n: 3, tag: 'none' },
       { n: 4, tag: 'a' },
     ]);
-    expect(completed()).toBe(2);
+    expect(await completed()).toBe(2);
     now += 60_001;
     expect((await call())?.n).toBe(4);
   });
@@ -81,18 +81,18 @@ describe('a result', () => {
     await deploy(count({ cache_ttl_seconds: 0 }));
     await call();
     await call();
-    expect(completed()).toBe(2);
+    expect(await completed()).toBe(2);
     await deploy(count({ mode: 'write' }));
     await call();
     await call();
-    expect(completed()).toBe(4);
+    expect(await completed()).toBe(4);
   });
 
   test('of equal calls at one moment is asked for once', async () => {
     await deploy(count());
     const answers = await Promise.all(Array.from({ length: 30 }, () => call()));
     expect(new Set(answers.map((row) => row?.n))).toEqual(new Set([3]));
-    expect(completed()).toBe(1);
+    expect(await completed()).toBe(1);
   });
 
   test('is dropped at a deploy that changes its tool, its connection or a variable, and kept at any other', async () => {

@@ -72,7 +72,7 @@ for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
       }
       control = controlServer();
       host = await testHost(folder.directory, control.url);
-      await until(() => host.host.health().control.connected);
+      await until(async () => (await host.health()).control.connected);
       const { password: _, ...settings } = database.settings;
       const draft = connectionOf({
         ...settings,
@@ -107,7 +107,7 @@ for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
       const server = { auth_type: 'bearer' as const };
       expect(await control.deploy(snapshotOf(1, { connections: [connection], tools, server }))).toMatchObject({ error: null });
       control.send('tokens', { tokens: [ada.live, grace.live, nobody.live] });
-      await until(() => host.host.health().access_tokens.as_of !== null);
+      await until(async () => (await host.health()).access_tokens.as_of !== null);
     });
     afterAll(async () => {
       await host.stop();

@@ -82,7 +82,7 @@ const prompts = [
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   [ada, grace, nobody] = await Promise.all([
     testCaller('ada', {
       sub: 'u-ada',
@@ -99,7 +99,7 @@ beforeAll(async () => {
   const server = { auth_type: 'bearer' as const, global_variables: { region: 'eu' } };
   await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, prompts, server }));
   control.send('tokens', { tokens: [ada.live, grace.live, nobody.live] });
-  await until(() => host.host.health().access_tokens.as_of !== null);
+  await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 afterAll(async () => {
   await host.stop();

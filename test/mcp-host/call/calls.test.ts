@@ -29,7 +29,7 @@ const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   const ack = await control.deploy(
     snapshotOf(1, {
       connections: [connection, wide, absent, outside, sealed],
@@ -60,7 +60,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-const queue = (of = 'narrow') => host.host.health().connections.find(({ name }) => name === of)?.queue;
+const queue = async (of = 'narrow') => (await host.health()).connections.find(({ name }) => name === of)?.queue;
 const call = (name: string, args: Record<string, unknown> = {}) => modern(host.mcp, 'tools/call', { name, arguments: args });
 const textOf = (answer: { body: { result?: unknown } }) =>
   (answer.body.result as { content: { text: string }[] }).content.map(({ text }) => text).join('\n');
@@ -81,10 +81,10 @@ describe('a call', () => {
   test('whose client leaves is cancelled in the database and frees its place', async () => {
     const controller = new AbortController();
     const left = start('endless', controller.signal);
-    await until(() => queue()?.active === 1);
+    await until(async () => (await queue())?.active === 1);
     controller.abort();
     await left;
-    await until(() => queue()?.active === 0);
+    await until(async () => (await queue())?.active === 0);
     expect((await call('quick')).body).toMatchObject({ result: { structuredContent: { rows: [{ one: 1 }] } } });
   });
 
@@ -92,10 +92,10 @@ describe('a call', () => {
     const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
     const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' };
     const running = rpc(host.mcp, { id: 77, method: 'tools/call', params: { name: 'endless' } }, session);
-    await until(() => queue()?.active === 1);
+    await until(async () => (await queue())?.active === 1);
     expect((await rpc(host.mcp, { method: 'notifications/cancelled', params: { requestId: 77 } }, session)).status).toBe(202);
     expect(await running).toMatchObject({ status: 202, body: {} });
-    expect(queue()).toMatchObject({ active: 0, waiting: 0 });
+    expect(await queue()).toMatchObject({ active: 0, waiting: 0 });
   });
 
   test.each(['notifications/cancelled', 'DELETE'])('is reached by %s though another one has its id', async (way) => {
@@ -105,11 +105,11 @@ describe('a call', () => {
       const params = { name: 'endless_twice', arguments: { n } };
       return rpc(host.mcp, { id: 77, method: 'tools/call', params }, session);
     });
-    await until(() => queue('wide')?.active === 2);
+    await until(async () => (await queue('wide'))?.active === 2);
     if (way === 'DELETE') await fetch(host.mcp, { method: way, headers: session });
     else await rpc(host.mcp, { method: way, params: { requestId: 77 } }, session);
     for (const answer of await Promise.all(two)) expect(answer).toMatchObject({ status: 202, body: {} });
-    expect(queue('wide')).toMatchObject({ active: 0, waiting: 0 });
+    expect(await queue('wide')).toMatchObject({ active: 0, waiting: 0 });
   });
 
   test('that runs too long is ended, and says so', async () => {
@@ -119,20 +119,20 @@ describe('a call', () => {
   });
 
   test('waits its turn; a full queue and a long wait are told apart', async () => {
-    const before = queue();
+    const before = await queue();
     const controller = new AbortController();
     const running = start('endless', controller.signal);
-    await until(() => queue()?.active === 1);
+    await until(async () => (await queue())?.active === 1);
     const waiting = call('quick');
-    await until(() => queue()?.waiting === 1);
+    await until(async () => (await queue())?.waiting === 1);
     const refused = await call('quick');
     expect(refused.body.result).toMatchObject({ isError: true });
     expect(textOf(refused)).toMatch(/narrow is busy.*queue_limit/);
     expect(textOf(await waiting)).toContain('within 200 ms');
     controller.abort();
     await running;
-    await until(() => queue()?.active === 0);
-    const after = queue();
+    await until(async () => (await queue())?.active === 0);
+    const after = await queue();
     expect((after?.rejected ?? 0) - (before?.rejected ?? 0)).toBe(1);
     expect((after?.timed_out ?? 0) - (before?.timed_out ?? 0)).toBe(1);
   });

@@ -51,7 +51,7 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
       await database.run("insert into items values (1, 'one'), (9007199254740993, 'big')");
       control = controlServer();
       host = await testHost(folder.directory, control.url);
-      await until(() => host.host.health().control.connected);
+      await until(async () => (await host.health()).control.connected);
       const { password, ...settings } = database.settings;
       const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, password: null });
       const $sealed = keyring.seal(password ?? '', `connection/${draft.id}/password`);
@@ -112,7 +112,7 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
       controller.abort();
       await left;
       await until(async () => (await database.run(running)).length === 0);
-      await until(() => host.host.health().connections[0]?.queue.active === 0);
+      await until(async () => (await host.health()).connections[0]?.queue.active === 0);
     });
 
     test('a statement that takes too long is ended in the database', async () => {

@@ -43,11 +43,11 @@ const resources = [resourceOf(connection, 'shop://customers', sql, { name: 'cust
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   [staff, guest] = await Promise.all([testCaller('staff', { groups: ['staff'] }), testCaller('guest', {})]);
   await control.deploy(snapshotOf(1, { connections: [connection], tools, resources, server: { auth_type: 'bearer' } }));
   control.send('tokens', { tokens: [staff.live, guest.live] });
-  await until(() => host.host.health().access_tokens.as_of !== null);
+  await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 afterAll(async () => {
   await host.stop();

@@ -27,7 +27,7 @@ const other = connectionOf({ name: 'other' });
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(
     snapshotOf(1, {
       connections: [connection, other],
@@ -87,7 +87,8 @@ async function* ask(
 }
 const all = (method: string, params: Record<string, unknown>, meta: object) => Array.fromAsync(ask(method, params, meta));
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
-const activeCalls = (name: string) => host.host.health().connections.find((connection) => connection.name === name)?.queue.active;
+const activeCalls = async (name: string) =>
+  (await host.health()).connections.find((connection) => connection.name === name)?.queue.active;
 
 describe('a caller with a progress token', () => {
   test('hears that its call is accepted, runs, and how many rows it gave, then has the answer', async () => {
@@ -127,9 +128,9 @@ describe('a caller with a progress token', () => {
     const end = new AbortController();
     const messages = ask('tools/call', { name: 'endless' }, { progressToken: 'p' }, end.signal);
     await messages.next();
-    await until(() => activeCalls('other') === 1);
+    await until(async () => (await activeCalls('other')) === 1);
     end.abort();
-    await until(() => activeCalls('other') === 0);
+    await until(async () => (await activeCalls('other')) === 0);
     await until(() => control.usage.flatMap(({ items }) => items).some(({ error }) => error === 'cancelled'));
   });
 

@@ -71,7 +71,7 @@ async function ask(host: TestHost, path: string, headers: Record<string, string>
   const json = response.headers.get('content-type')?.includes('json') === true && text !== '';
   return { status: response.status, headers: response.headers, text, body: json ? (JSON.parse(text) as object) : {} };
 }
-const queueOf = (host: TestHost) => host.host.health().connections[0]?.queue;
+const queueOf = async (host: TestHost) => (await host.health()).connections[0]?.queue;
 
 describe('/livez', () => {
   test('answers whoever asks, with nothing deployed, under any name', async () => {
@@ -124,7 +124,7 @@ describe('/readyz', () => {
   test('is 503 while the host ends, and a call that runs is finished or cancelled', async () => {
     const host = await start();
     const running = modern(host.mcp, 'tools/call', { name: 'endless' });
-    await until(() => queueOf(host)?.active === 1);
+    await until(async () => (await queueOf(host))?.active === 1);
     const ended = host.host.stop(3_000);
     expect(await ask(host, '/readyz', READER)).toMatchObject({
       status: 503,
@@ -234,9 +234,9 @@ test('a call that failed is told with the time that it waited', async () => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'endless' } }),
   }).catch(() => null);
-  await until(() => queueOf(host)?.active === 1);
+  await until(async () => (await queueOf(host))?.active === 1);
   const waiting = modern(host.mcp, 'tools/call', { name: 'broken' });
-  await until(() => queueOf(host)?.waiting === 1);
+  await until(async () => (await queueOf(host))?.waiting === 1);
   const full = await modern(host.mcp, 'tools/call', { name: 'one' });
   await Bun.sleep(150);
   leave.abort();

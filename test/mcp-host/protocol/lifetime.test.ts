@@ -26,7 +26,7 @@ const deploy = () => {
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url, { now: () => now });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
 });
 afterAll(async () => {
   await host.stop();

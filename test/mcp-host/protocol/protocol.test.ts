@@ -25,7 +25,7 @@ const names = Array.from({ length: 2_300 }, (_, n) => `tool_${n}`).toSorted();
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   const tools = names.map((name) => toolOf(connection, name, 'select 1 as one'));
   await control.deploy(snapshotOf(7, { connections: [connection], tools }));
 });
@@ -296,7 +296,7 @@ test('an auth_type that the host cannot check refuses every call', async () => {
   const closed = controlServer();
   const other = sqliteFolder();
   const guarded = await testHost(other.directory, closed.url);
-  await until(() => guarded.host.health().control.connected);
+  await until(async () => (await guarded.health()).control.connected);
   await closed.deploy(snapshotOf(1, { server: { auth_type: 'oauth_introspection' } }));
   const statusOf = async (headers: Record<string, string>) =>
     (await rpc(guarded.mcp, { id: 1, method: 'tools/list' }, headers)).status;

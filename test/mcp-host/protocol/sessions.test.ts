@@ -22,7 +22,7 @@ const connection = connectionOf({});
 beforeAll(async () => {
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'one', 'select 1 as one')] }));
 });
 afterAll(async () => {
@@ -128,9 +128,9 @@ describe('legacy sessions', () => {
     expect(first.headers.get('content-type')).toBe('text/event-stream');
     const second = await fetch(host.mcp, { headers: session });
     expect(await first.text()).toBe(':\n\n');
-    expect(host.host.health().streams).toBe(1);
+    expect((await host.health()).streams).toBe(1);
     await second.body?.cancel();
-    await until(() => host.host.health().streams === 0);
+    await until(async () => (await host.health()).streams === 0);
   });
 });
 

@@ -60,7 +60,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
 });
 afterEach(async () => {
@@ -85,7 +85,7 @@ const FOLLOWERS: [string, () => Promise<Follower>][] = [
       client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void uris.push(params.uri));
       await client.connect(new LegacyTransport(host.mcp));
       for (const uri of URIS) await client.subscribeResource({ uri });
-      await until(() => host.host.health().streams === 1);
+      await until(async () => (await host.health()).streams === 1);
       return { heard: () => uris.splice(0), close: () => client.close() };
     },
   ],

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, test } from 'bun:test';
-import { bodyOf } from '#mcp-host/runtime/large-body.ts';
+import { bodyOf } from '#mcp-host/runtime/bun-large-body.ts';
 
 const MIB = 1024 * 1024;
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshotOf(1, { connections: [connectionOf({})] }));
 });
 afterEach(async () => {

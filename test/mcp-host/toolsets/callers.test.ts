@@ -96,10 +96,10 @@ beforeAll(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshot);
   control.send('tokens', { tokens: await Promise.all([...rights, null].map((own, n) => liveToken(tokenText(n), own))) });
-  await until(() => host.host.health().access_tokens.as_of !== null);
+  await until(async () => (await host.health()).access_tokens.as_of !== null);
 });
 afterAll(async () => {
   await host.stop();

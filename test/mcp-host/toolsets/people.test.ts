@@ -52,7 +52,7 @@ beforeEach(async () => {
   key = await testKey();
   const auth = { ...authSettings(folder.directory), identity: identityFile(join(folder.directory, 'identity.json')) };
   host = await testHost(folder.directory, control.url, { auth });
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy(1);
   const list = identityOf([key]);
   control.send('identity', list);

@@ -27,7 +27,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
 });
 afterEach(async () => {
   await host.stop();
@@ -41,7 +41,7 @@ test('over SSE a token sees its toolsets, and what it is given later', async () 
   await deploy({ transport: 'sse', auth_type: 'bearer' });
   const token = await liveToken(tokenText(1), ['orders']);
   control.send('tokens', { tokens: [token] });
-  await until(() => host.host.health().access_tokens.as_of !== null);
+  await until(async () => (await host.health()).access_tokens.as_of !== null);
   const authorization = `Bearer ${tokenText(1)}`;
   const client = new Client({ name: 'c', version: '1' });
   await client.connect(

@@ -59,7 +59,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(snapshotOf(1, content()));
 });
 afterEach(async () => {
@@ -71,10 +71,10 @@ afterEach(async () => {
 
 let told = 0;
 async function tell(...tokens: Awaited<ReturnType<typeof liveToken>>[]): Promise<void> {
-  const before = host.host.health().access_tokens.as_of;
+  const before = (await host.health()).access_tokens.as_of;
   control.send('tokens', { tokens });
   told++;
-  await until(() => host.host.health().access_tokens.as_of !== before);
+  await until(async () => (await host.health()).access_tokens.as_of !== before);
 }
 /** A token with these toolsets, told to the host. */
 async function bearer(toolsets: readonly string[] | null): Promise<{ authorization: string }> {

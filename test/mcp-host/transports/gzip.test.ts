@@ -62,7 +62,7 @@ describe('a list that is long', () => {
   beforeAll(async () => {
     control = controlServer();
     host = await testHost(folder.directory, control.url);
-    await until(() => host.host.health().control.connected);
+    await until(async () => (await host.health()).control.connected);
     const tools = Array.from({ length: 200 }, (_, n) => toolOf(connection, `tool_${n}`, `select ${n} as n`));
     await control.deploy(snapshotOf(1, { connections: [connection], tools }));
   });

@@ -1,52 +1,33 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import net from 'node:net';
-import { createListener, type Listener } from '#mcp-host/transports/listener.ts';
-import { streamProgress } from '#mcp-host/protocol/progress.ts';
-import type { HostFetch } from '#mcp-host/transports/http.ts';
-import { connectionOf, controlServer, snapshotOf, sqliteFolder, testHost, toolOf, until } from '../support.ts';
+import { join } from 'node:path';
+import type { Listener } from '#mcp-host/transports/listener.ts';
+import { denoCommand, on_deno } from '#test/support/deno.ts';
+import { slowListener } from './slow-listener.ts';
 
 let listener: Listener | null = null;
-afterEach(() => listener?.close(0));
-
-const encoder = new TextEncoder();
-const slowly: HostFetch = async (request, peer) => {
-  if (request.headers.has('x-told')) {
-    peer.hold();
-    return streamProgress({ progress_token: 1, log_level: null }, 'tool', async () => {
-      await Bun.sleep(2_000);
-      peer.release();
-      return '{}';
-    });
-  }
-  if (request.method === 'GET') {
-    peer.hold();
-    const body = new ReadableStream<Uint8Array>({
-      async start(controller) {
-        controller.enqueue(encoder.encode(':\n\n'));
-        await Bun.sleep(6_000);
-        controller.enqueue(encoder.encode('data: late\n\n'));
-        controller.close();
-      },
-    });
-    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-  }
-  await request.text();
-  if (request.headers.has('x-slow')) {
-    peer.hold();
-    // Each of two, as the calls of a batch.
-    peer.hold();
-    peer.release();
-    await Bun.sleep(6_000);
-    peer.release();
-  }
-  return new Response('done');
-};
+let program: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | null = null;
+afterEach(async () => {
+  await listener?.close(0);
+  program?.kill();
+  await program?.exited;
+});
 
 async function open(): Promise<{ url: string; port: number }> {
-  listener = createListener({ fetch: slowly, endStreams: () => undefined, idle_seconds: 1 });
-  await listener.use({ host: '127.0.0.1', port: 0 });
-  const url = listener.current()?.url ?? '';
+  const url = on_deno ? await openProgram() : await openSlowListener();
   return { url, port: Number(new URL(url).port) };
+}
+
+async function openSlowListener(): Promise<string> {
+  listener = slowListener();
+  await listener.use({ host: '127.0.0.1', port: 0 });
+  return listener.current()?.url ?? '';
+}
+
+async function openProgram(): Promise<string> {
+  program = Bun.spawn(denoCommand(join(import.meta.dir, 'slow-listener-program.ts')), { stdout: 'pipe' });
+  const { value } = await program.stdout.getReader().read();
+  return new TextDecoder().decode(value).trim();
 }
 
 /** Milliseconds until the other side closes. */
@@ -89,43 +70,4 @@ describe('a connection that says nothing', () => {
     expect(call).toBe('done');
     expect(stream).toBe(':\n\ndata: late\n\n');
   }, 15_000);
-});
-
-describe('a client that waits for a tool', () => {
-  const ENDLESS = 'with recursive c(n) as (select 1 union all select n + 1 from c) select count(*) as n from c';
-  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
-
-  test.each([
-    ['alone', call(1, 'slow')],
-    ['in a batch whose other call has ended', [call(1, 'slow'), call(2, 'less_slow')]],
-  ])(
-    'in silence, %s, is answered',
-    async (_, body) => {
-      const folder = sqliteFolder();
-      const control = controlServer();
-      const host = await testHost(folder.directory, control.url);
-      try {
-        await until(() => host.host.health().control.connected);
-        const connection = connectionOf({});
-        const tools = [
-          toolOf(connection, 'slow', ENDLESS, { timeout_ms: 6_000 }),
-          toolOf(connection, 'less_slow', ENDLESS, { timeout_ms: 200 }),
-        ];
-        await control.deploy(snapshotOf(1, { connections: [connection], tools }));
-        listener = createListener({ fetch: host.host.fetch, endStreams: () => undefined, idle_seconds: 1 });
-        await listener.use({ host: '127.0.0.1', port: 0 });
-        const answer = await fetch(`${listener.current()?.url}/mcp`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-        expect([await answer.json()].flat()[0]).toMatchObject({ id: 1, result: { isError: true } });
-      } finally {
-        await host.stop();
-        await control.stop();
-        folder.remove();
-      }
-    },
-    20_000,
-  );
 });

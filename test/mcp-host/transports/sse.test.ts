@@ -44,7 +44,7 @@ beforeEach(async () => {
   folder = sqliteFolder();
   control = controlServer();
   host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
 });
 afterEach(async () => {
@@ -108,12 +108,12 @@ describe('the official client', () => {
 
   test('has its calls cancelled when it leaves, and leaves nothing behind', async () => {
     const client = await connect();
-    await until(() => host.host.health().streams === 2);
+    await until(async () => (await host.health()).streams === 2);
     const call = client.callTool({ name: 'endless' }).catch(() => null);
-    await until(() => host.host.health().connections[0]?.queue.active === 1);
+    await until(async () => (await host.health()).connections[0]?.queue.active === 1);
     await client.close();
-    await until(() => host.host.health().connections[0]?.queue.active === 0);
-    await until(() => host.host.health().sessions === 0 && host.host.health().streams === 0);
+    await until(async () => (await host.health()).connections[0]?.queue.active === 0);
+    await until(async () => (await host.health()).sessions === 0 && (await host.health()).streams === 0);
     await call;
   });
 });
@@ -140,7 +140,7 @@ describe.each([
     expect(progress.slice(0, 2)).toEqual([0, 1]);
     end.abort();
     expect(await call).toBe('cancelled');
-    await until(() => host.host.health().connections[0]?.queue.active === 0);
+    await until(async () => (await host.health()).connections[0]?.queue.active === 0);
     await deploy();
     await until(() => heard === 1);
     expect(await names()).toEqual(['endless', 'tool_2']);
@@ -178,7 +178,7 @@ test('without the setting the paths are not there, and a deploy that takes it aw
   await deploy({ transport: 'http' });
   await until(() => ended());
   expect([(await open()).status, await post(address, { id: 1, method: 'ping' })]).toEqual([404, 404]);
-  expect(host.host.health()).toMatchObject({ sessions: 0, streams: 0 });
+  expect(await host.health()).toMatchObject({ sessions: 0, streams: 0 });
 });
 
 test('a stream belongs to the credential that opened it, and ends with it', async () => {
@@ -201,7 +201,7 @@ test('a stream belongs to the credential that opened it, and ends with it', asyn
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   await deploy({ auth_type: 'bearer' });
   control.send('tokens', { tokens: [await liveToken('one'), await liveToken('two')] });
-  await until(() => host.host.health().access_tokens.as_of !== null);
+  await until(async () => (await host.health()).access_tokens.as_of !== null);
   expect((await open()).status).toBe(401);
   const { address, ended } = await open(bearer('one'));
   expect([

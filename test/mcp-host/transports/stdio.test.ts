@@ -22,6 +22,7 @@ import {
   toolOf,
   until,
 } from '../support.ts';
+import { hostCommand } from '#test/support/deno.ts';
 import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
 
 const PROGRAM = join(import.meta.dir, '../../../mcp-host/stdio.ts');
@@ -46,7 +47,10 @@ const environment = (): Record<string, string> => ({
   SVC_DATA_DIR: folder.directory,
   SVC_SQLITE_DIR: folder.directory,
 });
-const command = () => ({ command: process.execPath, args: [PROGRAM], env: environment(), stderr: 'ignore' as const });
+const command = () => {
+  const [command = '', ...args] = hostCommand(PROGRAM);
+  return { command, args, env: environment(), stderr: 'ignore' as const };
+};
 
 beforeEach(() => {
   folder = sqliteFolder();
@@ -115,7 +119,7 @@ describe.each(ERAS)('%s', (_, connect) => {
 
 /** The program with raw lines. */
 function start() {
-  const child = Bun.spawn([process.execPath, PROGRAM], { env: environment(), stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
+  const child = Bun.spawn(hostCommand(PROGRAM), { env: environment(), stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
   closing.push(async () => {
     child.kill('SIGKILL');
     await child.exited;
@@ -167,7 +171,7 @@ test('a cancelled call is cancelled in the database and has no answer', async ()
 test('over the network a server of this transport answers with the command, and tells its health', async () => {
   const host = await testHost(folder.directory, control.url);
   closing.push(() => host.stop());
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await control.deploy(versioned(1, { transport: 'stdio' }));
   const answer = await modern(host.mcp, 'tools/list');
   expect(answer.status).toBe(404);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { operations } from '#core/contract/index.ts';
 import { fullPath } from '#core/contract/paths.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { STANDARD_WORK } from '#core/lib/passwords.ts';
+import { STANDARD_WORK } from '#core/identity/passwords.ts';
 import { createHttp } from '#server/http/http.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 

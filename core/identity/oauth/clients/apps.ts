@@ -1,6 +1,6 @@
 import { desc } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
-import { digestOf, randomToken } from '#core/identity/random-token.ts';
+import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Handlers } from '#core/run.ts';
 import { tellIdentity } from '../published.ts';
 import { APP_PREFIX } from './clients.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { digestOf } from '#core/identity/random-token.ts';
+import { digestOf } from '#core/lib/random-token.ts';
 import { reasonOf } from '#core/log.ts';
 import { clientName } from './client-name.ts';
 import { isOpenTarget, targetOf } from './redirects.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { networkOf } from '#core/edge/network.ts';
-import { randomToken } from '#core/identity/random-token.ts';
+import { randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from '../attempts.ts';
 import { clientName } from './client-name.ts';
 import { REGISTRATION_PREFIX } from './clients.ts';

@@ -2,7 +2,7 @@ import { asc } from 'drizzle-orm';
 import * as v from 'valibot';
 import { OauthAppItem } from '#core/contract/identity/oauth.ts';
 import { AppError } from '#core/errors.ts';
-import { randomToken } from '#core/identity/random-token.ts';
+import { randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/run.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { APP_PREFIX } from './clients.ts';

@@ -72,7 +72,7 @@ beforeEach(async () => {
   directories = [];
   key = await testKey();
   await start(folder.directory);
-  await until(() => hosts[0]!.host.health().control.connected);
+  await until(async () => (await hosts[0]!.health()).control.connected);
   await control.deploy(snapshot);
   await say(identityOf([key]));
 });
@@ -99,14 +99,14 @@ describe('what was ended', () => {
     const ending = readEvents(stream.body!, () => undefined).finally(() => {
       ended_at = performance.now();
     });
-    expect([await statusOf(token), await statusOf(other), host.host.health().sessions]).toEqual([200, 200, 2]);
+    expect([await statusOf(token), await statusOf(other), (await host.health()).sessions]).toEqual([200, 200, 2]);
     const began = performance.now();
     await end({ ...ended, before: seconds() });
     expect(await statusOf(token)).toBe(401);
     expect(performance.now() - began).toBeLessThan(1_000);
     await ending.catch(() => undefined);
     expect(ended_at - began).toBeLessThan(1_000);
-    expect(host.host.health().sessions).toBe(1);
+    expect((await host.health()).sessions).toBe(1);
     expect([await statusOf(other), await inSession(other, other_session)]).toEqual([200, 200]);
   });
 
@@ -128,11 +128,11 @@ describe('what was ended', () => {
 
   test('reaches two hosts within a second', async () => {
     const second = await start();
-    await until(() => second.host.health().control.connected);
+    await until(async () => (await second.health()).control.connected);
     const ack = control.nextAck();
     control.send('snapshot', snapshot);
     await ack;
-    await until(() => second.host.health().status === 'serving' || second.host.health().snapshot_version === 1);
+    await until(async () => (await second.health()).status === 'serving' || (await second.health()).snapshot_version === 1);
     await end();
     const token = await tokenOf();
     expect([await statusOf(token), await statusOf(token, second)]).toEqual([200, 200]);
@@ -193,7 +193,7 @@ describe('keys', () => {
     expect(await statusOf(token)).toBe(200);
     const other = await testKey();
     await say({ ...identityOf([other]), as_of: crypto.randomUUID() });
-    expect([await statusOf(token), hosts[0]!.host.health().sessions]).toEqual([401, 0]);
+    expect([await statusOf(token), (await hosts[0]!.health()).sessions]).toEqual([401, 0]);
     expect(session).not.toBe('');
   });
 
@@ -210,7 +210,7 @@ describe('without its server', () => {
   test('a host goes on with what it knows, and applies expiry', async () => {
     const token = await tokenOf({ exp: seconds() + 60 });
     await control.stop();
-    await until(() => !hosts[0]!.host.health().control.connected);
+    await until(async () => !(await hosts[0]!.health()).control.connected);
     expect(await statusOf(token)).toBe(200);
     expect(await statusOf(await tokenOf())).toBe(200);
     now += 61_000;

@@ -85,7 +85,7 @@ beforeEach(async () => {
   key = await testKey('RS256');
   issuer.keys = [key.public_key];
   host = await start();
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
   await until(() => readings() === 1);
 });
@@ -123,10 +123,10 @@ describe('a token of an issuer that is trusted', () => {
     };
     expect([await list(), await list({ azp: 'client-2' }), await list({ sub: 'u2' })]).toEqual([200, 404, 404]);
     await deploy([trusting({ name_claim: 'preferred_username' })]);
-    expect(host.host.health().sessions).toBe(1);
+    expect((await host.health()).sessions).toBe(1);
     expect(await list()).toBe(200);
     await deploy([trusting({ audience: 'api://other' })]);
-    expect(host.host.health().sessions).toBe(0);
+    expect((await host.health()).sessions).toBe(0);
   });
 
   test.each<[string, (own: TestKey) => Promise<string> | string]>([
@@ -281,7 +281,7 @@ describe('keys of an issuer', () => {
     folder.remove();
     folder = sqliteFolder();
     host = await start(false);
-    await until(() => host.host.health().control.connected);
+    await until(async () => (await host.health()).control.connected);
     const before = issuer.asked.length;
     await deploy();
     expect(await statusOf(await key.sign(claims()))).toBe(503);

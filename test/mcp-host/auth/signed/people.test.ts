@@ -56,7 +56,7 @@ beforeEach(async () => {
   control = controlServer();
   key = await testKey();
   host = await start();
-  await until(() => host.host.health().control.connected);
+  await until(async () => (await host.health()).control.connected);
   await deploy();
   await say(identityOf([key]));
 });

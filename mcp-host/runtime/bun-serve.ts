@@ -1,28 +1,17 @@
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
+import type { Served, ServeOptions } from './types.ts';
 
-export interface ServeOptions {
-  readonly host: string;
-  readonly port: number;
-  /** Names the listener to its peers. */
-  readonly number: number;
-  readonly idle_seconds: number;
-  readonly max_body_bytes: number;
-  /** The path of nearly all requests, which need not be read out of their URL then. */
-  readonly usual_path: string;
-  /** @param path where it is known already. */
-  readonly fetch: (request: Request, peer: Peer, path?: string) => Response | Promise<Response>;
-  readonly fault: (error: Error) => Response;
-}
-
-/** An open address. */
-export interface Served {
-  readonly port: number;
-  /** Takes no new connections; with `now` it ends those that are open. Settles when all have ended. */
-  stop(now: boolean): Promise<void>;
-}
-
-/** Throws when the address cannot be had. */
-export function serve({ host, port, number, idle_seconds, max_body_bytes, usual_path, fetch, fault }: ServeOptions): Served {
+/** Rejects when the address cannot be had. */
+export async function serve({
+  host,
+  port,
+  number,
+  idle_seconds,
+  max_body_bytes,
+  usual_path,
+  fetch,
+  fault,
+}: ServeOptions): Promise<Served> {
   const server = Bun.serve({
     hostname: host,
     port,
