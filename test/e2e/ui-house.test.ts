@@ -37,6 +37,16 @@ browserTest(
     await metricsAgain();
     await metricsAgain();
     expect(count(asked, 'GET /deploy/diff')).toBe(1);
+    // Nobody polls what a change makes untrue; the state of the deployment tells of the changes of others.
+    expect(count(asked, 'GET /history')).toBe(1);
+    await ui.programs.api('PATCH', `/tools/${(await tools())[0]?.id}`, { title: 'By somebody else' });
+    await metricsAgain();
+    await page
+      .getByRole('region', { name: 'Recent changes' })
+      .getByText(/changed tool/)
+      .first()
+      .waitFor();
+    expect(count(asked, 'GET /history')).toBe(2);
 
     const hide = (hidden: boolean) =>
       page.evaluate((value) => {
@@ -59,6 +69,66 @@ browserTest(
     await page.mouse.move(200, 200);
     await page.keyboard.press('Shift');
     await metricsAgain();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the flow is read once, and again when something was changed',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.clock.install();
+    const asked = requestsOf(page);
+    await page.goto(`${ui.programs.url}/flow`);
+    await page.locator('.flow-node').first().waitFor();
+    for (let step = 0; step < 12; step += 1) {
+      await page.clock.runFor(5_000);
+      await Bun.sleep(50);
+    }
+    expect(count(asked, 'GET /metrics/stats')).toBeGreaterThan(1);
+    expect(count(asked, 'GET /flow')).toBe(1);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'what was typed into a dialog is not lost by Escape or a press beside it without a question',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    const question = page.getByRole('alertdialog', { name: 'Discard what you entered?' });
+    await page.goto(`${ui.programs.url}/access`);
+    const open = page.getByRole('button', { name: 'New token' }).first();
+    await open.click();
+    const form = page.getByRole('dialog', { name: 'New access token' });
+    await form.waitFor();
+    // Nothing was typed, so nothing is asked.
+    await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
+    await open.click();
+    await form.getByLabel('Name', { exact: true }).fill('desk');
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Keep editing' }).click();
+    expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('desk');
+    await page.mouse.click(5, 5);
+    await question.waitFor();
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('desk');
+    await form.getByRole('button', { name: 'Close' }).click();
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await form.waitFor({ state: 'detached' });
+    await open.click();
+    expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+    await form.getByLabel('Name', { exact: true }).fill('desk');
+    await form.getByRole('button', { name: 'Create token' }).click();
+    // It was sent: what is shown now is no draft.
+    await page.getByRole('dialog', { name: 'Token “desk”' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await close(opened);
   },
   LIMIT_MS,

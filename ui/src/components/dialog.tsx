@@ -1,5 +1,7 @@
 import * as Kobalte from '@kobalte/core/dialog';
 import { type JSX, Show } from 'solid-js';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { createTyped } from './typed.ts';
 import { Icon } from './icon.tsx';
 
 interface Surface {
@@ -39,18 +41,40 @@ export function Drawer(props: Surface & { size?: 'wide' }) {
 }
 
 /** A new one each time: one that is opened again while it closes would be gone in the end. */
-function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'>) {
+function Modal(props: Pick<Surface, 'open' | 'onClose' | 'children'> & { alert?: boolean }) {
+  const { dialogs } = useKernel();
+  const typed = createTyped();
+  let asking = false;
+  /** Escape and a press beside it are easily made by mistake: what was typed is not lost without a question. */
+  const leave = async () => {
+    if (asking) return;
+    if (props.alert !== true && typed.any()) {
+      asking = true;
+      const agreed = await dialogs.confirm({
+        title: 'Discard what you entered?',
+        text: 'It is not saved.',
+        action: 'Discard',
+        cancel: 'Keep editing',
+        danger: true,
+      });
+      asking = false;
+      if (!agreed) return;
+    }
+    props.onClose();
+  };
   return (
     <Show when={props.open}>
       <Kobalte.Root
         open
         onOpenChange={(open) => {
-          if (!open) props.onClose();
+          if (!open) void leave();
         }}
       >
         <Kobalte.Portal>
           <Kobalte.Overlay class="overlay" />
-          <div class="overlay-place">{props.children}</div>
+          <div class="overlay-place" onFocusIn={typed.follow} onInput={typed.follow}>
+            {props.children}
+          </div>
         </Kobalte.Portal>
       </Kobalte.Root>
     </Show>

@@ -40,7 +40,11 @@ export function createKernel(browser: Window): Kernel {
   });
   const cache = createCache(call);
   // What could not be read meanwhile is read again.
-  const session = createSession(call, () => cache.invalidate());
+  const session = createSession(call, {
+    onEnter: () => cache.invalidate(),
+    // What is still being read would be refused once the session is gone.
+    onLeave: () => cache.halt(),
+  });
   const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();
   const leave = (text: string) =>

@@ -63,7 +63,13 @@ export interface Session {
   leave(): void;
 }
 
-export function createSession(call: Call, onEnter: () => void = () => {}): Session {
+interface SessionOptions {
+  readonly onEnter?: () => void;
+  /** Before the session is given up. */
+  readonly onLeave?: () => void;
+}
+
+export function createSession(call: Call, { onEnter, onLeave }: SessionOptions = {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
   const [version, setVersion] = createSignal('');
@@ -79,7 +85,7 @@ export function createSession(call: Call, onEnter: () => void = () => {}): Sessi
   const enter = async (): Promise<SignIn> => {
     setAccount(await call('auth.me', {}));
     setState('signed_in');
-    onEnter();
+    onEnter?.();
     return 'signed_in';
   };
 
@@ -143,6 +149,7 @@ export function createSession(call: Call, onEnter: () => void = () => {}): Sessi
       }
     },
     async logout() {
+      onLeave?.();
       try {
         await call('auth.logout', {});
       } catch (fault) {

@@ -77,7 +77,8 @@ export function createPlot(options: PlotOptions): Plot {
     {
       width: options.width,
       height: options.height,
-      padding: [8, 4, 0, 0],
+      // The last time under the axis is as wide to the right of its place as to the left.
+      padding: [8, 20, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: true, range: (_, from, to) => [from, to + step_seconds()] },

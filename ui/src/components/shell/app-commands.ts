@@ -68,11 +68,13 @@ export function registerCommands(
   pages: readonly Pick<NavEntry, 'path' | 'label'>[],
   open: { find: () => void; shortcuts: () => void; mayOpen: (href: string) => boolean },
 ): void {
-  const { call, session, router, theme, toasts, commands } = useKernel();
+  const { cache, call, session, router, theme, toasts, commands } = useKernel();
   const signedIn = () => session.state() === 'signed_in';
   const logout = async () => {
     const problem = await session.logout();
-    if (problem) toasts.show(problem.detail, 'bad');
+    if (problem === undefined) return;
+    toasts.show(problem.detail, 'bad');
+    cache.invalidate();
   };
   onCleanup(
     commands.register([

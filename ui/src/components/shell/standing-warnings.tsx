@@ -10,7 +10,7 @@ const KEY = 'folded_warnings';
 
 /** What is risky about what is served now, on every page for as long as it is so; one notice, which a person may fold. */
 export function StandingWarnings() {
-  const { router, serving, session } = useKernel();
+  const { cache, router, serving, session } = useKernel();
   const page = createMemo(router.path);
   const look = () => {
     if (session.may('deploy.status')) void serving.show();
@@ -19,6 +19,12 @@ export function StandingWarnings() {
   // Others deploy too. A person comes back to the window; asking without one would keep a session from ending.
   onMount(() => window.addEventListener('focus', look));
   onCleanup(() => window.removeEventListener('focus', look));
+  // Somebody else changed or deployed something: the flow, which nobody polls, is read again where it is shown.
+  const known = createMemo(() => {
+    const status = serving.data();
+    return status && `${status.snapshot_version} ${status.pending_changes}`;
+  });
+  createEffect(on(known, (_, before) => before !== undefined && cache.invalidate(['flow'])));
   const warnings = () => serving.data()?.warnings ?? [];
   const isExposed = () => warnings().some((warning) => !warning.startsWith(DRIFT_WARNING));
   const [folded, setFolded] = createSignal(browserStorage.read(KEY));

@@ -16,6 +16,8 @@ export interface Cache {
   query<T>(load: (read: Read) => Promise<T>): CachedQuery<T>;
   /** What was read of these nouns is no longer true; undefined: nothing is. Whoever shows it reads it again. */
   invalidate(nouns?: readonly string[]): void;
+  /** Gives up what is being read: nobody waits for it any more. */
+  halt(): void;
 }
 
 /** Two parts of a page that ask one after the other share an answer this young. */
@@ -161,6 +163,14 @@ export function createCache(call: Call, now: () => number = () => performance.no
         for (const reader of entry.readers.keys()) told.add(reader);
       }
       for (const reader of told) reader();
+    },
+    halt() {
+      for (const entry of entries.values()) {
+        const { abort } = entry;
+        if (abort === undefined) continue;
+        [entry.answer, entry.abort, entry.begun] = [undefined, undefined, ANY_AGE];
+        abort.abort();
+      }
     },
   };
 }

@@ -48,7 +48,9 @@ export function createQuerySignals<T>(): {
         setData((before) => anew(keepEqual(before, answer)));
         setProblem(undefined);
       } catch (fault) {
-        if (isCurrent()) setProblem(toProblem(fault));
+        const found = toProblem(fault);
+        // What was given up is no fault to tell about.
+        if (isCurrent() && found.code !== 'aborted') setProblem(found);
       } finally {
         if (isCurrent()) setPending(false);
       }

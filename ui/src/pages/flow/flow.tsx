@@ -36,7 +36,7 @@ export function Flow() {
   // A drawing needs room: on a phone the list is what can be read.
   const small = window.matchMedia('(width < 40rem)').matches;
   const view = () => params.get('view') ?? (small ? 'list' : 'graph');
-  const layout = useQuery((read) => read('flow.layout', {}), { every_ms: POLL_MS });
+  const layout = useQuery((read) => read('flow.layout', {}));
   const memberships = useQuery((read) => read('flow.toolsets', {}));
   const stats = useQuery((read) => read('metrics.stats', { period: '24h' }), { every_ms: POLL_MS });
   const [expanded, setExpanded] = createSignal<ReadonlySet<string>>(new Set());

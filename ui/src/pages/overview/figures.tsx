@@ -86,7 +86,7 @@ export function Figures(props: {
         label="Queue"
         value={known(props.queues, () => WORDS.waiting(sum('waiting')))}
         tone={sum('waiting') > 0 ? 'brass' : 'plain'}
-        hint={queues().length === 0 ? 'No host connected' : `${sum('active')} of ${sum('limit')} slots in use`}
+        hint={queues().length === 0 ? 'No connection is served' : `${sum('active')} of ${sum('limit')} slots in use`}
         href="/queue"
       />
       <Stat

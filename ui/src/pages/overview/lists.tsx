@@ -23,12 +23,14 @@ export function TopPanel(props: { period: Period; rows: readonly UsageRow[] | un
   return (
     <Panel title={WORDS.top} flush>
       <Show when={props.rows} fallback={<SkeletonList rows={3} label={WORDS.top} />}>
-        <ul class="dash-top">
+        <ul class={top().length > 0 ? 'dash-top' : 'dash-rows'}>
           <For
             each={top()}
             fallback={
-              <li class="soft small">
-                {WORDS.top_empty} <Link href="/playground">Call a tool in the playground</Link>
+              <li class="soft">
+                <span>
+                  {WORDS.top_empty} <Link href="/playground">Call a tool in the playground</Link>
+                </span>
               </li>
             }
           >

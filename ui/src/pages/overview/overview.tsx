@@ -46,7 +46,7 @@ export function Overview() {
     slow,
   );
   const queues = useQuery((read) => read('queue.metrics', {}), { every_ms: QUEUE_MS });
-  const history = useQuery((read) => read('history.list', { limit: SHOWN }), { every_ms: POLL_MS });
+  const history = useQuery((read) => read('history.list', { limit: SHOWN }));
   const rows = createMemo(() => {
     const given = stats.data();
     return given === undefined ? undefined : toRows(given);
