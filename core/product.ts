@@ -22,6 +22,7 @@ export const PROGRAMS = {
   agent: 'agent/main.ts',
   stdio: 'mcp-host/stdio.ts',
   'sqlite-child': 'core/engines/sqlite/child.ts',
+  'duckdb-child': 'core/engines/duckdb/child.ts',
 } as const;
 
 const is_deno = 'deno' in process.versions;

@@ -7,6 +7,7 @@ const STARTS: Readonly<Record<keyof typeof PROGRAMS, () => Promise<unknown>>> = 
   agent: () => import('../agent/main.ts'),
   stdio: () => import('../mcp-host/stdio.ts'),
   'sqlite-child': () => import('#core/engines/sqlite/child.ts'),
+  'duckdb-child': () => import('#core/engines/duckdb/child.ts'),
 };
 
 const [word = 'server'] = process.argv.slice(2);

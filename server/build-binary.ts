@@ -79,6 +79,8 @@ const result = await Bun.build({
   minify: { syntax: true, whitespace: true },
   naming: { asset: '[dir]/[name].[ext]' },
   plugins: [plugin],
+  // 70 MB of native code for each kind of machine: a host that serves DuckDB runs from the npm package.
+  external: ['@duckdb/*'],
   // It runs in any folder: the settings of Bun that lie there are somebody else's.
   compile: { outfile, autoloadBunfig: false },
 });

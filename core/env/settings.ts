@@ -119,7 +119,7 @@ export const SETTINGS = {
   SVC_DATA_DIR: fixed('./data', 'folder for the embedded database, generated dev secrets and host snapshots'),
   SVC_SQLITE_DIR: text(
     null,
-    'folder with the files that SQLite connections can open; defaults to `databases` in the data folder',
+    'folder with the files and folders that SQLite and DuckDB connections can open; defaults to `databases` in the data folder',
   ),
   SVC_DATABASE_URL: {
     ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; defaults to an embedded file in the data folder'),

@@ -31,9 +31,13 @@ export const TSCONFIG = `${JSON.stringify(
 
 /** @param own our package.json, whose versions the project takes over */
 export function packageJson({ snapshot, parts, templates }: Facts, own: string): string {
-  const { dependencies, devDependencies }: { dependencies: Record<string, string>; devDependencies: Record<string, string> } =
-    JSON.parse(own);
-  const known: Readonly<Record<string, string>> = { ...devDependencies, ...dependencies, ...OTHER_VERSIONS };
+  const { dependencies, devDependencies, optionalDependencies }: Record<string, Record<string, string>> = JSON.parse(own);
+  const known: Readonly<Record<string, string>> = {
+    ...devDependencies,
+    ...optionalDependencies,
+    ...dependencies,
+    ...OTHER_VERSIONS,
+  };
   const pick = (names: readonly string[]) => Object.fromEntries(names.toSorted().map((name) => [name, known[name]]));
   return `${JSON.stringify(
     {

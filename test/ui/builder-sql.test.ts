@@ -11,7 +11,7 @@ import {
 } from '#ui/src/features/builder/sql/scan.ts';
 import { parameterNames as enginesNames } from '#test/support/sql.ts';
 
-const DIALECTS: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite'];
+const DIALECTS: readonly Dialect[] = ['postgresql', 'duckdb', 'mysql', 'sqlite'];
 
 test('every type of database has the grammar in which the server reads it', async () => {
   const { engineOf } = await import('#core/engines/index.ts');

@@ -12,6 +12,7 @@ export const DbType = v.picklist([
   'mariadb',
   'sqlite',
   'libsql',
+  'duckdb',
   'cockroachdb',
   'greenplum',
   'supabase',

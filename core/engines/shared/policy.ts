@@ -24,6 +24,7 @@ export function dialPolicy(env: Env): DialPolicy {
     forbidden_files: [metadata, `${metadata}-wal`, join(env.SVC_DATA_DIR, 'dev-secrets.json')],
     allow_private_networks: env.SVC_ALLOW_PRIVATE_NETWORKS,
     sqlite_dir: env.SVC_SQLITE_DIR,
+    cache_dir: join(env.SVC_DATA_DIR, 'file-cache'),
     forbidden: [
       ...own,
       ...listening('localhost', ports),

@@ -45,6 +45,8 @@ export interface DialPolicy {
   readonly forbiddenNow?: () => Promise<readonly OwnAddress[]>;
   /** Folder that holds every file database, absolute. */
   readonly sqlite_dir: string;
+  /** Folder for what can be made again from the files of connections, absolute. Absent: beside them. */
+  readonly cache_dir?: string;
   /** Files of our own that no connection may open, absolute: the metadata database and what lies beside it. */
   readonly forbidden_files?: readonly string[];
   /** Sends what goes to a checked address, where `fetch` cannot. */

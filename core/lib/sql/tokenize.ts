@@ -53,7 +53,7 @@ const CLOSERS: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
  * Splits SQL text the way the dialect's own scanner does, in linear time.
  * Throws `invalid` with a position for text that no server would read: an open string or comment, an unknown character.
  */
-export function tokenize(sql: string, { scan }: SqlDialect): Token[] {
+export function tokenize(sql: string, { scan }: Pick<SqlDialect, 'scan'>): Token[] {
   if (!sql.isWellFormed()) throw broken('The SQL query contains half of a surrogate pair; enter the character again.', 0);
   const nul = sql.indexOf('\0');
   if (nul >= 0) throw broken('The SQL query contains a NUL character; delete it.', nul);

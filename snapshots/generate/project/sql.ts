@@ -1,6 +1,6 @@
 import type { BoundType, Json } from '#core/engines/shared/source.ts';
 
-export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite';
 
 /** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
 export type SqlNode =
@@ -41,7 +41,6 @@ interface Statement {
 
 /** `IN` over no element: no row for IN, every row for NOT IN. */
 const NO_ROW = {
-  postgresql: '(SELECT NULL WHERE FALSE)',
   mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
   sqlite: '(SELECT NULL WHERE FALSE)',
 };
@@ -77,7 +76,7 @@ export function bind(statement: Statement, given: Readonly<Record<string, Json |
   }
 
   function list(name: string, negated: boolean): string {
-    if (dialect === 'postgresql') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
+    if (dialect === 'postgresql' || dialect === 'duckdb') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
     const operator = negated ? 'NOT IN' : 'IN';
     const items = valueOf(name);
     if (items === undefined || items === null) return `${operator} (NULL)`;
@@ -91,13 +90,13 @@ export function bind(statement: Statement, given: Readonly<Record<string, Json |
     const known = numbers.get(name);
     if (known !== undefined) return `$${known}`;
     const mark = push(valueOf(name) ?? null, types[name] ?? 'string');
-    if (dialect === 'postgresql') numbers.set(name, values.length);
+    if (dialect === 'postgresql' || dialect === 'duckdb') numbers.set(name, values.length);
     return mark;
   }
 
   function push(item: Json, type: BoundType): string {
     values.push(item);
     kinds.push(type);
-    return dialect === 'postgresql' ? `$${values.length}` : '?';
+    return dialect === 'postgresql' || dialect === 'duckdb' ? `$${values.length}` : '?';
   }
 }

@@ -14,7 +14,12 @@ export interface SqlWorld {
   readonly parameters: () => readonly string[];
 }
 
-const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = { postgresql: PostgreSQL, mysql: MySQL, sqlite: SQLite };
+const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = {
+  postgresql: PostgreSQL,
+  duckdb: PostgreSQL,
+  mysql: MySQL,
+  sqlite: SQLite,
+};
 
 export function sqlLanguage(dialect: Dialect, world: SqlWorld): Extension {
   const grammar = DIALECTS[dialect];

@@ -33,6 +33,14 @@ const FIELDS: Partial<Record<DbType, ConnectionFields>> = {
     database: { label: 'File', placeholder: 'shop.sqlite', hint: 'A file inside the folder that SVC_SQLITE_DIR names.' },
     tls: false,
   },
+  duckdb: {
+    database: {
+      label: 'Folder or file',
+      placeholder: 'reports',
+      hint: 'A folder of CSV, Parquet, JSON and SQLite files, or a .duckdb file, inside the folder that SVC_SQLITE_DIR names.',
+    },
+    tls: false,
+  },
   libsql: {
     host: { label: 'Host', placeholder: 'shop-acme.example.io' },
     database: { label: 'Database', hint: 'Used only as a label.' },

@@ -2,7 +2,7 @@ import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { BEFORE_TABLE } from '#core/lib/sql/mentions.ts';
 import { createSignal } from 'solid-js';
 import type { Call } from '#ui/src/api.ts';
-import type { SqlPiece } from './scan.ts';
+import type { Dialect, SqlPiece } from './scan.ts';
 
 /** Tables and columns of one connection, asked for when they are needed and then kept. */
 export interface Catalog {
@@ -80,7 +80,7 @@ export function placeAt(sql: string, pieces: readonly SqlPiece[], cursor: number
 }
 
 /** A name as it has to stand in a statement of this kind of database. */
-export function quoteName(name: string, dialect: 'postgresql' | 'mysql' | 'sqlite'): string {
+export function quoteName(name: string, dialect: Dialect): string {
   const plain = dialect === 'postgresql' ? /^[a-z_][a-z0-9_]*$/ : /^[A-Za-z_][A-Za-z0-9_]*$/;
   if (plain.test(name) && !RESERVED.has(name.toLowerCase())) return name;
   const quote = dialect === 'mysql' ? '`' : '"';

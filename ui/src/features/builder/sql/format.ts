@@ -4,8 +4,8 @@ import { type Dialect, optionalBlocks, scanSql } from './scan.ts';
 export type Formatter = (sql: string, dialect: Dialect) => string;
 
 export async function loadFormatter(): Promise<Formatter> {
-  const { formatDialect, mysql, postgresql, sqlite } = await import('sql-formatter');
-  const dialects = { mysql, postgresql, sqlite };
+  const { duckdb, formatDialect, mysql, postgresql, sqlite } = await import('sql-formatter');
+  const dialects = { duckdb, mysql, postgresql, sqlite };
   return (sql, dialect) =>
     formatDialect(sql, {
       dialect: dialects[dialect],

@@ -1,6 +1,6 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
 
-export type Dialect = 'postgresql' | 'mysql' | 'sqlite';
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite';
 
 const MYSQL: readonly DbType[] = ['mysql', 'mariadb'];
 const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
@@ -9,8 +9,12 @@ const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
 export function dialectOf(db_type: DbType | undefined): Dialect {
   if (db_type === undefined) return 'postgresql';
   if (MYSQL.includes(db_type)) return 'mysql';
+  if (db_type === 'duckdb') return 'duckdb';
   return SQLITE.includes(db_type) ? 'sqlite' : 'postgresql';
 }
+
+/** DuckDB reads what PostgreSQL reads, but for placeholders. */
+export const isPostgres = (dialect: Dialect): boolean => dialect === 'postgresql' || dialect === 'duckdb';
 
 /** A piece of a statement that matters to its author; `open`: its end is missing. */
 export interface SqlPiece {
@@ -35,6 +39,7 @@ const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const NAME = /:[A-Za-z_]\w*/y;
 const PLACEHOLDER: Readonly<Record<Dialect, RegExp>> = {
   postgresql: /\$\d+/y,
+  duckdb: /\?\d*|\$(?:\d+|[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*(?!\$))/y,
   mysql: /\?/y,
   sqlite: /\?\d*|[$@#][\w$\u0080-\uffff]+/y,
 };
@@ -73,11 +78,11 @@ function pieceAt(
   const quote = quoteAt(sql, at, dialect, before);
   if (quote !== undefined) return quote;
   if (isLineComment(sql, at, dialect)) return { kind: 'comment', start: at, end: lineEnd(sql, at, dialect) };
-  if (sql.startsWith('/*', at)) return closed('comment', at, commentEnd(sql, at, dialect === 'postgresql'), sql);
+  if (sql.startsWith('/*', at)) return closed('comment', at, commentEnd(sql, at, isPostgres(dialect)), sql);
   if (char === ':') {
     if (sql[at + 1] === ':' || sql[at + 1] === '=') return { kind: 'mark', start: at, end: at + 2 };
     const end = match(NAME, sql, at);
-    if (end < 0 || (dialect === 'postgresql' && isSlice(sql, at, before, bracket))) return undefined;
+    if (end < 0 || (isPostgres(dialect) && isSlice(sql, at, before, bracket))) return undefined;
     return { kind: 'parameter', start: at, end };
   }
   const placeholder = match(PLACEHOLDER[dialect], sql, at);
@@ -88,7 +93,7 @@ function pieceAt(
   const number = match(NUMBER, sql, at);
   if (number > at) {
     // Only PostgreSQL ends a number where a letter begins.
-    const rest = dialect === 'postgresql' ? -1 : match(WORD, sql, number);
+    const rest = isPostgres(dialect) ? -1 : match(WORD, sql, number);
     return { kind: rest < 0 ? 'number' : 'word', start: at, end: Math.max(number, rest) };
   }
   return '()[]'.includes(char) ? { kind: 'mark', start: at, end: at + 1 } : undefined;
@@ -101,12 +106,12 @@ function quoteAt(sql: string, at: number, dialect: Dialect, before: SqlPiece | u
     const kind = dialect === 'mysql' ? 'string' : 'identifier';
     return closed(kind, at, quotedEnd(sql, at, char, dialect === 'mysql'), sql);
   }
-  if (char === '`' && dialect !== 'postgresql') return closed('identifier', at, quotedEnd(sql, at, char, false), sql);
+  if (char === '`' && !isPostgres(dialect)) return closed('identifier', at, quotedEnd(sql, at, char, false), sql);
   if (dialect === 'sqlite' && char === '[' && !opensBlock(sql, at, before)) {
     const end = sql.indexOf(']', at);
     return closed('identifier', at, end < 0 ? -1 : end + 1, sql);
   }
-  if (dialect !== 'postgresql') return undefined;
+  if (!isPostgres(dialect)) return undefined;
   if (/^[eE]'/.test(sql.slice(at, at + 2))) return closed('string', at, quotedEnd(sql, at + 1, "'", true), sql);
   const tag = char === '$' ? match(DOLLAR, sql, at) : -1;
   if (tag < 0) return undefined;
@@ -149,7 +154,7 @@ function isLineComment(sql: string, at: number, dialect: Dialect): boolean {
 }
 
 function lineEnd(sql: string, at: number, dialect: Dialect): number {
-  const end = sql.slice(at).search(dialect === 'postgresql' ? /[\n\r]/ : /\n/);
+  const end = sql.slice(at).search(isPostgres(dialect) ? /[\n\r]/ : /\n/);
   return end < 0 ? sql.length : at + end;
 }
 

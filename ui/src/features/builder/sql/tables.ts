@@ -3,7 +3,7 @@ import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { quoteName } from './completion.ts';
 import { typeOfColumn } from '#core/lib/sql/column-type.ts';
-import type { Dialect } from './scan.ts';
+import { type Dialect, isPostgres } from './scan.ts';
 
 /** What a first tool of a table does. */
 export type TableRecipe = 'read' | 'list' | 'search' | 'count';
@@ -187,7 +187,7 @@ const equals = ({ dialect }: Source, { name }: TableColumn): string => `${quoteN
 
 const contains = (column: string, dialect: Dialect): string => {
   if (dialect === 'mysql') return `${column} like concat('%', :text, '%')`;
-  return `${column} ${dialect === 'postgresql' ? 'ilike' : 'like'} '%' || :text || '%'`;
+  return `${column} ${isPostgres(dialect) ? 'ilike' : 'like'} '%' || :text || '%'`;
 };
 
 const MOST_COLUMNS = 40;

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import type { DuckdbEngine } from './engine.ts';
+import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
+
+/**
+ * The program that holds one DuckDB file, or makes one: memory and time of a statement have no bound inside the process that runs
+ * it, so the parent limits and kills this one. It answers one question at a time and ends with its parent.
+ */
+let engine: DuckdbEngine | undefined;
+
+try {
+  // When memory runs out, Linux shall end this program first.
+  writeFileSync('/proc/self/oom_score_adj', '1000');
+} catch {
+  // Other systems have no such file.
+}
+
+const send = (answer: DuckdbAnswer): void => void process.send?.(answer);
+
+async function answer(question: Exclude<DuckdbQuestion, { ask: 'stop' }>): Promise<DuckdbAnswer> {
+  const loaded = await import('./engine.ts').catch((error: unknown) => String(error));
+  if (typeof loaded === 'string') return { answer: 'missing', message: loaded };
+  try {
+    if (question.ask === 'open') {
+      engine = await loaded.openDuckdbEngine(question.path);
+      return { answer: 'opened', version: engine.version };
+    }
+    if (question.ask === 'build') {
+      const { buildTables } = await import('./files/build.ts');
+      return { answer: 'built', tables: await buildTables(question, (step) => send({ answer: 'reading', step })) };
+    }
+    if (!engine) throw new Error('No database file was opened.');
+    if (question.ask === 'run') return { answer: 'rows', result: await engine.run(question) };
+    return { answer: 'described', statements: await engine.describe(question.statements) };
+  } catch (error) {
+    return { answer: 'fault', fault: loaded.faultOf(error) };
+  }
+}
+
+process.on('message', (question: DuckdbQuestion) => {
+  if (question.ask === 'stop') engine?.stop();
+  else void answer(question).then(send);
+});
+process.on('disconnect', () => process.exit(0));

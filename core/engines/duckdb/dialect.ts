@@ -1,0 +1,14 @@
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { scanDuckdb } from './scanner.ts';
+
+export const DUCKDB_DIALECT: SqlDialect = {
+  name: 'duckdb',
+  scan: scanDuckdb,
+  placeholder: (number) => `$${number}`,
+  reuses: true,
+  no_row: null,
+  question_operator: false,
+  bracket_names: false,
+  hint: null,
+  classifier: async () => ({ rules: (await import('./rules.ts')).DUCKDB_RULES }),
+};

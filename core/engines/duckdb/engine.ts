@@ -1,0 +1,208 @@
+import {
+  DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  DuckDBTypeId,
+  StatementType,
+  version,
+} from '@duckdb/node-api';
+import { uniqueNames } from '../shared/rows.ts';
+import type { Column } from '../shared/source.ts';
+import { typedText } from './typed.ts';
+import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
+import { checkTree, READS_ONLY, RefusedStatement } from './tree.ts';
+import { bindValue, encoderOf, kindOf, typeName } from './values.ts';
+
+/** Texts that were found to be allowed, in one process. */
+const CHECKED_TEXTS = 500;
+/** Milliseconds that opening waits for a program which writes the file. */
+const LOCK_WAIT = 2_000;
+
+/** Everything that a statement cannot be trusted with is off before the first one runs, and stays so. */
+const LOCKED: Record<string, string> = {
+  access_mode: 'READ_ONLY',
+  threads: '2',
+  memory_limit: '256MB',
+  // In this order: behind `enable_external_access` it is refused.
+  temp_directory: '',
+  max_temp_directory_size: '0B',
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  allow_community_extensions: 'false',
+  allow_unsigned_extensions: 'false',
+  allow_persistent_secrets: 'false',
+  enable_external_file_cache: 'false',
+  errors_as_json: 'true',
+  enable_external_access: 'false',
+};
+
+export interface DuckdbEngine {
+  readonly version: string;
+  run(request: DuckdbRun): Promise<DuckdbRows>;
+  describe(statements: readonly DuckdbText[]): Promise<(DuckdbDescribed | { readonly fault: DuckdbFault })[]>;
+  /** Ends what runs as soon as the engine listens. */
+  stop(): void;
+  close(): void;
+}
+
+/** Opens one database file so that nothing can be changed; every request has a connection of its own. */
+export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
+  const instance = await openLocked(path);
+  const checker = await instance.connect();
+  const checked = new Set<string>();
+  let running: DuckDBConnection | undefined;
+  let stopped = false;
+
+  async function connected<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result> {
+    stopped = false;
+    running = await instance.connect();
+    try {
+      return await work(running);
+    } finally {
+      running.closeSync();
+      running = undefined;
+    }
+  }
+
+  /** The engine's own parser says what a text names; it runs nothing of it. */
+  async function check(text: string): Promise<void> {
+    if (checked.has(text)) return;
+    const reader = await checker.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text]);
+    checkTree(String(reader.getRows()[0]?.[0]));
+    if (checked.size >= CHECKED_TEXTS) checked.clear();
+    checked.add(text);
+  }
+
+  async function prepare(connection: DuckDBConnection, text: string): Promise<DuckDBPreparedStatement> {
+    if (text.includes('\0')) throw new RefusedStatement('The statement contains a NUL character; remove it.');
+    await check(text);
+    const prepared = await connection.prepare(text);
+    if (prepared.statementType !== StatementType.SELECT) throw new RefusedStatement(READS_ONLY, true);
+    return prepared;
+  }
+
+  async function run(request: DuckdbRun): Promise<DuckdbRows> {
+    return connected(async (connection) => {
+      const trusted = request.policy === 'trusted';
+      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text);
+      for (const [n, value] of request.values.entries()) {
+        if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
+      }
+      if (stopped) throw new Error('INTERRUPT');
+      return fetch(prepared, request, () => stopped);
+    });
+  }
+
+  /** A placeholder without a type hides every column: the second try tells the declared types. */
+  async function describeOne(connection: DuckDBConnection, { text, types }: DuckdbText): Promise<DuckdbDescribed> {
+    let plain: DuckDBPreparedStatement | undefined;
+    let fault: unknown;
+    try {
+      plain = await prepare(connection, text);
+      const columns = columnsOf(plain);
+      if (columns !== null) return { columns, typed: false };
+    } catch (error) {
+      fault = error;
+    }
+    if (types.length === 0 || fault instanceof RefusedStatement) throw fault ?? new Error('The statement has no known columns.');
+    try {
+      const columns = columnsOf(await prepare(connection, typedText(text, types)));
+      if (columns !== null) return { columns, typed: true };
+    } catch (error) {
+      // The first complaint is about what the person wrote.
+      throw fault ?? error;
+    }
+    throw fault ?? new Error('DuckDB cannot tell the columns of this statement; cast its parameters, such as $1::INTEGER.');
+  }
+
+  return {
+    version: version(),
+    run,
+    describe: (statements) =>
+      connected(async (connection) => {
+        const described: (DuckdbDescribed | { fault: DuckdbFault })[] = [];
+        for (const statement of statements) {
+          described.push(await describeOne(connection, statement).catch((error: unknown) => ({ fault: faultOf(error) })));
+        }
+        return described;
+      }),
+    stop() {
+      stopped = true;
+      running?.interrupt();
+    },
+    close() {
+      checker.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+export function faultOf(error: unknown): DuckdbFault {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof RefusedStatement) return { message, refused: message, writes: error.writes };
+  return { message, refused: null, writes: false };
+}
+
+async function openLocked(path: string): Promise<DuckDBInstance> {
+  const until = performance.now() + LOCK_WAIT;
+  for (;;) {
+    try {
+      const instance = await DuckDBInstance.create(path, LOCKED);
+      const connection = await instance.connect();
+      await connection.run(`SET GLOBAL TimeZone = 'UTC'`);
+      await connection.run('SET GLOBAL lock_configuration = true');
+      connection.closeSync();
+      return instance;
+    } catch (error) {
+      if (performance.now() > until || !/lock/i.test(String(error))) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+/** Null: DuckDB does not know them as long as a placeholder has no type. */
+function columnsOf(prepared: DuckDBPreparedStatement): Column[] | null {
+  const count = prepared.columnCount;
+  for (let n = 1; n <= prepared.parameterCount; n++) if (prepared.parameterTypeId(n) === DuckDBTypeId.INVALID) return null;
+  const types = Array.from({ length: count }, (_, n) => prepared.columnType(n));
+  return toColumns(
+    Array.from({ length: count }, (_, n) => prepared.columnName(n)),
+    types,
+  );
+}
+
+function toColumns(names: readonly string[], types: readonly DuckDBType[]): Column[] {
+  return uniqueNames(names).map((name, n) => ({ name, type: typeName(types[n]!), kind: kindOf(types[n]!) }));
+}
+
+async function fetch(
+  prepared: DuckDBPreparedStatement,
+  { max_rows, max_bytes }: DuckdbRun,
+  isStopped: () => boolean,
+): Promise<DuckdbRows> {
+  const result = await prepared.stream();
+  const types = result.columnTypes();
+  const columns = toColumns(result.columnNames(), types);
+  const keys = columns.map(({ name }, n) => `${n === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const encoders = types.map(encoderOf);
+  const lines: string[] = [];
+  let bytes = 0;
+  const answer = (truncated: boolean): DuckdbRows => ({ columns, rows: `[${lines.join(',')}]`, truncated });
+  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+    if (isStopped()) throw new Error('INTERRUPT');
+    const vectors = types.map((_, n) => chunk.getColumnVector(n));
+    for (let row = 0; row < chunk.rowCount; row++) {
+      if (lines.length >= max_rows) return answer(true);
+      let line = '';
+      for (let n = 0; n < vectors.length; n++) {
+        line += keys[n]! + encoders[n]!(vectors[n]!.getItem(row));
+        if (bytes + line.length > max_bytes) return answer(true);
+      }
+      bytes += line.length + 2;
+      if (bytes > max_bytes) return answer(true);
+      lines.push(`${line}}`);
+    }
+  }
+  return answer(false);
+}

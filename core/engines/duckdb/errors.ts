@@ -1,0 +1,79 @@
+import { AppError } from '#core/errors.ts';
+import type { DuckdbFault } from './requests.ts';
+
+interface Complaint {
+  readonly kind: string;
+  readonly message: string;
+  /** In bytes of UTF-8. */
+  readonly position: number | null;
+}
+
+export const OUT_OF_MEMORY =
+  'The statement needs more memory than a DuckDB process may use, so it was stopped; read fewer rows or columns at once.';
+const FILES = 'A statement can only read the tables of its own database, not files.';
+export const NOT_INSTALLED =
+  'The DuckDB package is missing here: install the optional dependency @duckdb/node-api (npm install --include=optional), then try again.';
+
+/** @param text what was sent, to find the place in it. */
+export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: string): AppError {
+  if (refused !== null) return new AppError(writes ? 'not_read_only' : 'sql_error', refused);
+  const found = complaintOf(message);
+  const cause = { message };
+  if (/out of memory|failed to allocate|bad_alloc|could not allocate/i.test(found.message)) {
+    return new AppError('sql_error', OUT_OF_MEMORY, { cause });
+  }
+  if (/could not set lock|conflicting lock/i.test(found.message)) {
+    return new AppError('unavailable', 'Another program has this DuckDB file open for writing; try again when it is done.', {
+      cause,
+      retry_after: 2,
+    });
+  }
+  if (found.kind === 'Permission') return new AppError('sql_error', FILES, { cause });
+  if (found.kind === 'FATAL' || found.kind === 'INTERNAL' || /database has been invalidated/i.test(found.message)) {
+    return new AppError('database_unreachable', 'DuckDB failed and was started again; try again.', { cause, reason: 'failed' });
+  }
+  const position = found.position === null || text === undefined ? undefined : characterOf(text, found.position);
+  return new AppError('sql_error', plain(found.message), { cause, ...(position === undefined ? {} : { position }) });
+}
+
+/** Why a file cannot be opened; DuckDB's own words hold the path and the process of others. */
+export function toOpeningError({ message, refused }: DuckdbFault): AppError {
+  const cause = { message, refused };
+  const found = complaintOf(message);
+  if (/could not set lock|conflicting lock/i.test(found.message)) return toDuckdbError({ message, refused: null, writes: false });
+  if (/wal|replay/i.test(found.message)) {
+    return new AppError('unavailable', 'The DuckDB file was not closed properly; open it once with the program that writes it.', {
+      cause,
+    });
+  }
+  const detail = /version|newer|older/i.test(found.message)
+    ? 'The DuckDB file has a storage version that this DuckDB cannot read; export it again with DuckDB 1.5.'
+    : 'The file is not a readable DuckDB database.';
+  return new AppError('database_unreachable', detail, { cause, reason: 'failed' });
+}
+
+function complaintOf(message: string): Complaint {
+  // Errors of the parser have a prefix before their JSON.
+  const start = message.indexOf('{"');
+  try {
+    const { exception_type, exception_message, position } = JSON.parse(message.slice(Math.max(start, 0))) as Record<
+      string,
+      unknown
+    >;
+    return {
+      kind: String(exception_type),
+      message: String(exception_message),
+      position: typeof position === 'string' && /^\d{1,9}$/.test(position) ? Number(position) : null,
+    };
+  } catch {
+    return { kind: /^(FATAL|INTERNAL)\b/.exec(message)?.[1] ?? '', message, position: null };
+  }
+}
+
+/** One line: DuckDB puts hints below its sentence. */
+const plain = (message: string): string => message.replace(/\s*\n+\s*/g, ' ').trim() || 'DuckDB refused the statement';
+
+/** A place in bytes of UTF-8 as one in characters. */
+function characterOf(text: string, bytes: number): number {
+  return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, bytes)).length;
+}

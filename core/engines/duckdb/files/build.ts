@@ -1,0 +1,166 @@
+import { copyFileSync, constants } from 'node:fs';
+import { basename } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckdbQuestion } from '../messages.ts';
+import { csvSources } from './csv.ts';
+import type { BuildStep, BuiltTable, MadeTable, Rejected } from './plan.ts';
+import { copySqlite } from './sqlite.ts';
+import { FILENAME, pathsOf, quoted, type SourceText, tableOf } from './text.ts';
+
+/** The program that makes a cache reads files, and never runs a statement of anybody else. */
+const SETTINGS: Record<string, string> = {
+  threads: '2',
+  memory_limit: '700MB',
+  max_temp_directory_size: '20GB',
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  allow_community_extensions: 'false',
+  allow_unsigned_extensions: 'false',
+  allow_persistent_secrets: 'false',
+  errors_as_json: 'true',
+};
+const SHOWN_REJECTS = 20;
+/** Of the longest record of a JSON file; DuckDB takes several of them at once. */
+const OBJECT_BYTES = 16 * 1024 * 1024;
+
+type ReadStep = Extract<BuildStep, { step: 'read' }>;
+type Outcome = Omit<BuiltTable, 'step'>;
+
+/** Makes the cache, from a copy of the one before where there is one. @param reading called before each step. */
+export async function buildTables(
+  { file, copy_of, steps }: Extract<DuckdbQuestion, { ask: 'build' }>,
+  reading: (step: number) => void,
+): Promise<BuiltTable[]> {
+  if (copy_of !== null) copyFileSync(copy_of, file, constants.COPYFILE_FICLONE);
+  const instance = await DuckDBInstance.create(file, { ...SETTINGS, temp_directory: `${file}.tmp` });
+  const connection = await instance.connect();
+  await connection.run(`SET TimeZone = 'UTC'`);
+  const built: BuiltTable[] = [];
+  for (const [n, step] of steps.entries()) {
+    reading(n);
+    if (step.step === 'read') built.push({ step: n, ...(await readStep(connection, step)) });
+    else for (const table of step.tables) await connection.run(`DROP TABLE IF EXISTS ${tableOf(table)}`);
+  }
+  await connection.run('CHECKPOINT');
+  connection.closeSync();
+  instance.closeSync();
+  return built;
+}
+
+/** A file that cannot be read leaves the table that is there. */
+async function readStep(connection: DuckDBConnection, step: ReadStep): Promise<Outcome> {
+  await connection.run('BEGIN');
+  try {
+    await connection.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(step.schema)}`);
+    const outcome = step.table === null ? await readSqlite(connection, step) : await readFile(connection, step, step.table);
+    await connection.run('COMMIT');
+    return outcome;
+  } catch (error) {
+    await connection.run('ROLLBACK').catch(() => undefined);
+    return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: complaintOf(error, step) };
+  } finally {
+    await forgetRejects(connection);
+  }
+}
+
+async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise<Outcome> {
+  const names = await copySqlite(connection, step.paths[0]!, step.schema);
+  const tables: MadeTable[] = [];
+  for (const name of names) tables.push(await made(connection, step.schema, name));
+  return { tables, rejected: [], rejected_rows: 0, notes: [], error: null };
+}
+
+/** The first way that works; each begins where the one before left nothing. */
+async function readFile(connection: DuckDBConnection, step: ReadStep, table: string): Promise<Outcome> {
+  const target = tableOf({ schema: step.schema, name: table });
+  let first: unknown;
+  for (const source of sourcesOf(step)) {
+    await forgetRejects(connection);
+    try {
+      await connection.run(`CREATE OR REPLACE TABLE ${target} AS ${source.sql}`);
+      const found = await made(connection, step.schema, table);
+      const { rejected, rejected_rows } = source.rejects ? await rejects(connection) : { rejected: [], rejected_rows: 0 };
+      if (found.rows === 0 && rejected_rows > 0) throw new Error(rejected[0]?.reason ?? 'Every line was rejected.');
+      return { tables: [found], rejected, rejected_rows, notes: source.note === null ? [] : [source.note], error: null };
+    } catch (error) {
+      first ??= error;
+      // A statement that failed ends its transaction.
+      await connection.run('ROLLBACK').catch(() => undefined);
+      await connection.run('BEGIN');
+      await connection.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(step.schema)}`);
+    }
+  }
+  throw first;
+}
+
+function sourcesOf(step: ReadStep): SourceText[] {
+  if (step.kind === 'csv') return csvSources(step);
+  const { many, settings } = step;
+  const paths = pathsOf(step.paths);
+  const options = many ? ['union_by_name = true', 'filename = true'] : [];
+  const read =
+    step.kind === 'parquet'
+      ? `read_parquet(${[paths, ...options].join(', ')})`
+      : `read_json(${[paths, ...options, 'sample_size = -1', `maximum_object_size = ${OBJECT_BYTES}`].join(', ')})`;
+  const casts = Object.entries(settings.types ?? {}).map(([name, type]) => `CAST(${quoted(name)} AS ${type}) AS ${quoted(name)}`);
+  const replaced = [...casts, ...(many ? [FILENAME] : [])];
+  const all =
+    settings.as_text === true ? 'COLUMNS(*)::VARCHAR' : `*${replaced.length === 0 ? '' : ` REPLACE (${replaced.join(', ')})`}`;
+  return [{ sql: `SELECT ${all} FROM ${read}`, note: null, rejects: false }];
+}
+
+async function made(connection: DuckDBConnection, schema: string, name: string): Promise<MadeTable> {
+  const rows = await connection.runAndReadAll(`SELECT count(*) FROM ${tableOf({ schema, name })}`);
+  const columns = await connection.runAndReadAll(
+    'SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name = $1 AND table_name = $2 ORDER BY column_index',
+    [schema, name],
+  );
+  return {
+    schema,
+    name,
+    rows: Number(rows.getRows()[0]?.[0]),
+    columns: columns.getRows().map(([column, type]) => ({ name: String(column), type: String(type) })),
+  };
+}
+
+async function rejects(connection: DuckDBConnection): Promise<{ rejected: Rejected[]; rejected_rows: number }> {
+  const all = await connection.runAndReadAll('SELECT count(DISTINCT line) FROM reject_errors');
+  const rejected_rows = Number(all.getRows()[0]?.[0]);
+  const first = await connection.runAndReadAll(
+    `SELECT line, column_name, error_message FROM reject_errors ORDER BY line LIMIT ${SHOWN_REJECTS}`,
+  );
+  const rejected = first.getRows().map(([line, column, reason]) => ({
+    line: Number(line),
+    column: column === null || column === undefined ? null : String(column),
+    reason: String(reason).split('\n')[0]!.trim(),
+  }));
+  return { rejected, rejected_rows };
+}
+
+async function forgetRejects(connection: DuckDBConnection): Promise<void> {
+  for (const table of ['reject_errors', 'reject_scans'])
+    await connection.run(`DROP TABLE IF EXISTS ${table}`).catch(() => undefined);
+}
+
+/** DuckDB's words without the path, its hints and its list of settings. */
+function complaintOf(error: unknown, { paths, kind }: ReadStep): { message: string; line: number | null } {
+  const text = error instanceof Error ? error.message : String(error);
+  const start = text.indexOf('{"');
+  let message = text;
+  try {
+    message = String((JSON.parse(text.slice(Math.max(0, start))) as Record<string, unknown>)['exception_message']);
+  } catch {
+    // It has no such form.
+  }
+  const line = /\bon line:?\s*(\d+)|\bline (\d+)/i.exec(message);
+  for (const path of paths) message = message.replaceAll(path, basename(path));
+  if (/out of memory|failed to allocate/i.test(message)) message = 'The file needs more memory than importing may use.';
+  const sentence =
+    message
+      .split('\n')
+      .map((each) => each.trim())
+      .filter((each) => each !== '' && !/^(?:CSV Error on Line|Original Line|Possible|\*|file =|[a-z_]+ =)/i.test(each))
+      .slice(0, 2)
+      .join(' ') || `The file cannot be read as ${kind}.`;
+  return { message: sentence.slice(0, 400), line: line ? Number(line[1] ?? line[2]) : null };
+}

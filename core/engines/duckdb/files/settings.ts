@@ -1,0 +1,29 @@
+import * as v from 'valibot';
+import { FolderSettings } from '#core/contract/definitions/file-settings.ts';
+
+/** What is wrong with the text of `extra_params.files`, as the end of a sentence; null: nothing. */
+export function fileSettingsFault(text: string): string | null {
+  const read = parse(text);
+  if (read === null) return 'has to be JSON.';
+  const { issues } = v.safeParse(FolderSettings, read.json);
+  if (issues === undefined) return null;
+  const [first] = issues;
+  const path = first.path?.map(({ key }) => String(key)).join('.') ?? '';
+  return path === '' ? 'has to be an object of file names.' : `has an error at ${path}: ${first.message}.`;
+}
+
+/** What an earlier version stored without looking at it has no effect. */
+export function folderSettings(extra_params: Readonly<Record<string, unknown>>): FolderSettings {
+  const text = extra_params['files'];
+  const read = typeof text === 'string' ? parse(text) : null;
+  const result = v.safeParse(FolderSettings, read?.json ?? {});
+  return result.success ? result.output : {};
+}
+
+function parse(text: string): { readonly json: unknown } | null {
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}

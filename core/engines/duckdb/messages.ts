@@ -1,0 +1,21 @@
+import type { BuildStep, BuiltTable } from './files/plan.ts';
+import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
+
+/** What the parent asks; one question at a time, so an answer needs no number. `stop` has no answer of its own. */
+export type DuckdbQuestion =
+  | { readonly ask: 'open'; readonly path: string }
+  | ({ readonly ask: 'run' } & DuckdbRun)
+  | { readonly ask: 'describe'; readonly statements: readonly DuckdbText[] }
+  | { readonly ask: 'build'; readonly file: string; readonly copy_of: string | null; readonly steps: readonly BuildStep[] }
+  | { readonly ask: 'stop' };
+
+export type DuckdbAnswer =
+  | { readonly answer: 'opened'; readonly version: string }
+  | { readonly answer: 'rows'; readonly result: DuckdbRows }
+  | { readonly answer: 'described'; readonly statements: readonly (DuckdbDescribed | { readonly fault: DuckdbFault })[] }
+  /** Sent before each file, so that the parent knows which one ended the program. */
+  | { readonly answer: 'reading'; readonly step: number }
+  | { readonly answer: 'built'; readonly tables: readonly BuiltTable[] }
+  /** The optional package is not installed. */
+  | { readonly answer: 'missing'; readonly message: string }
+  | { readonly answer: 'fault'; readonly fault: DuckdbFault };

@@ -1,0 +1,36 @@
+import type { BoundType, Column, Json } from '../shared/source.ts';
+
+export interface DuckdbText {
+  readonly text: string;
+  readonly types: readonly BoundType[];
+}
+
+export interface DuckdbRun extends DuckdbText {
+  readonly values: readonly Json[];
+  /** `trusted` is for our own catalogue statements. */
+  readonly policy: 'read' | 'trusted';
+  readonly max_rows: number;
+  readonly max_bytes: number;
+}
+
+export interface DuckdbRows {
+  readonly columns: readonly Column[];
+  /** JSON text of the list of row objects: one string crosses to the parent faster than its parts. */
+  readonly rows: string;
+  readonly truncated: boolean;
+}
+
+export interface DuckdbFault {
+  /** What DuckDB says, with its kind and place in JSON. */
+  readonly message: string;
+  /** Why the statement is not allowed, as a sentence; null: DuckDB refused it. */
+  readonly refused: string | null;
+  /** It would change something. */
+  readonly writes: boolean;
+}
+
+export interface DuckdbDescribed {
+  readonly columns: readonly Column[];
+  /** Only known with the declared types. */
+  readonly typed: boolean;
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '#core/errors.ts';
+import { type Deadline, openDeadline } from '../shared/deadline.ts';
+import { textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  BoundType,
+  ConnectionSettings,
+  Description,
+  DialPolicy,
+  Json,
+  QueryResult,
+  Row,
+  RunOptions,
+  Source,
+} from '../shared/source.ts';
+import { createCatalogue } from './catalogue.ts';
+import { openFolder } from './files/folder.ts';
+import { isDuckdbFile, type ServedFile, serveFile } from './path.ts';
+import { type DuckdbSession, openDuckdbSession } from './process.ts';
+import { typedText } from './typed.ts';
+
+/** Programs of one connection: each takes some 40 MB for itself while it is idle. */
+const MOST_SESSIONS = 4;
+/** A program that writes a `.duckdb` file has to wait until nobody reads it; nobody else opens the cache of a folder. */
+const IDLE_MS = { file: 5_000, folder: 30_000 };
+/** Milliseconds for our own questions: describe, tables, columns, test. */
+const OWN_TIMEOUT = 10_000;
+const OWN_LIMITS = { max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+const FIRST_TIME = 'The files of this folder are still being read for the first time; try again in a moment.';
+const WRITES = 'DuckDB connections are read-only; a tool that writes cannot use one.';
+
+const SCHEMA_SQL = `SELECT list((schema_name, table_name, column_name, data_type) ORDER BY schema_name, table_name, column_index)::VARCHAR AS schema
+  FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal`;
+
+/** A `.duckdb` file, or a folder of files as the tables of one; held by killable child programs that cannot write. */
+export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const is_file = isDuckdbFile(settings.database);
+  const served: ServedFile = is_file ? serveFile(settings, policy) : openFolder(settings, policy);
+  const pool = createSessionPool<'read', DuckdbSession>({
+    limit: Math.min(settings.pool_size, MOST_SESSIONS),
+    idle_ms: is_file ? IDLE_MS.file : IDLE_MS.folder,
+    async open(_kind, signal) {
+      const { path, isCurrent } = await served.current(signal);
+      return openDuckdbSession(path, isCurrent, signal);
+    },
+  });
+
+  async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    if (options.mode === 'write') throw new AppError('not_read_only', WRITES);
+    const { types, values } = statement;
+    const text = statement.typed ? typedText(statement.text, types) : statement.text;
+    const { max_rows, max_bytes } = options;
+    const found = await using(openDeadline(options.timeout_ms, options.signal), (session, signal) =>
+      session.run({ text, types, values, policy: 'read', max_rows, max_bytes }, signal),
+    );
+    return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
+  }
+
+  async function using<Result>(
+    deadline: Deadline,
+    work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      await served.refresh(deadline.signal);
+      return await pool.use('read', deadline.signal, (session) => work(session, deadline.signal));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'timeout' || served.isMade()) throw error;
+      throw new AppError('unavailable', FIRST_TIME, { retry_after: 5 });
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  const own = <Result>(work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>): Promise<Result> =>
+    using(openDeadline(OWN_TIMEOUT), work);
+
+  async function look(text: string, values: readonly Json[], types: readonly BoundType[]): Promise<Row[]> {
+    const found = await own((session, signal) => session.run({ text, values, types, policy: 'trusted', ...OWN_LIMITS }, signal));
+    return JSON.parse(found.rows) as Row[];
+  }
+
+  const describeAll = (statements: readonly Pick<BoundStatement, 'text' | 'types'>[]): Promise<(Description | AppError)[]> =>
+    own((session, signal) => session.describe(statements, signal));
+
+  return {
+    query,
+    async describe(text, types) {
+      const [described] = await describeAll([{ text, types }]);
+      if (described === undefined || described instanceof AppError)
+        throw described ?? new AppError('internal', 'Nothing was described.');
+      return described;
+    },
+    describeAll,
+    async schemaMark() {
+      const [row] = await look(SCHEMA_SQL, [], []);
+      return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');
+    },
+    ...createCatalogue(look),
+    async test() {
+      const version = await own(async (session) => session.version);
+      return { server_version: `DuckDB ${version.replace(/^v/, '')}`, warnings: [], superuser: false };
+    },
+    sessions: () => pool.sessions(),
+    async close() {
+      await Promise.all([pool.close(), served.isMade() ? undefined : served.close()]);
+      await served.close();
+    },
+  };
+}

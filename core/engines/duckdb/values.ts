@@ -1,0 +1,216 @@
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBArrayType,
+  DuckDBArrayValue,
+  DuckDBBlobValue,
+  DuckDBGeometryValue,
+  DuckDBListType,
+  DuckDBListValue,
+  DuckDBMapType,
+  DuckDBMapValue,
+  type DuckDBPreparedStatement,
+  DuckDBStructType,
+  DuckDBStructValue,
+  type DuckDBType,
+  DuckDBTypeId,
+  DuckDBUnionType,
+  DuckDBUnionValue,
+  type DuckDBValue,
+  DuckDBVariantValue,
+  HUGEINT,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api';
+import { keepBigIntegers, textOf } from '../shared/rows.ts';
+import type { BoundType, Json, ValueKind } from '../shared/source.ts';
+
+type ScalarType = Exclude<BoundType, object>;
+
+/** The JSON text of a value that is not null. */
+export type Encode = (value: DuckDBValue) => string;
+
+const KINDS: Readonly<Partial<Record<DuckDBTypeId, ValueKind>>> = {
+  [DuckDBTypeId.BOOLEAN]: 'boolean',
+  [DuckDBTypeId.TINYINT]: 'integer',
+  [DuckDBTypeId.SMALLINT]: 'integer',
+  [DuckDBTypeId.INTEGER]: 'integer',
+  [DuckDBTypeId.UTINYINT]: 'integer',
+  [DuckDBTypeId.USMALLINT]: 'integer',
+  [DuckDBTypeId.UINTEGER]: 'integer',
+  [DuckDBTypeId.BIGINT]: 'bigint',
+  [DuckDBTypeId.UBIGINT]: 'bigint',
+  [DuckDBTypeId.HUGEINT]: 'bigint',
+  [DuckDBTypeId.UHUGEINT]: 'bigint',
+  [DuckDBTypeId.BIGNUM]: 'bigint',
+  [DuckDBTypeId.FLOAT]: 'number',
+  [DuckDBTypeId.DOUBLE]: 'number',
+  [DuckDBTypeId.BLOB]: 'bytes',
+  [DuckDBTypeId.GEOMETRY]: 'bytes',
+  [DuckDBTypeId.LIST]: 'array',
+  [DuckDBTypeId.ARRAY]: 'array',
+  [DuckDBTypeId.STRUCT]: 'json',
+  [DuckDBTypeId.MAP]: 'json',
+  [DuckDBTypeId.UNION]: 'json',
+  [DuckDBTypeId.VARIANT]: 'json',
+  [DuckDBTypeId.SQLNULL]: 'json',
+};
+
+const isJson = (type: DuckDBType): boolean => type.alias === 'JSON';
+
+export const kindOf = (type: DuckDBType): ValueKind => (isJson(type) ? 'json' : (KINDS[type.typeId] ?? 'string'));
+
+/** DuckDB's own name of a type; that of an enum or a deep structure can be as long as a page. */
+export function typeName(type: DuckDBType): string {
+  const name = type.alias ?? String(type);
+  return name.length > 200 ? `${name.slice(0, 199)}…` : name;
+}
+
+/** How the values of a type are written as JSON (contract section 4). */
+export function encoderOf(type: DuckDBType): Encode {
+  const encode = encoderOfValues(type);
+  return (value) => (value === null || value === undefined ? 'null' : encode(value));
+}
+
+function encoderOfValues(type: DuckDBType): Encode {
+  if (isJson(type)) return encodeJson;
+  if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return encodeItems(encoderOf(type.valueType));
+  if (type instanceof DuckDBStructType) return encodeStruct(type);
+  if (type instanceof DuckDBMapType) return encodeMap(type);
+  if (type instanceof DuckDBUnionType) return encodeUnion(type);
+  return ENCODERS[type.typeId] ?? encodeAny;
+}
+
+const ENCODERS: Readonly<Partial<Record<DuckDBTypeId, Encode>>> = {
+  [DuckDBTypeId.FLOAT]: (value) => encodeNumber(shortest(Number(value))),
+  [DuckDBTypeId.TIMESTAMP]: encodeMoment,
+  [DuckDBTypeId.TIMESTAMP_S]: encodeMoment,
+  [DuckDBTypeId.TIMESTAMP_MS]: encodeMoment,
+  [DuckDBTypeId.TIMESTAMP_NS]: encodeMoment,
+  [DuckDBTypeId.TIMESTAMP_TZ]: encodeMoment,
+};
+
+/** A value whose type says nothing more, such as one inside a VARIANT. */
+function encodeAny(value: DuckDBValue): string {
+  if (value === null) return 'null';
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return encodeNumber(value);
+  if (typeof value === 'bigint') return encodeInteger(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value instanceof DuckDBBlobValue || value instanceof DuckDBGeometryValue) return encodeBytes(value.bytes);
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) return encodeItems(encodeAny)(value);
+  if (value instanceof DuckDBVariantValue) return value.type ? encoderOf(value.type)(value.value) : encodeAny(value.value);
+  if (value instanceof DuckDBUnionValue) return `{"tag":${JSON.stringify(value.tag)},"value":${encodeAny(value.value)}}`;
+  if (value instanceof DuckDBMapValue) {
+    return `[${value.entries.map(({ key, value: of }) => `[${encodeAny(key)},${encodeAny(of)}]`).join(',')}]`;
+  }
+  if (value instanceof DuckDBStructValue) {
+    const members = Object.entries(value.entries).map(([name, of]) => `${JSON.stringify(name)}:${encodeAny(of)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(String(value));
+}
+
+const encodeNumber = (value: number): string => (Number.isFinite(value) ? String(value) : 'null');
+
+function encodeInteger(value: bigint): string {
+  return value <= 9007199254740991n && value >= -9007199254740991n ? String(value) : `"${value}"`;
+}
+
+function encodeBytes(bytes: Uint8Array): string {
+  return `"${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}"`;
+}
+
+/** The shortest digits that give the same 32-bit number. */
+function shortest(value: number): number {
+  for (let digits = 6; digits < 9; digits++) {
+    const rounded = Number(value.toPrecision(digits));
+    if (Math.fround(rounded) === value) return rounded;
+  }
+  return value;
+}
+
+/** `infinity` and years before Christ stay as DuckDB writes them. */
+function encodeMoment(value: DuckDBValue): string {
+  const text = String(value);
+  return JSON.stringify(text.replace(/^(\d{4,}-\d\d-\d\d) (\S+?)(?:\+00)?$/, text.endsWith('+00') ? '$1T$2Z' : '$1T$2'));
+}
+
+function encodeJson(value: DuckDBValue): string {
+  const text = String(value);
+  try {
+    return JSON.stringify(JSON.parse(text, keepBigIntegers));
+  } catch {
+    return JSON.stringify(text);
+  }
+}
+
+const encodeItems =
+  (encode: Encode): Encode =>
+  (value) => {
+    const items = value instanceof DuckDBListValue || value instanceof DuckDBArrayValue ? value.items : [];
+    return `[${items.map((item) => encode(item)).join(',')}]`;
+  };
+
+function encodeStruct(type: DuckDBStructType): Encode {
+  const members = type.entryNames.map((name, n) => [name, JSON.stringify(name), encoderOf(type.entryTypes[n]!)] as const);
+  return (value) => {
+    const entries = value instanceof DuckDBStructValue ? value.entries : {};
+    return `{${members.map(([name, key, encode]) => `${key}:${encode(entries[name] ?? null)}`).join(',')}}`;
+  };
+}
+
+/** With text as keys an object, else a list of pairs. */
+function encodeMap(type: DuckDBMapType): Encode {
+  const encodeKey = encoderOf(type.keyType);
+  const encodeValue = encoderOf(type.valueType);
+  const named = kindOf(type.keyType) === 'string';
+  return (value) => {
+    const entries = value instanceof DuckDBMapValue ? value.entries : [];
+    if (!named) return `[${entries.map(({ key, value: of }) => `[${encodeKey(key)},${encodeValue(of)}]`).join(',')}]`;
+    return `{${entries.map(({ key, value: of }) => `${JSON.stringify(String(key))}:${encodeValue(of)}`).join(',')}}`;
+  };
+}
+
+function encodeUnion(type: DuckDBUnionType): Encode {
+  const encoders = new Map(type.memberTags.map((tag, n) => [tag, encoderOf(type.memberTypes[n]!)] as const));
+  return (value) => {
+    if (!(value instanceof DuckDBUnionValue)) return encodeAny(value);
+    return `{"tag":${JSON.stringify(value.tag)},"value":${(encoders.get(value.tag) ?? encodeAny)(value.value)}}`;
+  };
+}
+
+const TYPES: Readonly<Record<ScalarType, DuckDBType>> = {
+  string: VARCHAR,
+  integer: BIGINT,
+  number: DOUBLE,
+  boolean: BOOLEAN,
+  // As text, which DuckDB turns into the type that the statement compares it with.
+  date: VARCHAR,
+  datetime: VARCHAR,
+  uuid: VARCHAR,
+  json: VARCHAR,
+};
+
+/** A value in the type that the tool declares. */
+export function bindValue(prepared: DuckDBPreparedStatement, index: number, value: Json, type: BoundType): void {
+  if (value === null) return prepared.bindNull(index);
+  if (typeof type === 'object') {
+    const items = Array.isArray(value) ? value : [value];
+    return prepared.bindList(index, listValue(items.map((item: Json) => toValue(item, type.array))), LIST(TYPES[type.array]));
+  }
+  const bound = toValue(value, type);
+  if (typeof bound !== 'bigint') return prepared.bindValue(index, bound, TYPES[type]);
+  prepared.bindValue(index, bound, BigInt.asIntN(64, bound) === bound ? BIGINT : HUGEINT);
+}
+
+function toValue(value: Json, type: ScalarType): DuckDBValue {
+  if (value === null) return null;
+  if (type === 'json') return JSON.stringify(value);
+  if (type === 'integer') return BigInt(typeof value === 'number' ? Math.trunc(value) : textOf(value));
+  if (type === 'number') return Number(value);
+  if (type === 'boolean') return value === true || value === 'true';
+  return textOf(value);
+}

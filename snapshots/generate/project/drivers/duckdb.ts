@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs';
+import { AppError } from '#core/errors.ts';
+import { type DuckdbEngine, faultOf, openDuckdbEngine } from '#core/engines/duckdb/engine.ts';
+import { toDuckdbError } from '#core/engines/duckdb/errors.ts';
+import { typedText } from '#core/engines/duckdb/typed.ts';
+import type { QueryResult, Row } from '#core/engines/shared/source.ts';
+import type { Database, Limits } from '../definitions.ts';
+import type { BoundSql } from '../sql.ts';
+
+const FOLDER = 'This project reads DuckDB from one .duckdb file; import the folder of files into one and set its path.';
+
+/** A `.duckdb` file that is only read, in this process, by one statement after the other. */
+export function openDuckdb({ path }: { readonly path: string }): Database {
+  let opened: Promise<DuckdbEngine> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function open(): Promise<DuckdbEngine> {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) throw new AppError('database_unreachable', 'The DuckDB file does not exist; check its path.');
+    if (found.isDirectory()) throw new AppError('database_unreachable', FOLDER);
+    return openDuckdbEngine(path);
+  }
+
+  async function run({ text, values, types, typed }: BoundSql, limits: Limits): Promise<QueryResult> {
+    const { max_rows, max_bytes, timeout_ms, signal } = limits;
+    if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
+    signal.throwIfAborted();
+    const engine = await (opened ??= open());
+    const stop = () => engine.stop();
+    const timer = setTimeout(stop, timeout_ms);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const sent = typed ? typedText(text, types) : text;
+      const found = await engine.run({ text: sent, values, types, policy: 'read', max_rows, max_bytes });
+      return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Error && /interrupt/i.test(error.message)) {
+        throw new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);
+      }
+      throw error instanceof AppError ? error : toDuckdbError(faultOf(error), text);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  return {
+    query(bound, limits) {
+      const found = last.then(() => run(bound, limits));
+      last = found.catch(() => undefined);
+      return found;
+    },
+    close: async () => {
+      await last;
+      (await opened?.catch(() => null))?.close();
+    },
+  };
+}

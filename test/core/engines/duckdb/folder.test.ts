@@ -1,0 +1,236 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { Source } from '#core/engines/shared/source.ts';
+import { READ, refusal, sql, until } from '../shared/suite.ts';
+import { children, createDuckdbFolder } from './fixture.ts';
+
+const files = createDuckdbFolder();
+
+afterAll(async () => {
+  await files.remove();
+  expect(children()).toEqual([]);
+});
+
+const page = { skip: 0, limit: 5_000 };
+const rows = async (source: Source, text: string) => (await source.query(sql(text), READ)).rows;
+const errors = async (database: string) =>
+  Object.fromEntries((await files.status(database)).flatMap(({ key, error }) => (error === null ? [] : [[key, error]])));
+const names = async (source: Source) => (await source.tables(page)).items.map(({ schema, name }) => `${schema}.${name}`);
+
+async function parquet(name: string, select: string): Promise<void> {
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  await connection.run(`COPY (${select}) TO '${join(files.folder, name)}' (FORMAT parquet)`);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+describe('a folder of files', () => {
+  test('is a database: every file a table, sub-folders and SQLite files schemas', async () => {
+    files.write('shop/orders.csv', 'id,month,total\n1,2026-01-01,10.50\n2,2026-02-01,7\n');
+    files.write('shop/people.tsv', 'name\tcode\nAda\t00123\n');
+    files.write('shop/packed.csv.gz', gzipSync('a;b\n1;x\n'));
+    files.write('shop/list.json', '[{"a":1,"b":[1,2]},{"a":2}]');
+    files.write('shop/lines.ndjson', '{"a":1}\n{"a":"x"}\n');
+    files.write('shop/2024 sales-total.csv', 'x\n1\n');
+    files.write('shop/sub/deep/orders.csv', 'id\n9\n');
+    files.write('shop/notes.txt', 'not a table');
+    files.write('shop/.hidden.csv', 'a\n1\n');
+    symlinkSync('/etc/passwd', join(files.folder, 'shop/link.csv'));
+    await parquet('shop/numbers.parquet', `SELECT range AS n, 'row ' || range AS name FROM range(1000)`);
+    const shop = new DatabaseSync(join(files.folder, 'shop/crm.sqlite'));
+    shop.exec(`CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, score REAL, photo BLOB, odd); INSERT INTO person VALUES
+      (1, 'Ada', 1.5, x'00ff', 7), (9007199254740993, 'Bob', 2, NULL, 'seven'); CREATE TABLE empty (a);
+      CREATE VIEW seen AS SELECT 1 AS a`);
+    shop.close();
+    const source = files.open('shop');
+    expect(await errors('shop')).toEqual({});
+    expect(await names(source)).toEqual([
+      'crm.empty',
+      'crm.person',
+      'main._2024_sales_total',
+      'main.lines',
+      'main.list',
+      'main.numbers',
+      'main.orders',
+      'main.packed',
+      'main.people',
+      'sub_deep.orders',
+    ]);
+    expect(await rows(source, 'SELECT month, sum(total) AS total FROM orders GROUP BY month ORDER BY month')).toEqual([
+      { month: '2026-01-01', total: 10.5 },
+      { month: '2026-02-01', total: 7 },
+    ]);
+    expect(await rows(source, 'SELECT * FROM people')).toEqual([{ name: 'Ada', code: '00123' }]);
+    expect(await rows(source, 'SELECT * FROM packed')).toEqual([{ a: 1, b: 'x' }]);
+    expect(await rows(source, 'SELECT a, b FROM list ORDER BY a')).toEqual([
+      { a: 1, b: [1, 2] },
+      { a: 2, b: null },
+    ]);
+    expect(await rows(source, 'SELECT a FROM lines')).toEqual([{ a: 1 }, { a: 'x' }]);
+    expect(await rows(source, 'SELECT name FROM numbers WHERE n = 7')).toEqual([{ name: 'row 7' }]);
+    expect(await rows(source, 'SELECT id FROM sub_deep.orders')).toEqual([{ id: 9 }]);
+    expect(await rows(source, 'SELECT * FROM crm.person ORDER BY score')).toEqual([
+      { id: 1, name: 'Ada', score: 1.5, photo: 'AP8=', odd: '7' },
+      { id: '9007199254740993', name: 'Bob', score: 2, photo: null, odd: 'seven' },
+    ]);
+    expect((await source.columns({ name: 'orders', schema: 'main' }, page)).items.map(({ type }) => type)).toEqual([
+      'BIGINT',
+      'DATE',
+      'DOUBLE',
+    ]);
+    await source.close();
+  });
+
+  test('shows a changed, a new and a deleted file within a moment, and a running call ends on the old one', async () => {
+    files.write('live/a.csv', 'id\n1\n');
+    files.write('live/b.csv', 'id\n1\n');
+    const source = files.open('live');
+    expect(await rows(source, 'SELECT * FROM a')).toEqual([{ id: 1 }]);
+    const mark = await source.schemaMark?.();
+    const slow = rows(source, 'SELECT id, (SELECT count(*) FROM range(200000000)) AS n FROM a');
+    await Bun.sleep(200);
+    files.write('live/a.new', 'id,more\n2,x\n');
+    renameSync(join(files.folder, 'live/a.new'), join(files.folder, 'live/a.csv'));
+    files.write('live/c.csv', 'id\n3\n');
+    rmSync(join(files.folder, 'live/b.csv'));
+    const began = performance.now();
+    await until(async () => (await rows(source, 'SELECT * FROM a'))[0]?.['more'] === 'x');
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(await names(source)).toEqual(['main.a', 'main.c']);
+    expect(await source.schemaMark?.()).not.toBe(mark);
+    expect(await slow).toEqual([{ id: 1, n: 200_000_000 }]);
+    await source.close();
+  });
+
+  test('keeps the last good table of a file that cannot be read, and says nothing of the others', async () => {
+    files.write('bad/a.json', '[{"a":1}]');
+    files.write('bad/b.csv', 'x\n1\n');
+    const source = files.open('bad');
+    expect(await errors('bad')).toEqual({});
+    expect(await names(source)).toEqual(['main.a', 'main.b']);
+    files.write('bad/a.json', '[{"a":1},\n{"a":');
+    files.write('bad/b.csv', 'x\n2\n');
+    files.write('bad/c.parquet', 'this is no parquet');
+    await until(async () => (await rows(source, 'SELECT x FROM b'))[0]?.['x'] === 2);
+    expect(await rows(source, 'SELECT a FROM a')).toEqual([{ a: 1 }]);
+    expect(await names(source)).toEqual(['main.a', 'main.b']);
+    expect(await errors('bad')).toEqual({
+      'a.json': { message: 'Malformed JSON in file "a.json", at byte 6 in record/value 3: unexpected end of data.', line: null },
+      'c.parquet': { message: `No magic bytes found at end of file 'c.parquet'`, line: null },
+    });
+    await source.close();
+  });
+
+  test('is read in the ways that people write CSV', async () => {
+    files.write('csv/short.csv', 'id;name;when\n1;Ada;01.02.2026\n2;Bob;03.02.2026\n3\n');
+    files.write('csv/latin.csv', Buffer.from('name,city\nJosé,Zürich\n', 'latin1'));
+    files.write('csv/bom.csv', '\ufeffid,name\n1,x\n');
+    files.write('csv/german.csv', 'amount;day\n1.234,50;31.12.2026\n');
+    files.write('csv/header.csv', 'id,name\n');
+    files.write('csv/empty.csv', '');
+    files.write('csv/mixed.csv', 'a\n1\n2\nx\n');
+    files.write('csv/quotes.csv', 'a,b\n"x, ""y""","line\nbreak"\n');
+    files.write("csv/o'clock [1].csv", 'a\n5\n');
+    files.write('csv/A.csv', 'a\n1\n');
+    files.write('csv/a.csv', 'a\n2\n');
+    files.write('csv/select.csv', 'from,order\n1,2\n');
+    const wide = Array.from({ length: 3_000 }, (_, n) => `c${n}`).join(',');
+    files.write('csv/wide.csv', `${wide}\n${wide.replaceAll('c', '')}\n`);
+    const german = { delimiter: ';', decimal: ',', dates: '%d.%m.%Y', types: { day: 'DATE', amount: 'DOUBLE' } };
+    const settings = { 'csv/x': {}, 'german.csv': german, 'select.csv': { table: 'words' }, 'header.csv': { header: true } };
+    const extra_params = { files: JSON.stringify(settings) };
+    const source = files.open('csv', { extra_params });
+    const status = await files.status('csv', extra_params);
+    expect(status.filter(({ error }) => error !== null)).toEqual([]);
+    expect(status.find(({ key }) => key === 'short.csv')).toMatchObject({
+      rejected_rows: 1,
+      rejected: [{ line: 4 }, { line: 4 }],
+    });
+    expect(status.find(({ key }) => key === 'latin.csv')?.notes).toEqual(['The file is not UTF-8 and was read as Latin-1.']);
+    expect(await rows(source, 'SELECT id, name FROM short')).toEqual([
+      { id: 1, name: 'Ada' },
+      { id: 2, name: 'Bob' },
+    ]);
+    expect(await rows(source, 'SELECT * FROM latin')).toEqual([{ name: 'José', city: 'Zürich' }]);
+    expect(await rows(source, 'SELECT id FROM bom')).toEqual([{ id: 1 }]);
+    expect(await rows(source, 'SELECT * FROM german')).toEqual([{ amount: 1234.5, day: '2026-12-31' }]);
+    expect((await source.columns({ name: 'header' }, page)).items.map(({ name }) => name)).toEqual(['id', 'name']);
+    expect(await rows(source, 'SELECT a FROM mixed')).toEqual([{ a: '1' }, { a: '2' }, { a: 'x' }]);
+    expect(await rows(source, 'SELECT * FROM quotes')).toEqual([{ a: 'x, "y"', b: 'line\nbreak' }]);
+    expect(await rows(source, 'SELECT a FROM o_clock_1')).toEqual([{ a: 5 }]);
+    expect(await rows(source, 'SELECT (SELECT a FROM "A") + (SELECT a FROM a_2) AS n')).toEqual([{ n: 3 }]);
+    expect(await rows(source, 'SELECT "from" FROM words')).toEqual([{ from: 1 }]);
+    expect((await source.columns({ name: 'wide' }, page)).total).toBe(3_000);
+    await source.close();
+  });
+
+  test('with a pattern is one table, and corrected types hold', async () => {
+    files.write('many/2025.csv', 'code,n\n01,1\n');
+    files.write('many/2026.csv', 'code,n,extra\n02,2,x\n');
+    const settings = { '20*.csv': { table: 'years', types: { n: 'DECIMAL(10,2)' } } };
+    const source = files.open('many', { extra_params: { files: JSON.stringify(settings) } });
+    expect(await rows(source, 'SELECT * FROM years ORDER BY n')).toEqual([
+      { code: '01', n: '1.00', extra: null, filename: '2025.csv' },
+      { code: '02', n: '2.00', extra: 'x', filename: '2026.csv' },
+    ]);
+    await source.close();
+  });
+
+  test('runs what hostile files hold within limits, and nothing of it', async () => {
+    files.write('evil/bomb.csv.gz', gzipSync(Buffer.alloc(300_000_000, 'a')));
+    files.write('evil/nul.csv', 'a,b\n1,\0\n');
+    files.write('evil/long.csv', `a\n${'x'.repeat(5_000_000)}\n`);
+    files.write('evil/deep.json', '['.repeat(100_000));
+    files.write('evil/x"; DROP TABLE good; --.csv', 'a\n1\n');
+    files.write('evil/fake.parquet', 'PAR1'.repeat(1_000));
+    files.write('evil/fake.sqlite', 'SQLite format 3\0'.padEnd(4_096, 'x'));
+    files.write('evil/good.csv', 'a\n1\n');
+    const view = new DatabaseSync(join(files.folder, 'evil/view.db'));
+    view.exec(
+      `CREATE VIEW person AS SELECT load_extension('/tmp/evil.so') AS a; CREATE TABLE t (a DEFAULT (hex(zeroblob(9)))); INSERT INTO t DEFAULT VALUES`,
+    );
+    view.close();
+    const before = files.contents();
+    const source = files.open('evil');
+    const status = await files.status('evil');
+    expect(status.filter(({ error }) => error !== null).map(({ key }) => key)).toEqual([
+      'bomb.csv.gz',
+      'deep.json',
+      'fake.parquet',
+      'fake.sqlite',
+      'long.csv',
+    ]);
+    expect(await rows(source, 'SELECT a FROM good')).toEqual([{ a: 1 }]);
+    expect(await names(source)).toContain('main.x_DROP_TABLE_good');
+    expect(await names(source)).toContain('view.t');
+    expect(files.contents()).toEqual(before);
+    await source.close();
+  }, 60_000);
+
+  test('that is not there is named, and one that comes later is found', async () => {
+    const source = files.open('later');
+    expect(await refusal(source.test())).toMatchObject({ code: 'database_unreachable', reason: 'database_missing' });
+    files.write('later/a.csv', 'a\n1\n');
+    await until(() =>
+      source.test().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await names(source)).toEqual(['main.a']);
+    await source.close();
+  });
+
+  test('is read once for several programs, which share what was made of it', async () => {
+    files.write('shared/a.csv', 'a\n1\n');
+    const sources = Array.from({ length: 4 }, () => files.open('shared'));
+    const found = await Promise.all(sources.map((source) => rows(source, 'SELECT a FROM a')));
+    expect(found).toEqual(Array.from({ length: 4 }, () => [{ a: 1 }]));
+    await Promise.all(sources.map((source) => source.close()));
+  });
+});

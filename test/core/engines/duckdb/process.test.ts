@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { READ, refusal, sql, until } from '../shared/suite.ts';
+import { children, createDuckdbFolder } from './fixture.ts';
+
+const ENDLESS = 'select count(*) from range(100000000000) a, range(10) b where hash(a.range + b.range) = 5';
+/** Makes its constant before it can be interrupted. */
+const DEAF = `select length(lpad('x', 400000000, 'y')), length(lpad('x', 399999999, 'y')), length(lpad('x', 399999998, 'y'))`;
+const files = createDuckdbFolder();
+
+beforeAll(() => files.create('main.duckdb', 'CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1)'));
+
+afterAll(async () => {
+  await files.remove();
+  expect(children()).toEqual([]);
+});
+
+describe('a runaway statement', () => {
+  test('is interrupted at its time limit, and its program serves the next call', async () => {
+    const source = files.open('main.duckdb', { pool_size: 1 });
+    await source.test();
+    const [pid] = children();
+    const start = performance.now();
+    expect((await refusal(source.query(sql(ENDLESS), { ...READ, timeout_ms: 200 }))).code).toBe('timeout');
+    expect(performance.now() - start).toBeWithin(190, 8_000);
+    expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 1 }]);
+    expect(children()).toEqual([pid!]);
+    await source.close();
+    expect(children()).toEqual([]);
+  });
+
+  test('is killed when it hears nothing', async () => {
+    const source = files.open('main.duckdb', { pool_size: 1 });
+    await source.test();
+    const [pid] = children();
+    expect((await refusal(source.query(sql(DEAF), { ...READ, timeout_ms: 100 }))).code).toBe('timeout');
+    expect(children()).not.toContain(pid!);
+    expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 1 }]);
+    await source.close();
+  });
+
+  test('is stopped when its caller goes away', async () => {
+    const source = files.open('main.duckdb');
+    const controller = new AbortController();
+    const running = refusal(source.query(sql(ENDLESS), { ...READ, signal: controller.signal }));
+    await until(() => children().length === 1);
+    setTimeout(() => controller.abort(), 300);
+    expect((await running).code).toBe('cancelled');
+    expect((await refusal(source.query(sql('SELECT 1'), { ...READ, signal: AbortSignal.abort() }))).code).toBe('cancelled');
+    await source.close();
+  });
+
+  test('does not hold up its neighbour', async () => {
+    const source = files.open('main.duckdb', { pool_size: 2 });
+    const running = refusal(source.query(sql(ENDLESS), { ...READ, timeout_ms: 2_000 }));
+    expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 1 }]);
+    expect((await running).code).toBe('timeout');
+    await source.close();
+  });
+});
+
+describe('sessions', () => {
+  test('are at most pool_size, opened on demand, and never more than four', async () => {
+    for (const [pool_size, most] of [
+      [2, 2],
+      [10, 4],
+    ] as const) {
+      const source = files.open('main.duckdb', { pool_size });
+      expect(source.sessions()).toBe(0);
+      const results = await Promise.all(
+        Array.from({ length: 20 }, () => source.query(sql('select count(*) as n from range(5000000)'), READ)),
+      );
+      expect(results.every(({ rows }) => rows[0]?.['n'] === 5_000_000)).toBe(true);
+      expect(source.sessions()).toBe(most);
+      await source.close();
+      expect(source.sessions()).toBe(0);
+      expect((await refusal(source.query(sql('SELECT 1'), READ))).code).toBe('unavailable');
+    }
+  });
+
+  test('a process that is killed from outside costs one call at most', async () => {
+    const source = files.open('main.duckdb', { pool_size: 1 });
+    const running = refusal(source.query(sql(ENDLESS), READ));
+    await until(() => children().length === 1);
+    await Bun.sleep(300);
+    process.kill(children()[0]!, 'SIGKILL');
+    expect(await running).toMatchObject({ code: 'database_unreachable', reason: 'failed' });
+    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
+    process.kill(children()[0]!, 'SIGKILL');
+    await Bun.sleep(50);
+    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
+    await source.close();
+  });
+
+  test('a file that another program writes is waited for, then named as busy; a reader makes room after a while', async () => {
+    await files.create('busy.duckdb', 'CREATE TABLE t (id INTEGER)');
+    const source = files.open('busy.duckdb');
+    const program = `
+      const { DuckDBInstance } = await import('@duckdb/node-api');
+      const instance = await DuckDBInstance.create(${JSON.stringify(join(files.folder, 'busy.duckdb'))});
+      console.log('ready');
+      await new Promise(() => setInterval(() => {}, 1000));`;
+    const writer = Bun.spawn([process.execPath, '-e', program], { cwd: import.meta.dir, stdio: ['ignore', 'pipe', 'inherit'] });
+    await writer.stdout.getReader().read();
+    const { code, detail } = await refusal(source.query(sql('SELECT * FROM t'), READ)).finally(() =>
+      setTimeout(() => writer.kill('SIGKILL'), 500),
+    );
+    expect(code).toBe('unavailable');
+    expect(detail).toBe('Another program has this DuckDB file open for writing; try again when it is done.');
+    const waiting = source.query(sql('SELECT * FROM t'), READ);
+    expect((await waiting).rows).toEqual([]);
+    await writer.exited;
+    // Idle for five seconds, the source lets the file go.
+    await until(() => source.sessions() === 0).catch(() => undefined);
+    await until(() => source.sessions() === 0);
+    const instance = await DuckDBInstance.create(join(files.folder, 'busy.duckdb'));
+    instance.closeSync();
+    await source.close();
+  }, 30_000);
+
+  test('a file that is replaced is seen by the next call, and a running call ends on the old one', async () => {
+    await files.create('swap.duckdb', 'CREATE TABLE t AS SELECT 1 AS id');
+    const source = files.open('swap.duckdb');
+    const slow = source.query(sql('SELECT id, (SELECT count(*) FROM range(30000000)) AS n FROM t'), READ);
+    await until(() => children().length > 0);
+    await files.create('next.duckdb', 'CREATE TABLE t AS SELECT 2 AS id');
+    await rename(join(files.folder, 'next.duckdb'), join(files.folder, 'swap.duckdb'));
+    expect((await slow).rows[0]?.['n']).toBe(30_000_000);
+    expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 2 }]);
+    await source.close();
+  });
+
+  test('what is no database, or outside of the folder, is named', async () => {
+    files.write('broken.duckdb', 'this is no database');
+    files.write('text.txt', 'x');
+    expect(await refusal(files.open('broken.duckdb').test())).toMatchObject({
+      code: 'database_unreachable',
+      detail: 'The file is not a readable DuckDB database.',
+    });
+    for (const [database, reason] of [
+      ['none.duckdb', 'database_missing'],
+      ['../x.duckdb', undefined],
+      ['/etc/passwd', undefined],
+      ['text.txt', undefined],
+      ['.', undefined],
+    ] as const) {
+      expect([database, (await refusal(files.open(database).test())).reason]).toEqual([database, reason]);
+    }
+  });
+});
