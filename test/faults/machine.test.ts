@@ -54,6 +54,11 @@ test.skipIf(disk === undefined)(
   'a full disk: reads and tool calls go on, writes are refused with a sentence, and room heals it',
   async () => {
     const programs = await start({ env: { SVC_DATA_DIR: disk ?? '', SVC_GENERATED_DIR: join(disk ?? '', 'generated') } });
+    const agent = await programs.api<{ token: string }>('POST', '/agent-tokens', {
+      name: 'Claude',
+      duration_minutes: 60,
+      scopes: ['read'],
+    });
     const filler = join(disk ?? '', 'filler');
     for (let size = 8_000_000; size >= 1; size = Math.floor(size / 2)) {
       try {
@@ -81,6 +86,9 @@ test.skipIf(disk === undefined)(
     await until(async () => (await fetch(`${programs.url}/readyz`)).status === 503, PATIENCE_MS);
     expect(await tools(programs.mcp_url)).toHaveLength(4);
     expect((await programs.api<{ total: number }>('GET', '/tools')).total).toBe(4);
+    // That a credential was used cannot be stored.
+    const authorization = `Bearer ${agent.token}`;
+    expect((await fetch(`${programs.url}/api/v1/tools`, { headers: { authorization } })).status).toBe(200);
     rmSync(filler);
     await until(async () => (await fetch(`${programs.url}/readyz`)).ok, PATIENCE_MS);
     await until(
