@@ -1,6 +1,7 @@
 import { ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
+import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import { createSayOnce, type JsonObject, schemaOf, type SayOnce } from './schemas.ts';
 import { CONFIGURE } from './texts-configure.ts';
 import { OPERATE } from './texts-operate.ts';
@@ -30,6 +31,10 @@ function idArgument(operation: OperationName): string | null {
   const kind = kindOf(operation.split('.')[0] ?? '');
   return kind === undefined ? null : `${kind}_id`;
 }
+/** What a tool lists of its arguments; the others are still passed on, for the server to refuse. */
+const LISTED: Readonly<Record<string, ReadonlySet<string>>> = {
+  update_server_config: new Set([...TOKEN_SETTINGS, 'version']),
+};
 const REFERENCES = new Set([...ENTITY_KINDS.map((kind) => `${kind}_id`), 'history_id', 'entity_id']);
 
 /** Every operation of the contract that names a tool, by the name of the tool, in the order of their texts. */
@@ -61,6 +66,8 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   for (const field of Object.keys(renamed)) {
     if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'An id, or a unique name' };
   }
+  const listed = LISTED[name];
+  const shown = Object.entries(renamed).filter(([field]) => listed === undefined || listed.has(field));
   return {
     operation,
     id_argument,
@@ -70,7 +77,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       title: text.title,
       description: text.description,
       annotations: annotationsOf(text),
-      inputSchema: { ...input, type: 'object', properties: renamed, required: required.map(argumentOf) },
+      inputSchema: { ...input, type: 'object', properties: Object.fromEntries(shown), required: required.map(argumentOf) },
       outputSchema: withWarnings(sayOnce(schemaOf(definition.output, 'output'), name)),
     },
   };
