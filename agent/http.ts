@@ -12,7 +12,7 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { enter } from './entrance.ts';
 import { answerAuthorize, answerToken } from './grant.ts';
 import { createMcp } from './mcp.ts';
-import { isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl, SCOPES } from './metadata.ts';
+import { ASKED_SCOPES, isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './metadata.ts';
 import { type Caller, createServerLink } from './server-link.ts';
 
 export interface AgentOptions {
@@ -150,7 +150,7 @@ async function toFault(error: unknown, request: Request, askedUrl: () => Promise
     // RFC 6750 section 3.1: no error code for a request without any credential.
     const invalid = request.headers.has('authorization') ? ', error="invalid_token"' : '';
     const metadata = metadataUrl(await askedUrl(), shown);
-    headers.set('www-authenticate', `Bearer resource_metadata="${metadata}", scope="${SCOPES.join(' ')}"${invalid}`);
+    headers.set('www-authenticate', `Bearer resource_metadata="${metadata}", scope="${ASKED_SCOPES.join(' ')}"${invalid}`);
   }
   return Response.json({ detail: fault.detail }, { status: fault.status, headers });
 }

@@ -4,6 +4,7 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { createMarks, type Mark } from './marks.ts';
+import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './proposing.ts';
 import { refuse, sentence } from './refusals.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './texts.ts';
@@ -25,21 +26,23 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
     const { guard } = await link.settings();
     return guard === null ? [] : marks(answer, guard);
   };
-  const listings = [...tools.values()].map(({ listing }) => listing);
+  const listed = new Map([false, true].map((proposes) => [proposes, listingsOf([...tools.values()], proposes)]));
   const handler = createMcpHandler(
     ({ authInfo }) => {
+      const scopes = authInfo?.scopes ?? [];
+      const proposes = mayPropose(scopes);
       const server = new Server(
         { name: 'sluice-agent', title: `${PRODUCT_NAME} agent endpoint`, version: PRODUCT_VERSION },
         {
           capabilities: { tools: {} },
-          instructions: INSTRUCTIONS,
+          instructions: proposes && !scopes.includes('write') ? `${INSTRUCTIONS} ${PROPOSING}` : INSTRUCTIONS,
           cacheHints: { 'tools/list': { ttlMs: 60_000, cacheScope: 'private' } },
         },
       );
       const caller = authInfo?.extra?.['caller'] as Caller;
       server.setRequestHandler('tools/list', ({ params }) => {
         if (params?.cursor) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not valid.');
-        return { tools: listings };
+        return { tools: listed.get(proposes) ?? [] };
       });
       server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
         const tool = tools.get(params.name);
@@ -48,8 +51,8 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
           throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name.');
         }
         const given = params.arguments ?? {};
-        tally.undeclared += undeclaredIn(tool, given).length;
-        return toResult(await callTool(link, tool, caller, given, mcpReq.signal, log), marksOf);
+        tally.undeclared += undeclaredIn(tool, withoutProposal(given, scopes)).length;
+        return toResult(await callTool(link, tool, { ...caller, scopes }, given, mcpReq.signal, log), marksOf);
       });
       return server;
     },
@@ -62,22 +65,26 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
     });
 }
 
+const listingsOf = (tools: readonly AgentTool[], proposes: boolean) =>
+  tools.map((tool) => listingFor(tool, proposes ? ['propose'] : []));
+
 async function callTool(
   link: ServerLink,
   tool: AgentTool,
-  caller: Caller,
+  caller: Caller & { readonly scopes: readonly string[] },
   given: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
   log: Log,
 ): Promise<Outcome> {
   try {
-    const input = toInput(tool, given);
-    const refusal = refuse(tool, given, input);
+    const { own, proposal } = takeProposal(tool, given, caller.scopes);
+    const input = toInput(tool, own);
+    const refusal = refuse(tool, own, input);
     if (refusal !== null) {
       await link.refused(caller, tool.listing.name, refusal.code);
       return { failed: refusal.text };
     }
-    return { output: (await link.as(caller)(tool.operation, input as never, signal)) as Record<string, unknown> };
+    return { output: (await link.as(caller, proposal)(tool.operation, input as never, signal)) as Record<string, unknown> };
   } catch (error) {
     if (!(error instanceof AppError)) {
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });

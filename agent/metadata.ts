@@ -1,4 +1,6 @@
-export const SCOPES: readonly string[] = ['read', 'write', 'deploy'];
+export const SCOPES: readonly string[] = ['read', 'write', 'deploy', 'propose'];
+/** What a client is asked to ask for; to propose instead is a choice. */
+export const ASKED_SCOPES: readonly string[] = ['read', 'write', 'deploy'];
 const PROTECTED = '/.well-known/oauth-protected-resource';
 const AUTHORIZATION = '/.well-known/oauth-authorization-server';
 export const MCP_PATHS: readonly string[] = ['/agent-mcp', '/agent-mcp/mcp'];

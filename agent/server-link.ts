@@ -9,6 +9,12 @@ export interface Caller {
   readonly request_id: string;
 }
 
+/** The proposal that a call names, and why it proposes. */
+export interface Proposal {
+  readonly id: string | null;
+  readonly note: string | null;
+}
+
 export interface ServerLink {
   /** Who the bearer is. The named calls count in its rate; throws what the server refuses. */
   authorize(caller: Caller, calls: readonly string[]): Promise<{ id: string; name: string; scopes: string[] }>;
@@ -20,8 +26,8 @@ export interface ServerLink {
   settings(): Promise<AgentSettings>;
   /** Lines of the agent's own log. */
   lines(lines: readonly AgentLine[]): Promise<void>;
-  /** The REST API as this caller. */
-  as(caller: Caller): Call;
+  /** The REST API as this caller. @param proposal what a call that proposes says of its proposal. */
+  as(caller: Caller, proposal?: Proposal): Call;
 }
 
 export interface LinkOptions {
@@ -74,7 +80,7 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
     },
     lines: (lines) => ask('lines', { lines }),
     token: (form) => ask('token', form),
-    as: ({ token, client_address, request_id }) =>
+    as: ({ token, client_address, request_id }, proposal = { id: null, note: null }) =>
       createClient({
         base_url: server_url,
         fetch: send,
@@ -82,6 +88,9 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
           authorization: `Bearer ${token}`,
           'x-service-token': service_token,
           'x-request-id': request_id,
+          ...(proposal.id === null ? {} : { 'x-proposal-id': proposal.id }),
+          // A header holds no other letters.
+          ...(proposal.note === null ? {} : { 'x-proposal-note': encodeURIComponent(proposal.note) }),
           ...(client_address === null ? {} : { 'x-client-address': client_address }),
         },
       }),

@@ -11,6 +11,7 @@ import type { ToolText } from './texts.ts';
 /** A tool of the agent endpoint: what is listed, and the operation that it is. */
 export interface AgentTool {
   readonly operation: OperationName;
+  readonly access: Operation['access'];
   /** The argument that is the operation's `id`; null when the operation has none. */
   readonly id_argument: string | null;
   /** The names of all its arguments. */
@@ -70,6 +71,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   const shown = Object.entries(renamed).filter(([field]) => listed === undefined || listed.has(field));
   return {
     operation,
+    access: definition.access,
     id_argument,
     arguments: Object.keys(renamed),
     listing: {

@@ -17,6 +17,7 @@ import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/workin
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
 import { createLintCache, type LintCache } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
+import { createOverlays, type Overlays } from './proposals/overlays.ts';
 import { createProviderLink, type ProviderLink } from './identity/providers/metadata.ts';
 import type { ClientDocument, FetchDocument } from './identity/oauth/clients/documents.ts';
 
@@ -59,6 +60,8 @@ export interface App extends AppOptions {
   readonly lint: LintCache;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
+  /** The working copy with what is proposed. */
+  readonly overlays: Overlays;
   /** Metadata documents of OAuth clients that are being fetched, by address. */
   readonly document_flights: Map<string, Promise<ClientDocument | null>>;
   /** Of this process: whether it ends, and how many requests it answers now. */
@@ -102,6 +105,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     tool_tokens: new Map(),
     lint: createLintCache(),
     snapshot_cache: createSnapshotCache(),
+    overlays: createOverlays(),
     document_flights: new Map(),
     life: { ending: false, answering: 0 },
     background(work) {
@@ -113,6 +117,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       closing.abort();
       await app.countries.close();
       await Promise.allSettled(working);
+      await app.overlays.close();
       await sources.close();
       await options.kv.close();
       await options.store.close();

@@ -22,6 +22,7 @@ import { invitedHandlers } from './identity/providers/invited.ts';
 import { peopleHandlers } from './identity/people.ts';
 import { monitoringHandlers } from './observe/monitoring.ts';
 import { noticeHandlers } from './observe/notices/notices.ts';
+import { proposalHandlers } from './proposals/proposals.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
 import { previewHandlers } from './definitions/preview/preview.ts';
 import { previewDefinitionHandlers } from './definitions/preview/preview-definitions.ts';
@@ -68,6 +69,7 @@ export const handlers: Handlers = withFindings({
   ...sslHandlers,
   ...monitoringHandlers,
   ...noticeHandlers,
+  ...proposalHandlers,
   ...peopleHandlers,
   ...invitationHandlers,
   ...invitedHandlers,

@@ -3,6 +3,7 @@ import type { App } from '#core/app.ts';
 import { type Input, type OperationName, operations, type Output, type RawInput } from '#core/contract/index.ts';
 import { pathVariables } from '#core/contract/paths.ts';
 import { leastRole, type Operation, type Scope } from '#core/contract/operation.ts';
+import type { Recorded } from '#core/observe/history.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText, refuseUnkeepable, toInvalid } from '#core/issues.ts';
@@ -10,6 +11,7 @@ import { requireRole } from './identity/roles.ts';
 import { resolveNames } from './identity/agent-names.ts';
 import { recordBlocked } from './definitions/guard/blocked.ts';
 import { handlers } from './handlers.ts';
+import { isForProposal, propose } from './proposals/propose.ts';
 import type { StoredSettings } from './definitions/settings/settings.ts';
 import type { ConnectionRow } from './definitions/source-pool.ts';
 
@@ -38,6 +40,19 @@ export interface Call {
   readonly setSession?: (token: string | null) => void;
   /** Names stand where ids are wanted: an agent calls. */
   readonly by_name?: boolean;
+  /** The proposal that a token names, and why it proposes this. */
+  readonly proposal?: { readonly id: string | null; readonly note: string | null };
+  readonly replay?: Replay;
+}
+
+/** An operation of a proposal that is tried, or applied. */
+export interface Replay {
+  readonly proposal_id: string;
+  readonly author: string;
+  /** The id of a new record, the same in every replay. */
+  newId(kind: string, name: string): string;
+  /** What history is told, in its order. */
+  readonly written: Recorded[];
 }
 
 /** Several records written as one: an import, a rollback. */
@@ -60,6 +75,8 @@ export interface Change {
 /** What a handler gets. */
 export interface Context extends Call {
   readonly app: App;
+  /** For what runs operations itself. */
+  readonly door?: Door;
   /** What is written belongs to this: history names its action and batch. */
   readonly change?: Change;
 }
@@ -72,13 +89,32 @@ export type Handlers = {
 export const SYSTEM: Actor = { type: 'system', id: null, name: 'system', scopes: ['read', 'write', 'deploy'] };
 export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
 
-/** The one door: authorise → parse → handler (which guards what it writes) → strip. */
+/** How operations are run by an operation. */
+export interface Door {
+  readonly run: typeof run;
+  /** Without asking who may: the input was parsed, and its caller was let in before. */
+  readonly perform: (app: App, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
+}
+
+/** The one door: authorise → parse → handler (which guards what it writes) → strip. A token that proposes changes nothing. */
 export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {
   const definition: Operation = operations[name];
   authorise(definition, call.actor);
   const given = parseInput(definition, input);
+  const context: Context = { ...call, app, door: { run, perform } };
+  if (isForProposal(context, definition)) return (await propose(context, name, definition, given)) as Output<N>;
+  return (await perform(app, name, given, call)) as Output<N>;
+}
+
+async function perform<N extends OperationName>(
+  app: App,
+  name: N,
+  given: Readonly<Record<string, unknown>>,
+  call: Call,
+): Promise<Output<N>> {
+  const definition: Operation = operations[name];
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
-  const context = { ...call, app };
+  const context: Context = { ...call, app, door: { run, perform } };
   try {
     return v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
   } catch (error) {
@@ -96,11 +132,16 @@ export function authorise(definition: Operation, actor: Actor | null): void {
   if (access === 'admin' && !in_session) {
     throw new AppError('admin_only', 'Only a signed-in person can do this, not a token.');
   }
-  if (access !== 'admin' && !in_session && !actor.scopes.includes(access)) {
-    throw new AppError('insufficient_scope', `This token lacks the scope ${access}.`);
+  if (access !== 'admin' && !in_session && !allows(actor.scopes, access)) {
+    const proposes = actor.scopes.includes('propose') ? ' It can propose changes, which a person approves and deploys.' : '';
+    throw new AppError('insufficient_scope', `This token lacks the scope ${access}.${proposes}`);
   }
   requireRole(actor, leastRole(definition));
 }
+
+/** Whoever proposes reads, and what they write becomes a proposal. */
+const allows = (scopes: readonly Scope[], access: Exclude<Scope, 'propose'>): boolean =>
+  scopes.includes(access) || (access !== 'deploy' && scopes.includes('propose'));
 
 /** Where a record is sent, its read-only fields may come along and are dropped, so that GET → edit → PATCH works. */
 export function parseInput(definition: Operation, input: Record<string, unknown>): Record<string, unknown> {

@@ -16,6 +16,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'core/deploy': ROOM,
   'core/identity': ROOM,
   'core/observe': ROOM,
+  'core/proposals': ROOM,
   'core/transfer': ROOM,
   'core/store': ROOM,
   'core/app': ROOM,

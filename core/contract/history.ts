@@ -37,6 +37,12 @@ export const HistoryEntry = v.object({
     type: v.picklist(['admin', 'agent_token', 'oauth_client', 'system']),
     id: v.nullable(v.string()),
     name: v.string(),
+    proposal: v.optional(
+      v.pipe(
+        v.object({ id: Id, author: v.string() }),
+        v.description('The approved proposal that the change comes from, and who proposed it'),
+      ),
+    ),
   }),
   ip: v.nullable(v.string()),
   changes: v.pipe(

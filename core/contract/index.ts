@@ -19,6 +19,7 @@ import type { Operation } from './operation.ts';
 import { people } from './identity/people.ts';
 import { preview } from './definitions/preview.ts';
 import { oauth } from './identity/oauth.ts';
+import { proposals } from './proposals.ts';
 import { prompts } from './definitions/prompts.ts';
 import { resources } from './definitions/resources.ts';
 import { signingKeys } from './identity/signing-keys.ts';
@@ -58,6 +59,7 @@ export const operations = {
   ...ssl,
   ...monitoring,
   ...notices,
+  ...proposals,
   ...people,
   ...mcpTokens,
   ...agentAccess,

@@ -6,6 +6,7 @@ import { HttpUrl } from './settings/setting-values.ts';
 
 /** What a webhook can be told of. */
 export const NOTICE_EVENTS = [
+  'proposal',
   'deploy',
   'rollback',
   'test_failed',

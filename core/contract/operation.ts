@@ -6,8 +6,8 @@ import type { Role } from './identity/roles.ts';
  * the three scopes a signed-in person or a bearer that holds the scope. What the role of a person must be: `leastRole`.
  */
 export type Access = 'public' | 'admin' | 'read' | 'write' | 'deploy';
-/** What a bearer may be allowed to do. */
-export type Scope = Exclude<Access, 'public' | 'admin'>;
+/** What a bearer may be allowed to do. With `propose` and without `write`, what it writes waits for a person's approval. */
+export type Scope = Exclude<Access, 'public' | 'admin'> | 'propose';
 
 type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
 

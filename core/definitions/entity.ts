@@ -12,6 +12,7 @@ import { ownerOf, testedOf } from './owners.ts';
 import {
   checkVersion,
   createNoun,
+  newId,
   type ListFilter,
   type Noun,
   retryOnConflict,
@@ -109,7 +110,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     write(context, tx, checked, () => noun.insert(context, tx, checked.values, id));
 
   const create = async (context: Context, draft: D, original: RowOf<K> | null = null): Promise<Shown<K>> => {
-    const id = context.app.ids();
+    const id = newId(context, kind, draft);
     const checked = await prepare(context, id, draft, null, original);
     return show(context, await context.app.store.write((tx) => insert(context, tx, checked, id)));
   };

@@ -95,7 +95,7 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
       ]);
       return { items: items.map(toRow), total };
     },
-    async insert(context, tx, values, id = context.app.ids(), past) {
+    async insert(context, tx, values, id = newId(context, entity_type, values), past) {
       const [stored] = await noun.insertAll(context, tx, [{ id, values, past }]);
       return toRow(stored);
     },
@@ -169,6 +169,10 @@ export function createNoun<T extends EntityKind>(entity_type: T): Noun<T> {
   };
   return noun;
 }
+
+/** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
+export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>
+  replay?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
 
 /** What tests a definition goes with it, as one batch. @returns the batch, if there is one. */
 async function removeTests(context: Context, tx: Db, id: string, batch_id: string | undefined): Promise<string | undefined> {

@@ -38,7 +38,7 @@ const UNKNOWN_CLIENT = refuse('invalid_client', 'client_id or client_secret is w
 const BAD_REFRESH = refuse('invalid_grant', 'The refresh token is not valid: it was already used, has expired or was revoked.');
 const BAD_SCOPE = refuse(
   'invalid_scope',
-  'scope contains a value that this client does not have. The scopes are read, write and deploy.',
+  'scope contains a value that this client does not have. The scopes are read, write, deploy and propose.',
 );
 
 /** The grants client_credentials and refresh_token. Nothing of a refused request is kept, but the end of a stolen family. */

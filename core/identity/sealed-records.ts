@@ -42,6 +42,7 @@ export async function liveHolders({ store: { db, tables } }: Vault): Promise<Hol
   ]);
   const providers = await db.select().from(tables.identity_providers).orderBy(asc(tables.identity_providers.name));
   const webhooks = await db.select().from(tables.notices).orderBy(asc(tables.notices.name));
+  const proposed = await db.select().from(tables.proposal_operations);
   const row = (table: keyof Schema, columns: string[], id: string | number, key = 'id') => ({ table, columns, id, key });
   const holders: Holder[] = [
     // A start seals it again by itself.
@@ -89,6 +90,11 @@ export async function liveHolders({ store: { db, tables } }: Vault): Promise<Hol
       name: `webhook ${webhook.name}`,
       secrets: secretsIn(webhook, `notice/${webhook.id}`),
       ...row('notices', ['secret'], webhook.id),
+    })),
+    ...proposed.map((operation) => ({
+      name: `a proposal (${operation.summary})`,
+      secrets: secretsIn(operation, `proposal_operation/${operation.id}`),
+      ...row('proposal_operations', ['input'], operation.id),
     })),
     ...signing.map((key) => ({
       name: `the signing key ${key.kid.slice(0, 8)}`,

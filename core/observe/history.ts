@@ -26,6 +26,7 @@ const KEPT_BLOCKED = 1_000;
 export async function recordHistory(tx: Db, context: Context, entry: Recorded): Promise<void> {
   const { app } = context;
   const { history } = app.store.tables;
+  context.replay?.written.push(entry);
   await tx.insert(history).values(toRow(context, entry));
   if (entry.action === 'blocked') await forget(tx, app, eq(history.action, 'blocked'), KEPT_BLOCKED);
   // A new record has no past.
@@ -45,14 +46,20 @@ export async function recordCreated(
   context: Context,
   entries: readonly (Recorded & { readonly before: null })[],
 ): Promise<void> {
+  context.replay?.written.push(...entries);
   await tx.insert(context.app.store.tables.history).values(entries.map((entry) => toRow(context, entry)));
 }
 
-const toRow = ({ app, actor, ip, change }: Context, entry: Recorded) => ({
+const toRow = ({ app, actor, ip, change, replay }: Context, entry: Recorded) => ({
   id: app.ids(),
   ...entry,
   action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
-  actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+  actor: {
+    type: actor?.type ?? 'system',
+    id: actor?.id ?? null,
+    name: actor?.name ?? 'system',
+    ...(replay === undefined ? {} : { proposal: { id: replay.proposal_id, author: replay.author } }),
+  },
   ip,
   version_before: versionOf(entry.before),
   version_after: versionOf(entry.after),

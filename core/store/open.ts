@@ -141,7 +141,10 @@ async function inTurn<T>(sql: Sql, work: () => Promise<T>): Promise<T> {
 const MIGRATIONS = productFile('core/store/migrations');
 
 /** Runs what the journal holds and the table `migrations` does not. */
-async function migrate(dialect: 'sqlite' | 'pg', run: (text: string) => Promise<Record<string, unknown>[]>): Promise<void> {
+export async function migrate(
+  dialect: 'sqlite' | 'pg',
+  run: (text: string) => Promise<Record<string, unknown>[]>,
+): Promise<void> {
   await run('create table if not exists migrations (created_at bigint primary key, hash text not null)');
   const done = new Set((await run('select created_at from migrations')).map((row) => Number(row['created_at'])));
   for (const migration of readMigrationFiles({ migrationsFolder: `${MIGRATIONS}/${dialect}` })) {
@@ -152,7 +155,7 @@ async function migrate(dialect: 'sqlite' | 'pg', run: (text: string) => Promise<
 }
 
 /** A unique index that refuses a row is a conflict, whichever database says so; the index name tells which. */
-async function translate<T>(work: () => Promise<T>): Promise<T> {
+export async function translate<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

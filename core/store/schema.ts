@@ -18,6 +18,7 @@ import { providerTables } from './schema-providers.ts';
 import { oauthTables } from './tables/oauth.ts';
 import { candidateTables } from './tables/candidates.ts';
 import { noticeTables } from './tables/notices.ts';
+import { proposalTables } from './tables/proposals.ts';
 import { testTables } from './tables/tests.ts';
 import { tlsTables } from './schema-tls.ts';
 import { usageTables } from './schema-usage.ts';
@@ -167,7 +168,7 @@ function define(k: Kit) {
       entity_id: k.text().notNull(),
       entity_name: k.text().notNull(),
       action: k.text().notNull(),
-      actor: k.json<{ type: string; id: string | null; name: string }>().notNull(),
+      actor: k.json<{ type: string; id: string | null; name: string; proposal?: { id: string; author: string } }>().notNull(),
       ip: k.text(),
       /** The row before and after, secrets as ciphertext: rollback needs them, no response shows them. */
       before: k.json<Record<string, unknown>>(),
@@ -286,6 +287,7 @@ function define(k: Kit) {
     ...oauthTables(k),
     ...testTables(k),
     ...noticeTables(k),
+    ...proposalTables(k),
     mcp_tokens,
     agent_tokens,
     agent_clients,

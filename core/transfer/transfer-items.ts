@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { EntityKind } from '#core/contract/entities.ts';
 import { type Import, type ImportFault, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { textBetween } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
@@ -35,7 +36,11 @@ export interface Sorted {
 }
 
 /** Reads every record by itself until too many are at fault, and says which are to be written. @param newId gives the id of a new record. */
-export async function sortItems(input: Import, records: StoredRecords, newId: () => string): Promise<Sorted> {
+export async function sortItems(
+  input: Import,
+  records: StoredRecords,
+  newId: (kind: EntityKind, values: Values) => string,
+): Promise<Sorted> {
   const turn = createSlices();
   const faults: ImportFault[] = [];
   const writes: Item[] = [];
@@ -62,7 +67,15 @@ export async function sortItems(input: Import, records: StoredRecords, newId: ()
         continue;
       }
       const kept = kind.entity_type === 'connection' ? withKeptSecrets(draft, sent as Values, stored) : draft;
-      writes.push({ kind, index, name, id: stored?.id ?? newId(), draft: { ...kept, name }, connection, stored });
+      writes.push({
+        kind,
+        index,
+        name,
+        id: stored?.id ?? newId(kind.entity_type, { name }),
+        draft: { ...kept, name },
+        connection,
+        stored,
+      });
     }
   }
   const connections = new Set(input.connections.flatMap((sent) => nameOf(sent) ?? []));

@@ -12,6 +12,7 @@ import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import type { Prepared } from '#core/definitions/entity.ts';
 import { KIND_OF, KINDS, type Kind, type Values } from '#core/definitions/kinds.ts';
 import { type ConnectionRow, isSealed } from '#core/definitions/source-pool.ts';
+import { newId } from '#core/definitions/records.ts';
 import { storeCompiled } from '#core/definitions/statements.ts';
 import {
   configFaults,
@@ -61,7 +62,7 @@ async function importAll(context: BatchContext, input: Import): Promise<ImportRe
   if (settings !== null) refuseImportedSettings(context.actor, settings);
   await checkUnchanged(context, input);
   const records = await readRecords(context);
-  const sorted = await sortItems(input, records, context.app.ids);
+  const sorted = await sortItems(input, records, (kind, values) => newId(context, kind, values));
   const deletions = toDeletions(input, records);
   const progress: Progress = {
     config: null,

@@ -50,7 +50,7 @@ export function addRoutes(app: App, router: Hono<ServerEnv>): void {
           ? await work({ actor: await sessionActor(app, c) })
           : await asBearer(app, c, bearer, name, definition, work);
       if (session.token !== undefined) writeSession(app, c, session.token);
-      const status = waited ? 200 : (definition.status ?? 200);
+      const status = isProposed(output) ? 202 : waited ? 200 : (definition.status ?? 200);
       return status === 204 ? c.body(null, 204) : c.json(output, status);
     });
   }
@@ -63,9 +63,28 @@ function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | nu
     request_id: c.get('request_id'),
     signal: c.req.raw.signal,
     browser: readBrowser(app, c),
+    proposal: proposalOf(c),
     setSession,
   };
 }
+
+/** What a token that proposes says with a write. The note may be percent-encoded: headers hold no other letters. */
+function proposalOf(c: Context<ServerEnv>): NonNullable<Call['proposal']> {
+  const note = c.req.header('x-proposal-note');
+  return { id: c.req.header('x-proposal-id') ?? null, note: note === undefined ? null : decoded(note) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Nothing has happened yet, so the answer is not that of the write. */
+const isProposed = (output: unknown): boolean =>
+  typeof output === 'object' && output !== null && 'proposed' in output && output.proposed === true;
 
 async function readInput(definition: Operation, c: Context<ServerEnv>): Promise<Record<string, unknown>> {
   const in_query = definition.method === 'GET' || definition.method === 'DELETE' ? null : (definition.query ?? []);

@@ -92,7 +92,7 @@ describe('nobody', () => {
       });
     }
     const root = await (await fetch(`${a.url}/.well-known/oauth-protected-resource`)).json();
-    expect(root).toMatchObject({ resource: `${a.url}/agent-mcp`, scopes_supported: ['read', 'write', 'deploy'] });
+    expect(root).toMatchObject({ resource: `${a.url}/agent-mcp`, scopes_supported: ['read', 'write', 'deploy', 'propose'] });
     for (const base of [a.s.url, a.url]) {
       const refused = await fetch(`${base}/register`, { method: 'POST', body: '{}' });
       const { error, error_description } = (await refused.json()) as Record<string, string>;

@@ -161,6 +161,12 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 17', 'POST', '/api/v1/notices/{id}/test'],
   ['the delivery log of section 17', 'GET', '/api/v1/notices/{id}/deliveries'],
   ['section 17', 'GET', '/api/v1/tests/{id}/results'],
+  ['section 17', 'GET', '/api/v1/proposals'],
+  ['section 17', 'GET', '/api/v1/proposals/{id}'],
+  ['section 17', 'POST', '/api/v1/proposals/{id}/approve'],
+  ['section 17', 'POST', '/api/v1/proposals/{id}/reject'],
+  ['section 17', 'POST', '/api/v1/proposals/{id}/comment'],
+  ['the way on of a stale proposal of section 17', 'POST', '/api/v1/proposals/{id}/rebase'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
 ];
 

@@ -4,10 +4,12 @@ import { Period } from '../monitoring.ts';
 import { operation } from '../operation.ts';
 
 export const Scopes = v.pipe(
-  v.array(v.picklist(['read', 'write', 'deploy'])),
+  v.array(v.picklist(['read', 'write', 'deploy', 'propose'])),
   v.minLength(1),
-  v.maxLength(3),
-  v.description('read: view; write: change, test, preview, export; deploy: deploy and stop'),
+  v.maxLength(4),
+  v.description(
+    'read: view; write: change, test, preview, export; deploy: deploy and stop; propose: read, test, preview, and changes that wait for the approval of a person',
+  ),
 );
 const DraftScopes = v.optional(Scopes, ['read', 'write', 'deploy']);
 

@@ -17,7 +17,7 @@ export interface Person {
   readonly scopes: readonly Scope[];
 }
 
-const SCOPES: readonly Scope[] = ['read', 'write', 'deploy'];
+const SCOPES: readonly Scope[] = ['read', 'write', 'deploy', 'propose'];
 
 /** A person who may sign in now; null when the account is gone or disabled. */
 export async function personOf({ store }: App, id: string): Promise<Person | null> {
@@ -36,7 +36,7 @@ export async function heldPerson({ store }: App, tx: Db, id: string): Promise<Pe
 function toPerson(row: Schema['people']['$inferSelect'] | undefined): Person | null {
   if (row === undefined || !row.enabled) return null;
   const { username, display_name: name, email, role, groups } = row;
-  const scopes = SCOPES.filter((access) => holds(role, leastRole({ access }) ?? 'caller'));
+  const scopes = SCOPES.filter((scope) => holds(role, leastRole({ access: scope === 'propose' ? 'write' : scope }) ?? 'caller'));
   return { id: row.id, username, name, email, role, groups, scopes };
 }
 

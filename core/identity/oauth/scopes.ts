@@ -24,6 +24,11 @@ const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; rea
     description: 'Create, change, test and delete connections, tools, resources and prompts, and run preview queries.',
   },
   { name: 'deploy', title: 'Deploy', description: 'Deploy, stop and restore versions of the MCP server.' },
+  {
+    name: 'propose',
+    title: 'Propose',
+    description: 'Propose changes and try them. Without Write, every change waits until a person approves it.',
+  },
 ];
 
 /**
@@ -66,7 +71,7 @@ const everything = (names: readonly string[]): OauthScope => ({
 
 function agentScope({ name, title, description }: (typeof AGENT_SCOPES)[number]): OauthScope {
   const tools = (Object.values(operations) as Operation[]).flatMap(({ access, agent }) =>
-    access === name && agent !== undefined ? [agent] : [],
+    access === (name === 'propose' ? 'write' : name) && agent !== undefined ? [agent] : [],
   );
   return { name, title, description, ...toolsOf(tools), optional: true };
 }
@@ -80,7 +85,8 @@ export const METADATA_SCOPES: readonly string[] = [EVERYTHING, ...AGENT_SCOPES.m
  */
 export function namedScopes(asked: readonly string[], { kind }: Resource): string[] {
   const agent: readonly string[] = AGENT_SCOPES.map(({ name }) => name);
-  const is_list = kind === 'mcp' && agent.every((name) => asked.includes(name));
+  // `propose` came later; clients may remember the list without it.
+  const is_list = kind === 'mcp' && agent.every((name) => name === 'propose' || asked.includes(name));
   return asked.filter((name) => !COMMON_SCOPES.has(name) && !(is_list && agent.includes(name)));
 }
 

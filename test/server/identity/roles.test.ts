@@ -51,6 +51,8 @@ const LESS = {
   'two_factor.regenerate_recovery': 'caller',
   'connections.test': 'viewer',
   'preview.trial': 'editor',
+  'proposals.approve': 'editor',
+  'proposals.reject': 'editor',
   'preview.tool': 'editor',
   'preview.resource': 'editor',
   'preview.prompt': 'editor',

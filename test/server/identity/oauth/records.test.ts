@@ -131,7 +131,7 @@ describe('grants', () => {
   test('shrink with the role, and grow back with it', async () => {
     const editor = await peopleOf(t).join(owner, { username: 'edith', role: 'editor' });
     const { access, body } = await tokens(t, await browserOf('edith'), agent, agent);
-    expect(body['scope']).toBe('read write deploy');
+    expect(body['scope']).toBe('read write deploy propose');
     const scopes = async () =>
       (
         await t.request('POST', '/api/internal/agent/authorize', {
@@ -140,11 +140,11 @@ describe('grants', () => {
           body: { token: access, client_address: null, calls: [] },
         })
       ).body['scopes'];
-    expect(await scopes()).toEqual(['read', 'write', 'deploy']);
+    expect(await scopes()).toEqual(['read', 'write', 'deploy', 'propose']);
     await owner.ask('PATCH', `people/${editor.id}`, { role: 'viewer' });
     expect(await scopes()).toEqual(['read']);
     await owner.ask('PATCH', `people/${editor.id}`, { role: 'editor' });
-    expect(await scopes()).toEqual(['read', 'write', 'deploy']);
+    expect(await scopes()).toEqual(['read', 'write', 'deploy', 'propose']);
   });
 
   test('stop with their person', async () => {

@@ -2,6 +2,7 @@ import type { Delivery, NoticeEvent } from '#core/contract/notices.ts';
 
 /** What each event is, for who chooses among them. */
 export const EVENT_WORDS: Readonly<Record<NoticeEvent, { readonly label: string; readonly hint: string }>> = {
+  proposal: { label: 'Proposal', hint: 'An agent proposes a change, or a person approves or rejects it.' },
   deploy: { label: 'Deploy', hint: 'A new version is served.' },
   rollback: { label: 'Rollback', hint: 'An earlier version is served again.' },
   test_failed: { label: 'Failed test', hint: 'A test fails that passed before, or has not run before.' },

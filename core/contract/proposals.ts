@@ -1,0 +1,172 @@
+import * as v from 'valibot';
+import { Change } from './deploy/deploy.ts';
+import { TestResult } from './definitions/tests.ts';
+import { CONFIGURED } from './entities.ts';
+import { byId, Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
+import { operation } from './operation.ts';
+
+/** Open ones of the whole installation, operations in one, and comments on one. */
+export const MOST_OPEN_PROPOSALS = 500;
+export const MOST_OPERATIONS = 100;
+export const MOST_COMMENTS = 200;
+/** A closed one is kept for so long. */
+export const CLOSED_PROPOSAL_DAYS = 90;
+/** Writes that name no proposal gather in the latest one of their token for so long after its last write. */
+export const GATHER_MINUTES = 30;
+export const LONGEST_NOTE = 2_000;
+
+export const ProposalStatus = v.picklist(['open', 'approved', 'rejected']);
+export type ProposalStatus = v.InferOutput<typeof ProposalStatus>;
+
+export const ProposalAuthor = v.object({
+  type: v.picklist(['admin', 'agent_token', 'oauth_client', 'system']),
+  id: v.nullable(v.string()),
+  name: v.string(),
+});
+export type ProposalAuthor = v.InferOutput<typeof ProposalAuthor>;
+
+export const TouchedRecord = v.object({
+  entity_type: v.picklist(CONFIGURED),
+  entity_id: v.string(),
+  entity_name: v.string(),
+  action: v.picklist(['create', 'update', 'delete']),
+  version: v.pipe(v.nullable(v.number()), v.description('The version that the change was made on; null for a new record')),
+});
+export type TouchedRecord = v.InferOutput<typeof TouchedRecord>;
+
+const head = {
+  id: Id,
+  title: v.string(),
+  note: v.pipe(v.nullable(v.string()), v.description('Why it is proposed, in the words of its author')),
+  status: ProposalStatus,
+  author: ProposalAuthor,
+  version: v.pipe(Version, v.description('Grows with each operation that is added; approve and reject take it')),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  closed_at: v.nullable(Timestamp),
+  closed_by: v.pipe(v.nullable(v.string()), v.description('Who approved or rejected it')),
+};
+
+export const ProposalItem = v.object({ ...head, operation_count: v.number(), comment_count: v.number() });
+export type ProposalItem = v.InferOutput<typeof ProposalItem>;
+
+export const ProposalOperation = v.object({
+  position: v.number(),
+  operation: v.pipe(v.string(), v.description('Name of the operation, such as tools.create')),
+  summary: v.pipe(v.string(), v.description('What it does, in words')),
+  note: v.nullable(v.string()),
+  touched: v.array(TouchedRecord),
+  created_at: Timestamp,
+});
+export type ProposalOperation = v.InferOutput<typeof ProposalOperation>;
+
+const ProposalFinding = v.object({
+  gate: v.string(),
+  message: v.string(),
+  field: v.nullable(v.string()),
+  blocks: v.pipe(v.boolean(), v.description('A deploy would be blocked by it')),
+});
+export type ProposalFinding = v.InferOutput<typeof ProposalFinding>;
+
+const StaleRecord = v.object({ entity_type: v.picklist(CONFIGURED), entity_name: v.string(), message: v.string() });
+export type StaleRecord = v.InferOutput<typeof StaleRecord>;
+
+/** What a review shows beside the operations. */
+const reviewed = {
+  diff: v.pipe(v.array(Change), v.description('What approval changes in the working copy; secrets are shown as "[redacted]"')),
+  findings: v.array(ProposalFinding),
+  tests: v.pipe(v.array(TestResult), v.description('Results of the tests of what changes')),
+  test_changes: v.pipe(
+    v.array(
+      v.object({
+        name: v.string(),
+        change: v.picklist(['added', 'changed', 'removed']),
+        values: v.record(v.string(), v.object({ old: v.unknown(), new: v.unknown() })),
+      }),
+    ),
+    v.description('Tests that it adds, changes or removes'),
+  ),
+};
+const Reviewed = v.object(reviewed);
+export type Reviewed = v.InferOutput<typeof Reviewed>;
+/** What is kept of a closed proposal, whose operations are forgotten. */
+export interface ClosedProposal extends Reviewed {
+  readonly operations: readonly ProposalOperation[];
+}
+
+export const ProposalComment = v.object({ id: Id, author: ProposalAuthor, text: v.string(), created_at: Timestamp });
+export type ProposalComment = v.InferOutput<typeof ProposalComment>;
+
+export const Proposal = v.object({
+  ...ProposalItem.entries,
+  ...reviewed,
+  operations: v.array(ProposalOperation),
+  comments: v.array(ProposalComment),
+  stale: v.pipe(
+    v.array(StaleRecord),
+    v.description('Records that changed since it was proposed; it cannot be approved until its author rebases it'),
+  ),
+  problem: v.pipe(v.nullable(v.string()), v.description('Why it cannot be applied to the working copy any more')),
+});
+export type Proposal = v.InferOutput<typeof Proposal>;
+
+const decision = v.strictObject({
+  id: Id,
+  version: v.optional(v.pipe(Version, v.description('The version that was reviewed; another one stored is a conflict'))),
+  comment: v.optional(textBetween(1, LONGEST_NOTE)),
+});
+
+/** Changes that tokens with the scope `propose` ask for (contract section 17). */
+export const proposals = {
+  'proposals.list': operation({
+    method: 'GET',
+    path: '/proposals',
+    access: 'read',
+    input: v.strictObject({ ...listInput(500), state: v.optional(ProposalStatus) }),
+    output: v.object({ ...listOf(ProposalItem).entries, open: v.pipe(v.number(), v.description('All open ones')) }),
+    summary: 'List proposals, newest first; closed ones for 90 days',
+  }),
+  'proposals.get': operation({
+    method: 'GET',
+    path: '/proposals/{id}',
+    access: 'read',
+    input: byId,
+    output: Proposal,
+    summary: 'Read a proposal with its diff, findings of the gates and test results',
+  }),
+  'proposals.approve': operation({
+    method: 'POST',
+    path: '/proposals/{id}/approve',
+    access: 'admin',
+    role: 'editor',
+    input: decision,
+    output: ProposalItem,
+    summary: 'Apply all operations of a proposal to the working copy, all or nothing',
+  }),
+  'proposals.reject': operation({
+    method: 'POST',
+    path: '/proposals/{id}/reject',
+    access: 'admin',
+    role: 'editor',
+    input: decision,
+    output: ProposalItem,
+    summary: 'Close a proposal without applying it',
+  }),
+  'proposals.comment': operation({
+    method: 'POST',
+    path: '/proposals/{id}/comment',
+    access: 'write',
+    input: v.strictObject({ id: Id, text: v.optional(textBetween(1, LONGEST_NOTE)) }),
+    output: ProposalComment,
+    status: 201,
+    summary: 'Comment on a proposal; a token with propose alone only on its own',
+  }),
+  'proposals.rebase': operation({
+    method: 'POST',
+    path: '/proposals/{id}/rebase',
+    access: 'write',
+    input: byId,
+    output: ProposalItem,
+    summary: 'Apply a stale proposal to the working copy as it is now, to be reviewed again',
+  }),
+};

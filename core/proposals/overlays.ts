@@ -1,0 +1,152 @@
+import type { App } from '#core/app.ts';
+import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
+import { AppError } from '#core/errors.ts';
+import type { Call, Door } from '#core/run.ts';
+import { createLock, type Lock } from '#core/store/open.ts';
+import { openOverlay, type Overlay, type Owner, stampOf, type Step } from './overlay.ts';
+
+/** A proposal on the working copy as it is now. */
+export interface Review extends Reviewed {
+  readonly findings: ProposalFinding[];
+  /** Why it cannot be applied, as a sentence. */
+  readonly problem: string | null;
+}
+
+interface Kept {
+  readonly overlay: Overlay;
+  readonly stamp: string;
+  version: number;
+  used_at: number;
+  busy: boolean;
+}
+
+/** Overlays of the proposals that were written to last, so that a further operation costs one operation. */
+export interface Overlays {
+  readonly kept: Map<string, Kept>;
+  /** Of each author: what one proposes takes turns. */
+  readonly locks: Map<string, Lock>;
+  /** What reviewers saw last. */
+  readonly reviews: Map<string, Promise<Review>>;
+  close(): Promise<void>;
+}
+
+const MOST_KEPT = 4;
+const KEPT_MS = 10 * 60_000;
+
+export function createOverlays(): Overlays {
+  const kept = new Map<string, Kept>();
+  return {
+    kept,
+    locks: new Map(),
+    reviews: new Map(),
+    async close() {
+      await Promise.all([...kept.values()].map(({ overlay }) => overlay.close()));
+      kept.clear();
+    },
+  };
+}
+
+export async function inTurn<T>({ overlays: { locks } }: App, author: string, work: () => Promise<T>): Promise<T> {
+  const lock = locks.get(author) ?? createLock();
+  locks.set(author, lock);
+  try {
+    return await lock(work);
+  } finally {
+    if (!lock.busy()) locks.delete(author);
+  }
+}
+
+/** A proposal as it is replayed. */
+export interface Replayed extends Owner {
+  readonly version: number;
+}
+
+/**
+ * Work on a proposal in the overlay that has its operations. Whoever asks has the turn of its author.
+ * @param work answers the version that the proposal has then.
+ */
+export async function withOverlay<T>(
+  app: App,
+  door: Door,
+  proposal: Replayed,
+  steps: readonly Step[],
+  call: Call,
+  work: (overlay: Overlay) => Promise<{ readonly value: T; readonly version: number }>,
+): Promise<T> {
+  const { kept } = app.overlays;
+  const stamp = await stampOf(app);
+  const known = kept.get(proposal.id);
+  const fits = known?.stamp === stamp && known.version === proposal.version;
+  if (known !== undefined && !fits) await drop(app, proposal.id);
+  const entry = known !== undefined && fits ? known : await replayed(app, door, proposal, steps, call, stamp);
+  entry.busy = true;
+  try {
+    const { value, version } = await work(entry.overlay);
+    entry.version = version;
+    return value;
+  } catch (error) {
+    // What a database or a bug did to it is not known.
+    if (!(error instanceof AppError)) kept.delete(proposal.id);
+    throw error;
+  } finally {
+    entry.busy = false;
+    entry.used_at = performance.now();
+    await dropOld(app);
+  }
+}
+
+async function replayed(
+  app: App,
+  door: Door,
+  proposal: Replayed,
+  steps: readonly Step[],
+  call: Call,
+  stamp: string,
+): Promise<Kept> {
+  const overlay = await openOverlay(app, proposal);
+  try {
+    await applyAll(overlay, door, steps, call);
+  } catch (error) {
+    await overlay.close();
+    throw error;
+  }
+  const entry: Kept = { overlay, stamp, version: proposal.version, used_at: performance.now(), busy: true };
+  app.overlays.kept.set(proposal.id, entry);
+  return entry;
+}
+
+/** @returns what each operation wrote. Rejects with a conflict that names the first that does not apply any more. */
+export async function applyAll(overlay: Overlay, door: Door, steps: readonly Step[], call: Call) {
+  const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
+  for (const [n, step] of steps.entries()) {
+    applied.push(
+      await overlay.apply(door, step, call).catch((error: unknown) => {
+        throw cannotApply(error, n + 1);
+      }),
+    );
+  }
+  return applied;
+}
+
+export function cannotApply(error: unknown, position: number): unknown {
+  if (!(error instanceof AppError)) return error;
+  const kept = error.status === 403 || error.status >= 500 ? error.code : 'conflict';
+  const detail = `Operation ${position} of the proposal cannot be applied any more: ${error.detail}`;
+  return new AppError(kept, detail, { cause: error, errors: error.errors });
+}
+
+export async function drop({ overlays: { kept } }: App, id: string): Promise<void> {
+  const entry = kept.get(id);
+  if (entry === undefined || entry.busy) return;
+  kept.delete(id);
+  await entry.overlay.close();
+}
+
+async function dropOld(app: App): Promise<void> {
+  const idle = [...app.overlays.kept].filter(([, { busy }]) => !busy).toSorted(([, a], [, b]) => a.used_at - b.used_at);
+  const surplus = idle.length - MOST_KEPT;
+  const now = performance.now();
+  for (const [n, [id, { used_at }]] of idle.entries()) {
+    if (n < surplus || now - used_at > KEPT_MS) await drop(app, id);
+  }
+}

@@ -1,0 +1,258 @@
+import type { App } from '#core/app.ts';
+import { ENTITY_KINDS } from '#core/contract/entities.ts';
+import type { Input } from '#core/contract/index.ts';
+import { MOST_COMMENTS, type ProposalItem, type StaleRecord, type TouchedRecord } from '#core/contract/proposals.ts';
+import { CONFIG_ID, readSettings } from '#core/definitions/settings/config.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
+import type { Context, Door, Handlers } from '#core/run.ts';
+import { entityTable } from '#core/store/entity-table.ts';
+import { writeAlone } from '#core/store/journal.ts';
+import type { Db } from '#core/store/open.ts';
+import { within } from './scratch.ts';
+import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
+import { eq } from 'drizzle-orm';
+import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
+import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
+import { callOf } from './propose.ts';
+import { recalling } from './recall.ts';
+import { lastReviewOf, reviewOf } from './review.ts';
+import {
+  authorKey,
+  authorOf,
+  commentsOf,
+  findProposal,
+  forgetOperations,
+  listProposals,
+  moved,
+  type OperationRow,
+  operationsOf,
+  type ProposalRow,
+  toItem,
+  toItems,
+  toOperation,
+  toStep,
+  updateOpen,
+} from './rows.ts';
+import { summaryOf } from './words.ts';
+
+export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals.${string}`>> = {
+  'proposals.list': async ({ app }, { state, skip, limit }) => {
+    const { rows, total, open } = await listProposals(app, state, skip, limit);
+    return { items: await toItems(app, rows), total, open };
+  },
+  'proposals.get': async (context, { id }) => {
+    const { app } = context;
+    const row = await findProposal(app, id);
+    const [item, comments, operations] = await Promise.all([toItem(app, row), commentsOf(app, id), operationsOf(app, id)]);
+    if (row.status !== 'open') {
+      const { operations: done = [], ...seen } = row.closed ?? { diff: [], findings: [], tests: [], test_changes: [] };
+      return { ...item, ...seen, comments, operations: [...done], stale: [], problem: null };
+    }
+    const [review, stale] = await Promise.all([reviewOf(context, doorOf(context), row, operations), staleOf(app, operations)]);
+    return { ...item, ...review, operations: operations.map(toOperation), comments, stale };
+  },
+  'proposals.approve': (context, input) => approve(context, input),
+  'proposals.reject': (context, input) => reject(context, input),
+  'proposals.comment': async (context, { id, text }) => {
+    const { app } = context;
+    const row = await findProposal(app, id);
+    refuseOthers(context, row);
+    if (text === undefined) throw invalidField('text', 'text is required.');
+    return app.store.write((tx) => comment(context, tx, id, text));
+  },
+  'proposals.rebase': async (context, { id }) => {
+    const row = await findProposal(context.app, id);
+    refuseOthers(context, row);
+    return inTurn(context.app, authorKey(row.author), () => rebase(context, id));
+  },
+};
+
+function doorOf({ door }: Context): Door {
+  if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
+  return door;
+}
+
+/** Who only proposes has to do with its own alone. */
+function refuseOthers({ actor }: Context, { author }: ProposalRow): void {
+  if (actor === null || actor.type === 'admin' || actor.type === 'system' || actor.scopes.includes('write')) return;
+  if (authorKey(author) === authorKey(authorOf(actor))) return;
+  throw new AppError('forbidden', 'This proposal belongs to another token.');
+}
+
+function refuseClosed(row: ProposalRow, version: number | undefined): void {
+  if (row.status !== 'open' || (version !== undefined && version !== row.version)) throw moved(row);
+}
+
+async function comment({ app, actor }: Context, tx: Db, proposal_id: string, text: string) {
+  const { proposal_comments: table } = app.store.tables;
+  if ((await tx.$count(table, eq(table.proposal_id, proposal_id))) >= MOST_COMMENTS) {
+    throw new AppError('conflict', `A proposal has at most ${MOST_COMMENTS} comments.`);
+  }
+  const row = { id: app.ids(), author: authorOf(actor), text, created_at: app.clock().toISOString() };
+  await tx.insert(table).values({ ...row, proposal_id });
+  return row;
+}
+
+/** Closes it: what reviewers saw is kept, the operations with their secrets are not. */
+async function close(
+  context: Context,
+  tx: Db,
+  row: ProposalRow,
+  status: 'approved' | 'rejected',
+  closed: NonNullable<ProposalRow['closed']>,
+  text: string | undefined,
+): Promise<ProposalItem> {
+  const { app, actor } = context;
+  const by = actor?.name ?? 'system';
+  const closed_at = app.clock().toISOString();
+  const stored = await updateOpen(app, tx, row, { status, gathers: null, closed_at, closed_by: by, closed });
+  await forgetOperations(app, tx, row.id);
+  if (text !== undefined) await comment(context, tx, row.id, text);
+  await emitNotice(app, 'proposal', { id: row.id, title: row.title, state: status, author: row.author.name, by }, tx);
+  return toItem(app, stored, tx);
+}
+
+async function seenOf(context: Context, row: ProposalRow, operations: readonly OperationRow[]) {
+  const { problem: _, ...seen } = await lastReviewOf(context, doorOf(context), row, operations);
+  return { ...seen, operations: operations.map(toOperation) };
+}
+
+async function reject(context: Context, { id, version, comment: text }: Input<'proposals.reject'>): Promise<ProposalItem> {
+  const { app } = context;
+  const row = await findProposal(app, id);
+  refuseClosed(row, version);
+  const closed = await seenOf(context, row, await operationsOf(app, id));
+  const item = await app.store.write((tx) => close(context, tx, row, 'rejected', closed, text));
+  await drop(app, id);
+  return item;
+}
+
+/** All operations in one transaction, each through the same door as if the approver had made it. */
+async function approve(context: Context, { id, version, comment: text }: Input<'proposals.approve'>): Promise<ProposalItem> {
+  const { app } = context;
+  const row = await findProposal(app, id);
+  refuseClosed(row, version);
+  const operations = await operationsOf(app, id);
+  refuseStale(await staleOf(app, operations));
+  const closed = await seenOf(context, row, operations);
+  const overlay = await openOverlay(app, row);
+  try {
+    // Databases are asked about statements before the transaction, which others wait for.
+    const steps = operations.map((operation) => toStep(app, operation));
+    await applyAll(overlay, doorOf(context), steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    const item = await app.store.write(async (tx) => {
+      await writeAlone(app.store, tx);
+      await apply(context, tx, row, operations, overlay);
+      return close(context, tx, row, 'approved', closed, text);
+    });
+    for (const { entity_type, entity_id, action } of operations.flatMap(({ touched }) => touched)) {
+      if (entity_type === 'connection' && action === 'delete') app.sources.drop(entity_id);
+    }
+    await drop(app, id);
+    return item;
+  } finally {
+    await overlay.close();
+  }
+}
+
+async function apply(
+  context: Context,
+  tx: Db,
+  row: ProposalRow,
+  operations: readonly OperationRow[],
+  { sources, recalled }: Overlay,
+): Promise<void> {
+  const { app } = context;
+  const inside: App = {
+    ...app,
+    store: within(app.store, tx),
+    sources: recalling(sources, recalled, 'repeat'),
+    working_copy: createWorkingCopyHolder(),
+  };
+  const door = doorOf(context);
+  const ids = createIds(row);
+  for (const operation of operations) {
+    const { operation: name, input } = toStep(app, operation);
+    const replay = replayOf(row, ids);
+    await door.run(inside, name, input as never, { ...callOf(context), replay }).catch((error: unknown) => {
+      throw cannotApply(error, operation.position);
+    });
+    refuseOtherRecords(operation, touchedBy(replay.written));
+  }
+}
+
+const keyOf = ({ entity_type, entity_id }: TouchedRecord): string => `${entity_type} ${entity_id}`;
+const nounOf = (type: TouchedRecord['entity_type']): string => type.replace('_', ' ');
+
+/** What would be written is what was reviewed: a connection may own more by now than it did. */
+function refuseOtherRecords({ touched }: OperationRow, now: readonly TouchedRecord[]): void {
+  const before = new Map(touched.map((record) => [keyOf(record), record]));
+  const other = now.find((record) => before.get(keyOf(record))?.version !== record.version);
+  if (other === undefined) return;
+  const { entity_type, entity_name } = other;
+  const message = `${nounOf(entity_type)} ${entity_name} has changed since this was proposed.`;
+  refuseStale([{ entity_type, entity_name, message }]);
+}
+
+function refuseStale(stale: readonly StaleRecord[]): void {
+  if (stale.length === 0) return;
+  const detail = `The proposal is stale: ${stale.map(({ message }) => message).join(' ')} Ask its author to rebase it, then review it again.`;
+  const errors = stale.map(({ entity_type, entity_name, message }) => ({ field: `${entity_type}.${entity_name}`, message }));
+  throw new AppError('conflict', detail, { errors });
+}
+
+/** Records that are not as they were when the proposal touched them first. */
+async function staleOf(app: App, operations: readonly OperationRow[]): Promise<StaleRecord[]> {
+  const first = new Map<string, TouchedRecord>();
+  for (const record of operations.flatMap(({ touched }) => touched)) {
+    if (!first.has(keyOf(record))) first.set(keyOf(record), record);
+  }
+  const stale: StaleRecord[] = [];
+  for (const { entity_type, entity_id, entity_name, version } of first.values()) {
+    const now = await versionNow(app, entity_type, entity_id);
+    if (now === version) continue;
+    const said = now === null ? 'was deleted' : version === null ? 'exists already' : `is now at version ${now}, not ${version}`;
+    stale.push({ entity_type, entity_name, message: `${nounOf(entity_type)} ${entity_name} ${said}.` });
+  }
+  return stale;
+}
+
+async function versionNow(app: App, type: TouchedRecord['entity_type'], id: string): Promise<number | null> {
+  if (type === CONFIG_ID) return (await readSettings(app)).version;
+  const kind = ENTITY_KINDS.find((known) => known === type);
+  if (kind === undefined) return null;
+  const table = entityTable(app.store, kind);
+  const [row] = await app.store.db.select({ version: table.version }).from(table).where(eq(table.id, id));
+  return row?.version ?? null;
+}
+
+/** Makes it anew on the working copy as it is now. */
+async function rebase(context: Context, id: string): Promise<ProposalItem> {
+  const { app } = context;
+  const row = await findProposal(app, id);
+  refuseClosed(row, undefined);
+  const operations = await operationsOf(app, id);
+  const overlay = await openOverlay(app, row);
+  try {
+    const steps = operations.map((operation) => toStep(app, operation));
+    const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
+    const applied = await applyAll(overlay, doorOf(context), steps, call);
+    const { proposal_operations: table } = app.store.tables;
+    const item = await app.store.write(async (tx) => {
+      const stored = await updateOpen(app, tx, row, {});
+      for (const [n, operation] of operations.entries()) {
+        const touched = touchedBy(applied[n]?.written ?? []);
+        await tx
+          .update(table)
+          .set({ touched, summary: touched.length === 0 ? operation.summary : summaryOf(operation.operation, touched) })
+          .where(eq(table.id, operation.id));
+      }
+      return toItem(app, stored, tx);
+    });
+    await drop(app, id);
+    return item;
+  } finally {
+    await overlay.close();
+  }
+}

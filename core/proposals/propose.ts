@@ -1,0 +1,221 @@
+import { and, eq, gte } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { OperationName } from '#core/contract/index.ts';
+import type { Operation } from '#core/contract/operation.ts';
+import {
+  GATHER_MINUTES,
+  LONGEST_NOTE,
+  MOST_OPEN_PROPOSALS,
+  MOST_OPERATIONS,
+  type ProposalAuthor,
+} from '#core/contract/proposals.ts';
+import { recordBlocked } from '#core/definitions/guard/blocked.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { resolveNames } from '#core/identity/agent-names.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
+import type { Call, Context, Door } from '#core/run.ts';
+import { type Step, touchedBy } from './overlay.ts';
+import { inTurn, withOverlay } from './overlays.ts';
+import {
+  authorKey,
+  authorOf,
+  findProposal,
+  forgetClosed,
+  operationsOf,
+  type ProposalRow,
+  sealInput,
+  toStep,
+  updateOpen,
+} from './rows.ts';
+import { looksByItself, wayOf } from './ways.ts';
+import { summaryOf, titleOf } from './words.ts';
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** The name of a proposal that does not exist yet. */
+const NEW = 'new';
+
+/** Whether what a token asks goes into a proposal, or is seen as one has it. */
+export function isForProposal({ actor, proposal, replay }: Context, { access }: Pick<Operation, 'access'>): boolean {
+  if (replay !== undefined || actor === null || access === 'public') return false;
+  const named = proposal !== undefined && (proposal.id !== null || proposal.note !== null);
+  const bearer = actor.type === 'agent_token' || actor.type === 'oauth_client';
+  if (bearer && actor.scopes.includes('propose')) return named || !actor.scopes.includes('write');
+  if (named)
+    throw new AppError(
+      'invalid',
+      'Only a token with the scope propose can name a proposal. Leave out proposal_id and proposal_note.',
+    );
+  return false;
+}
+
+/** What a token that proposes gets for an operation: the answer as if it had happened, and nothing has but the proposal. */
+export async function propose(context: Context, name: OperationName, definition: Operation, given: Given): Promise<unknown> {
+  const { app, door, actor, proposal } = context;
+  if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
+  const call = callOf(context);
+  const way = wayOf(name, definition, given);
+  if (way === 'live') return door.perform(app, name, given, call);
+  if (way === 'refused') {
+    throw new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
+  }
+  const author = authorOf(actor);
+  return inTurn(app, authorKey(author), async () => {
+    const named = proposal?.id ?? null;
+    const by_itself = way === 'change' || looksByItself(name, definition);
+    const row =
+      named === NEW ? null : named !== null ? await ownOpen(app, author, named) : by_itself ? await gathering(app, author) : null;
+    if (way === 'change') return add({ context, door, call, author, row, gathers: named === null }, name, given);
+    if (row === null) return door.perform(app, name, given, call);
+    const steps = (await operationsOf(app, row.id)).map((operation) => toStep(app, operation));
+    return withOverlay(app, door, row, steps, call, async (overlay) => ({
+      value: await overlay.look(door, { operation: name, input: given }, call),
+      version: row.version,
+    }));
+  });
+}
+
+export function callOf({ app: _, door: _door, change: _change, ...call }: Context): Call {
+  return call;
+}
+
+async function ownOpen(app: App, author: ProposalAuthor, id: string): Promise<ProposalRow> {
+  const row = await findProposal(app, id);
+  if (authorKey(row.author) !== authorKey(author)) {
+    throw new AppError('forbidden', 'This proposal belongs to another token. Leave out proposal_id to start your own.');
+  }
+  if (row.status !== 'open')
+    throw new AppError('conflict', `The proposal is already ${row.status}. Leave out proposal_id to start a new one.`);
+  return row;
+}
+
+/** The open proposal that gathers what this token writes without naming one. */
+async function gathering({ store, clock }: App, author: ProposalAuthor): Promise<ProposalRow | null> {
+  const { proposals } = store.tables;
+  const since = new Date(clock().getTime() - GATHER_MINUTES * 60_000).toISOString();
+  const [row] = await store.db
+    .select()
+    .from(proposals)
+    .where(and(eq(proposals.gathers, authorKey(author)), eq(proposals.status, 'open'), gte(proposals.updated_at, since)));
+  return row ?? null;
+}
+
+interface Adding {
+  readonly context: Context;
+  readonly door: Door;
+  readonly call: Call;
+  readonly author: ProposalAuthor;
+  /** Null: a new one begins. */
+  readonly row: ProposalRow | null;
+  readonly gathers: boolean;
+}
+
+async function add(adding: Adding, name: OperationName, given: Given): Promise<unknown> {
+  const { context, door, call, author, row } = adding;
+  const { app } = context;
+  const note = checkedNote(context);
+  const operations = row === null ? [] : await operationsOf(app, row.id);
+  if (operations.length >= MOST_OPERATIONS) {
+    throw new AppError(
+      'conflict',
+      `A proposal has at most ${MOST_OPERATIONS} operations. Start another one with proposal_id ${NEW}.`,
+    );
+  }
+  const proposal = row ?? { id: app.ids(), created_at: app.clock().toISOString(), author, version: 0 };
+  const steps = operations.map((operation) => toStep(app, operation));
+  return withOverlay(app, door, proposal, steps, call, async (overlay) => {
+    const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given) : given;
+    const step: Step = { operation: name, input: withoutVersion(resolved) };
+    const applied = await overlay.apply(door, { ...step, input: resolved }, call).catch(async (error: unknown) => {
+      if (error instanceof AppError) await recordBlocked(context, name, resolved, error);
+      throw error;
+    });
+    const blocked = applied.written.filter(({ action }) => action === 'blocked');
+    for (const entry of blocked) await app.store.write((tx) => recordHistory(tx, context, entry));
+    const touched = touchedBy(applied.written);
+    // What changes nothing is no part of a proposal: the answer says what was wrong, or that all is as it was.
+    if (touched.length === 0) return { value: applied.output, version: proposal.version };
+    const summary = summaryOf(name, touched);
+    const stored = await store(adding, proposal, { step, summary, touched, note, position: operations.length + 1 });
+    const value = { ...(applied.output as object), proposed: true, proposal_id: stored.id };
+    return { value, version: stored.version };
+  });
+}
+
+function checkedNote({ proposal }: Context): string | null {
+  const note = proposal?.note?.trim() ?? '';
+  if (note.length > LONGEST_NOTE)
+    throw invalidField('proposal_note', `proposal_note must have at most ${LONGEST_NOTE} characters.`);
+  return note === '' ? null : note;
+}
+
+/** The version was compared when it was proposed; from then on `touched` says on what it was made. */
+function withoutVersion({ version: _, ...input }: Given): Given {
+  return input;
+}
+
+interface Added {
+  readonly step: Step;
+  readonly summary: string;
+  readonly touched: ReturnType<typeof touchedBy>;
+  readonly note: string | null;
+  readonly position: number;
+}
+
+function store(
+  { context: { app }, author, row, gathers }: Adding,
+  { id, created_at }: { readonly id: string; readonly created_at: string },
+  { step, summary, touched, note, position }: Added,
+): Promise<ProposalRow> {
+  const { proposals, proposal_operations } = app.store.tables;
+  const operation_id = app.ids();
+  const now = app.clock().toISOString();
+  const operation = {
+    id: operation_id,
+    proposal_id: id,
+    position,
+    operation: step.operation,
+    note,
+    summary,
+    touched,
+    created_at: now,
+    input: sealInput(app, operation_id, step.input),
+  };
+  return app.store.write(async (tx) => {
+    if (row !== null) {
+      const said = row.note === null && note !== null ? { note, title: titleOf(note, summary) } : {};
+      const stored = await updateOpen(app, tx, row, said);
+      await tx.insert(proposal_operations).values(operation);
+      return stored;
+    }
+    await forgetClosed(app, tx);
+    if ((await tx.$count(proposals, eq(proposals.status, 'open'))) >= MOST_OPEN_PROPOSALS) {
+      throw new AppError(
+        'conflict',
+        `There are already ${MOST_OPEN_PROPOSALS} open proposals. Ask a person to review some of them first.`,
+      );
+    }
+    const key = authorKey(author);
+    if (gathers) await tx.update(proposals).set({ gathers: null }).where(eq(proposals.gathers, key));
+    const title = titleOf(note, summary);
+    const fresh: ProposalRow = {
+      id,
+      title,
+      note,
+      status: 'open',
+      author,
+      gathers: gathers ? key : null,
+      version: 1,
+      created_at,
+      updated_at: now,
+      closed_at: null,
+      closed_by: null,
+      closed: null,
+    };
+    await tx.insert(proposals).values(fresh);
+    await tx.insert(proposal_operations).values(operation);
+    await emitNotice(app, 'proposal', { id, title, state: 'open', author: author.name, summary }, tx);
+    return fresh;
+  });
+}

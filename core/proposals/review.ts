@@ -1,0 +1,185 @@
+import { inArray } from 'drizzle-orm';
+import type { TestResult } from '#core/contract/definitions/tests.ts';
+import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
+import { toEntry } from '#core/observe/history-entry.ts';
+import { countsOf } from '#core/deploy/deploys.ts';
+import type { Candidate, Finding } from '#core/deploy/gates/gate.ts';
+import { REHEARSED } from '#core/deploy/gates/index.ts';
+import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
+import type { StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
+import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import { readSettings } from '#core/definitions/settings/settings.ts';
+import { AppError } from '#core/errors.ts';
+import type { HistoryRow } from '#core/observe/history.ts';
+import type { Context, Door } from '#core/run.ts';
+import { canonical } from '#snapshots/canonical.ts';
+import type { Leaf } from '#snapshots/tree.ts';
+import { openOverlay, type Overlay, stampOf } from './overlay.ts';
+import { applyAll, type Review } from './overlays.ts';
+import { callOf } from './propose.ts';
+import { type OperationRow, type ProposalRow, toStep } from './rows.ts';
+
+const MOST_REVIEWS = 20;
+const NOTHING: Reviewed = { diff: [], findings: [], tests: [], test_changes: [] };
+
+/** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
+export async function reviewOf(
+  context: Context,
+  door: Door,
+  row: ProposalRow,
+  operations: readonly OperationRow[],
+): Promise<Review> {
+  const { reviews } = context.app.overlays;
+  const key = `${row.id} ${row.version} ${await stampOf(context.app)}`;
+  const known = reviews.get(key);
+  if (known !== undefined) return known;
+  const review = reviewed(context, door, row, operations, true);
+  reviews.set(key, review);
+  review.catch(() => reviews.delete(key));
+  for (const [oldest] of [...reviews].slice(0, -MOST_REVIEWS)) reviews.delete(oldest);
+  return review;
+}
+
+/** The same as it was seen last, else without asking gates and tests. */
+export async function lastReviewOf(
+  context: Context,
+  door: Door,
+  row: ProposalRow,
+  operations: readonly OperationRow[],
+): Promise<Review> {
+  const known = context.app.overlays.reviews.get(`${row.id} ${row.version} ${await stampOf(context.app)}`);
+  return known ?? reviewed(context, door, row, operations, false);
+}
+
+async function reviewed(
+  context: Context,
+  door: Door,
+  row: ProposalRow,
+  operations: readonly OperationRow[],
+  gates: boolean,
+): Promise<Review> {
+  const overlay = await openOverlay(context.app, row);
+  try {
+    const before = await frozenOf(overlay);
+    const steps = operations.map((operation) => toStep(context.app, operation));
+    await applyAll(overlay, door, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    const { view } = await readWorkingCopy(overlay.app);
+    const { tree, problems, warnings } = view.frozen();
+    const texts = async (leaves: readonly Leaf[]) =>
+      new Map(leaves.map(({ hash }) => [hash, view.textOf(hash) ?? before.texts.get(hash) ?? '']));
+    const touched = new Set(operations.flatMap((one) => one.touched.map(({ entity_id }) => entity_id)));
+    const connections = await overlay.app.store.db.select().from(overlay.app.store.tables.connections);
+    // A connection comes with its first tool and goes with its last: that is no change of it.
+    const stays = new Set(connections.flatMap(({ id, name }) => (touched.has(id) ? [] : [name])));
+    const differing = (await changesBetween(before.active.tree, tree, texts)).filter(
+      ({ entity_type, name, change }) => entity_type !== 'connection' || change === 'changed' || !stays.has(name),
+    );
+    const changes = await markSuperusers(overlay.app, differing);
+    const known = new Set(before.problems.map((problem) => canonical(problem)));
+    const candidate: Candidate = {
+      tree,
+      server: view.server,
+      version: null,
+      texts,
+      problems: problems.filter((problem) => !known.has(canonical(problem))),
+      warnings: warnings.filter((warning) => !before.warnings.includes(warning)),
+      changes: async () => changes,
+      drifted: async () => [],
+    };
+    const findings = gates ? await findingsOf(context, overlay, candidate, before.active) : [];
+    const tests = gates ? await testsOf(overlay) : [];
+    return { diff: changes, findings, tests, test_changes: await testChanges(overlay), problem: null };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === 'internal') throw error;
+    return { ...NOTHING, findings: [], problem: error.detail };
+  } finally {
+    await overlay.close();
+  }
+}
+
+/** The working copy before the proposal, in the place of what is deployed: the gates say what the proposal alone would do. */
+async function frozenOf({ app }: Overlay) {
+  const { view } = await readWorkingCopy(app);
+  const { tree, problems, warnings } = view.frozen();
+  const { server } = view;
+  const texts = new Map(tree.leaves.map(({ hash }) => [hash, view.textOf(hash) ?? '']));
+  const active: StoredSnapshot = {
+    version: 0,
+    checksum: tree.checksum,
+    created_at: '',
+    counts: countsOf(tree),
+    tree,
+    server,
+    branched: false,
+  };
+  return { active, texts, problems: [...problems], warnings: [...warnings] };
+}
+
+/** They look at who may call, which the copy does not have. */
+const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener'];
+
+async function findingsOf(
+  context: Context,
+  { app }: Overlay,
+  candidate: Candidate,
+  active: StoredSnapshot,
+): Promise<ProposalFinding[]> {
+  const { deploy_gates } = (await readSettings(app)).settings;
+  const modes: Readonly<Record<string, string>> = deploy_gates;
+  const same_server = canonical(candidate.server) === canonical(active.server);
+  const found: ProposalFinding[] = [];
+  for (const gate of REHEARSED) {
+    const of_installation = OF_INSTALLATION.includes(gate.name);
+    if (modes[gate.name] === 'off' || (of_installation && same_server)) continue;
+    const inside = of_installation ? context : { ...context, app };
+    for (const one of await gate.run(inside, candidate, active)) found.push(toFinding(gate.name, modes[gate.name], one));
+  }
+  return [...new Map(found.map((one) => [`${one.gate} ${one.message}`, one])).values()];
+}
+
+const toFinding = (gate: string, mode: string | undefined, { message, refusal, harmless, field }: Finding): ProposalFinding => ({
+  gate,
+  message,
+  field: field ?? null,
+  blocks: refusal !== undefined || (mode === 'block' && harmless !== true),
+});
+
+/** What the gate of the tests kept of them. */
+async function testsOf({ app }: Overlay): Promise<TestResult[]> {
+  const { test_results, tests } = app.store.tables;
+  const results = await app.store.db.select().from(test_results);
+  const ids = [...new Set(results.map(({ test_id }) => test_id))];
+  if (ids.length === 0) return [];
+  const rows = await app.store.db.select().from(tests).where(inArray(tests.id, ids));
+  const last = new Map(results.map((result) => [result.test_id, result]));
+  return rows
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+    .flatMap(({ id, name, owner }) => {
+      const result = last.get(id);
+      if (result === undefined) return [];
+      const { status, ms, rows: found, failures } = result;
+      return [{ id, name, owner, status, ms, rows: found, failures }];
+    });
+}
+
+const CHANGE = { create: 'added', update: 'changed', delete: 'removed' } as const;
+
+/** Tests are no part of what is deployed, so no diff of it has them. */
+async function testChanges({ app }: Overlay): Promise<Reviewed['test_changes']> {
+  const { history } = app.store.tables;
+  const rows = (await app.store.db.select().from(history)).filter(
+    ({ entity_type, actor }) => entity_type === 'test' && actor.proposal !== undefined,
+  );
+  const by_test = Map.groupBy(
+    rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ({ entity_id }) => entity_id,
+  );
+  return [...by_test.values()].flatMap((entries) => {
+    const [first, last] = [entries[0], entries.at(-1)];
+    if (first === undefined || last === undefined || (first.before === null && last.after === null)) return [];
+    const whole: HistoryRow = { ...last, before: first.before, after: last.after };
+    const action = last.after === null ? 'delete' : first.before === null ? 'create' : 'update';
+    const { owner_id: _, ...values } = toEntry(app, whole).changes;
+    return [{ name: last.entity_name, change: CHANGE[action], values }];
+  });
+}

@@ -1,0 +1,140 @@
+import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import {
+  CLOSED_PROPOSAL_DAYS,
+  type ProposalAuthor,
+  type ProposalComment,
+  type ProposalItem,
+  type ProposalOperation,
+} from '#core/contract/proposals.ts';
+import type { OperationName } from '#core/contract/index.ts';
+import { AppError } from '#core/errors.ts';
+import type { Actor } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import type { Schema } from '#core/store/schema.ts';
+import type { Sealed } from '#snapshots/format.ts';
+import type { Step } from './overlay.ts';
+
+export type ProposalRow = Schema['proposals']['$inferSelect'];
+export type OperationRow = Schema['proposal_operations']['$inferSelect'];
+
+const DAY_MS = 24 * 3_600_000;
+
+export const authorOf = (actor: Actor | null): ProposalAuthor => ({
+  type: actor?.type ?? 'system',
+  id: actor?.id ?? null,
+  name: actor?.name ?? 'system',
+});
+
+/** Who proposes, however many tokens of its name there are. */
+export const authorKey = ({ type, id }: ProposalAuthor): string => `${type}:${id}`;
+
+export async function findProposal({ store }: App, id: string, tx: Db = store.db): Promise<ProposalRow> {
+  const { proposals } = store.tables;
+  const [row] = await tx.select().from(proposals).where(eq(proposals.id, id));
+  if (row === undefined) throw new AppError('not_found', 'There is no proposal with this id.');
+  return row;
+}
+
+export function operationsOf({ store }: App, id: string, tx: Db = store.db): Promise<OperationRow[]> {
+  const { proposal_operations: table } = store.tables;
+  return tx.select().from(table).where(eq(table.proposal_id, id)).orderBy(asc(table.position));
+}
+
+export function commentsOf({ store }: App, id: string): Promise<ProposalComment[]> {
+  const { proposal_comments: table } = store.tables;
+  return store.db.select().from(table).where(eq(table.proposal_id, id)).orderBy(asc(table.id));
+}
+
+const inputPlace = (id: string): string => `proposal_operation/${id}/input`;
+
+/** The whole input is sealed: it may hold secrets anywhere. */
+export const sealInput = ({ keyring }: App, id: string, input: object): Sealed => ({
+  $sealed: keyring.seal(JSON.stringify(input), inputPlace(id)),
+});
+
+export const toStep = ({ keyring }: App, { id, operation, input }: OperationRow): Step => ({
+  operation: operation as OperationName,
+  input: JSON.parse(keyring.open(input.$sealed, inputPlace(id))) as Step['input'],
+});
+
+export const toOperation = ({ id: _, proposal_id: _proposal, input: _input, ...shown }: OperationRow): ProposalOperation => shown;
+
+/** Rows as lists show them. */
+export async function toItems({ store }: App, rows: readonly ProposalRow[], tx: Db = store.db): Promise<ProposalItem[]> {
+  const { proposal_operations: operations, proposal_comments: comments } = store.tables;
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const [of_operations, of_comments] = await Promise.all(
+    [operations, comments].map((table) =>
+      tx
+        .select({ id: table.proposal_id, total: count() })
+        .from(table as typeof operations)
+        .where(inArray(table.proposal_id, ids))
+        .groupBy(table.proposal_id),
+    ),
+  );
+  const counts = (list: readonly { readonly id: string; readonly total: number }[] | undefined) =>
+    new Map((list ?? []).map(({ id, total }) => [id, total]));
+  const [operation_counts, comment_counts] = [counts(of_operations), counts(of_comments)];
+  return rows.map(({ gathers: _, closed, ...row }) => ({
+    ...row,
+    operation_count: closed?.operations.length ?? operation_counts.get(row.id) ?? 0,
+    comment_count: comment_counts.get(row.id) ?? 0,
+  }));
+}
+
+export async function toItem(app: App, row: ProposalRow, tx?: Db): Promise<ProposalItem> {
+  const [item] = await toItems(app, [row], tx);
+  if (item === undefined) throw new AppError('internal', 'The proposal could not be read back.');
+  return item;
+}
+
+export async function listProposals({ store }: App, state: ProposalItem['status'] | undefined, skip: number, limit: number) {
+  const { proposals } = store.tables;
+  const wanted = state === undefined ? undefined : eq(proposals.status, state);
+  const [rows, total, open] = await Promise.all([
+    store.db.select().from(proposals).where(wanted).orderBy(desc(proposals.id)).limit(limit).offset(skip),
+    store.db.$count(proposals, wanted),
+    store.db.$count(proposals, eq(proposals.status, 'open')),
+  ]);
+  return { rows, total, open };
+}
+
+/** Forgets closed proposals after their time. */
+export async function forgetClosed({ store, clock }: App, tx: Db): Promise<void> {
+  const { proposals, proposal_comments: comments } = store.tables;
+  const before = new Date(clock().getTime() - CLOSED_PROPOSAL_DAYS * DAY_MS).toISOString();
+  const old = and(ne(proposals.status, 'open'), lt(proposals.closed_at, before));
+  await tx.delete(comments).where(inArray(comments.proposal_id, tx.select({ id: proposals.id }).from(proposals).where(old)));
+  await tx.delete(proposals).where(old);
+}
+
+/** Deletes the operations of a closed proposal: nobody applies them any more, and they may hold secrets. */
+export async function forgetOperations({ store }: App, tx: Db, id: string): Promise<void> {
+  const { proposal_operations: operations } = store.tables;
+  await tx.delete(operations).where(eq(operations.proposal_id, id));
+}
+
+/** Changes an open proposal that is still at this version, or refuses. */
+export async function updateOpen(
+  { store, clock }: App,
+  tx: Db,
+  { id, version }: Pick<ProposalRow, 'id' | 'version'>,
+  change: Partial<Omit<ProposalRow, 'id' | 'version'>>,
+): Promise<ProposalRow> {
+  const { proposals } = store.tables;
+  const [row] = await tx
+    .update(proposals)
+    .set({ ...change, version: sql`${proposals.version} + 1`, updated_at: clock().toISOString() })
+    .where(and(eq(proposals.id, id), eq(proposals.version, version), eq(proposals.status, 'open')))
+    .returning();
+  if (row === undefined) throw moved(await findProposal({ store } as App, id, tx));
+  return row;
+}
+
+export function moved({ status, version }: Pick<ProposalRow, 'status' | 'version'>): AppError {
+  return status === 'open'
+    ? new AppError('conflict', `The proposal has changed; it is now at version ${version}. Read it again.`)
+    : new AppError('conflict', `The proposal is already ${status}.`);
+}

@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { storedConfiguration } from '#test/support/configuration.ts';
+import { namedStores } from '#test/support/metadata.ts';
+import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
+
+type Item = Record<string, unknown>;
+
+describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
+  let shop: ProposingShop;
+  let agent: string;
+  beforeAll(async () => {
+    shop = await proposingShop({ metadata });
+    agent = await shop.token();
+  });
+  afterAll(() => shop.t.close());
+  const propose = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
+    shop.as(agent, method, path, body, headers);
+  const tools = async () => (await shop.api('GET', '/tools')).body['items'] as Item[];
+  const proposal = async (id: unknown) => (await shop.api('GET', `/proposals/${String(id)}`)).body as Item;
+
+  test('is a proposal: nothing is stored, later operations use what it made, and approval applies it with both names', async () => {
+    const before = await storedConfiguration(shop.t.app);
+    const note = { 'x-proposal-note': encodeURIComponent('Support asks for orders — every day') };
+    const created = await propose('POST', '/tools', ordersTool(shop.connection_id), note);
+    expect([created.status, created.body]).toMatchObject([202, { name: 'find_orders', version: 1, proposed: true }]);
+    const { id, proposal_id } = created.body;
+    const tested = await propose('POST', '/tests', {
+      owner: { kind: 'tool', id },
+      name: 'orders of ada',
+      arguments: { customer: 'ada' },
+      expect: { rows: { min: 2, max: 2 } },
+    });
+    expect([tested.status, tested.body]).toMatchObject([202, { owner_name: 'find_orders', proposal_id }]);
+    const ran = await propose('POST', '/tests/run', { owner: { kind: 'tool', id } });
+    expect([ran.status, ran.body]).toMatchObject([200, { passed: 1, failed: 0, results: [{ name: 'orders of ada', rows: 2 }] }]);
+    const changed = await propose('PATCH', `/tools/${String(id)}`, { title: 'Orders', version: 1 });
+    expect(changed.body).toMatchObject({ id, title: 'Orders', version: 2, proposal_id });
+
+    expect(await storedConfiguration(shop.t.app)).toEqual(before);
+    expect((await propose('GET', '/tools')).body).toMatchObject({ total: 0 });
+    expect((await propose('GET', '/tools', undefined, { 'x-proposal-id': String(proposal_id) })).body).toMatchObject({
+      items: [{ id, title: 'Orders' }],
+    });
+    const listed = (await shop.api('GET', '/proposals?state=open')).body;
+    expect(listed).toMatchObject({
+      total: 1,
+      open: 1,
+      items: [
+        {
+          id: proposal_id,
+          title: 'Support asks for orders — every day',
+          operation_count: 3,
+          author: { name: 'Claude' },
+          version: 3,
+        },
+      ],
+    });
+    expect(await proposal(proposal_id)).toMatchObject({
+      operations: [
+        { position: 1, operation: 'tools.create', summary: 'Create tool find_orders' },
+        { position: 2, operation: 'tests.create', summary: 'Create test orders of ada' },
+        { position: 3, operation: 'tools.update', summary: 'Change tool find_orders' },
+      ],
+      diff: [{ entity_type: 'tool', name: 'find_orders', change: 'added' }],
+      tests: [{ name: 'orders of ada', status: 'passed' }],
+      test_changes: [{ name: 'orders of ada', change: 'added' }],
+      findings: [],
+      stale: [],
+      problem: null,
+    });
+
+    const approved = await shop.api('POST', `/proposals/${String(proposal_id)}/approve`, { version: 3, comment: 'Thank you.' });
+    expect([approved.status, approved.body]).toMatchObject([200, { status: 'approved', closed_by: 'ada', operation_count: 3 }]);
+    expect(await tools()).toMatchObject([{ id, name: 'find_orders', title: 'Orders', version: 2 }]);
+    const history = (await shop.api('GET', `/history/tool/${String(id)}`)).body['items'] as Item[];
+    expect(history).toMatchObject([
+      { action: 'update', actor: { type: 'admin', name: 'ada', proposal: { id: proposal_id, author: 'Claude' } } },
+      { action: 'create', actor: { type: 'admin', name: 'ada', proposal: { id: proposal_id, author: 'Claude' } } },
+    ]);
+    expect(await proposal(proposal_id)).toMatchObject({
+      status: 'approved',
+      operations: [{ position: 1 }, { position: 2 }, { position: 3 }],
+      diff: [{ name: 'find_orders' }],
+      comments: [{ text: 'Thank you.', author: { name: 'ada' } }],
+    });
+    const again = await shop.api('POST', `/proposals/${String(proposal_id)}/approve`, {});
+    expect([again.status, again.body['detail']]).toEqual([409, 'The proposal is already approved.']);
+  });
+
+  test('is refused as a real write would be, in the same words, and then nothing is proposed', async () => {
+    const open = (await shop.api('GET', '/proposals?state=open')).body['total'];
+    const everyone = await shop.token(['read', 'write', 'deploy'], 'Writer');
+    const wrong: [string, string, object][] = [
+      ['POST', '/tools', ordersTool(shop.connection_id)],
+      ['POST', '/tools', ordersTool(shop.connection_id, { name: 'other', sql_query: 'selec' })],
+      ['POST', '/tools', ordersTool('0199', { name: 'other' })],
+      ['PATCH', '/server/config', { auth_type: 'bearer' }],
+      ['PATCH', '/server/config', { server_nam: 'x' }],
+      ['PATCH', `/connections/${shop.connection_id}`, { database: '../shop.sqlite' }],
+    ];
+    for (const [method, path, body] of wrong) {
+      const [said, direct] = [await propose(method, path, body), await shop.as(everyone, method, path, body)];
+      expect([path, said.status, said.body['detail'], said.body['code']]).toEqual([
+        path,
+        direct.status,
+        direct.body['detail'],
+        direct.body['code'],
+      ]);
+      expect(said.status).toBeGreaterThanOrEqual(400);
+    }
+    expect((await shop.api('GET', '/proposals?state=open')).body['total']).toBe(open);
+  });
+
+  test('gathers where it says, or for half an hour in the open one of its token', async () => {
+    const variables = (name: string) => ({ server_name: name });
+    const first = await propose('PATCH', '/server/config', variables('One'));
+    const second = await propose('PATCH', '/server/config', variables('Two'));
+    expect(second.body['proposal_id']).toBe(first.body['proposal_id']);
+    shop.t.advance(31 * 60_000);
+    const later = await propose('PATCH', '/server/config', variables('Three'));
+    expect(later.body['proposal_id']).not.toBe(first.body['proposal_id']);
+    const named = await propose('PATCH', '/server/config', variables('Four'), {
+      'x-proposal-id': String(first.body['proposal_id']),
+    });
+    expect(named.body['proposal_id']).toBe(first.body['proposal_id']);
+    const fresh = await propose('PATCH', '/server/config', variables('Five'), { 'x-proposal-id': 'new' });
+    expect([first, later].map(({ body }) => body['proposal_id'])).not.toContain(fresh.body['proposal_id']);
+    const other = await shop.token(['propose'], 'Other');
+    const foreign = await shop.as(other, 'PATCH', '/server/config', variables('Six'), {
+      'x-proposal-id': String(fresh.body['proposal_id']),
+    });
+    expect(foreign.status).toBe(403);
+    const own = await shop.as(other, 'PATCH', '/server/config', variables('Six'));
+    expect([own.status, (await shop.api('GET', '/server/config')).body['server_name']]).not.toContain('Six');
+    for (const { body } of [first, later, fresh, own]) {
+      const rejected = await shop.api('POST', `/proposals/${String(body['proposal_id'])}/reject`, {});
+      expect([rejected.status, rejected.body['status']]).toEqual([200, 'rejected']);
+    }
+    const closed = await propose('PATCH', '/server/config', variables('Seven'), {
+      'x-proposal-id': String(later.body['proposal_id']),
+    });
+    expect([closed.status, String(closed.body['detail'])]).toEqual([409, expect.stringContaining('already rejected')]);
+  });
+
+  test('that is stale names the record that moved, and can be approved after its author rebased it', async () => {
+    const [tool] = await tools();
+    const path = `/tools/${String(tool?.['id'])}`;
+    const { body } = await propose('PATCH', path, { title: 'Purchases' });
+    const id = String(body['proposal_id']);
+    expect(
+      (await shop.api('PATCH', path, { description: 'Finds orders of a customer, newest first, with their totals.' })).status,
+    ).toBe(200);
+    expect(await proposal(id)).toMatchObject({
+      stale: [{ entity_type: 'tool', entity_name: 'find_orders', message: 'tool find_orders is now at version 3, not 2.' }],
+    });
+    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    expect([refused.status, refused.body['detail']]).toEqual([
+      409,
+      expect.stringContaining('tool find_orders is now at version 3'),
+    ]);
+    const rebased = await propose('POST', `/proposals/${id}/rebase`, {});
+    expect([rebased.status, rebased.body]).toMatchObject([200, { version: 2 }]);
+    const early = await shop.api('POST', `/proposals/${id}/approve`, { version: 1 });
+    expect([early.status, early.body['detail']]).toEqual([409, expect.stringContaining('version 2')]);
+    expect((await shop.api('POST', `/proposals/${id}/approve`, { version: 2 })).status).toBe(200);
+    expect(await tools()).toMatchObject([{ title: 'Purchases', description: expect.stringContaining('totals'), version: 4 }]);
+  });
+
+  test('cannot delete more than was reviewed: a connection that owns another tool by now is stale', async () => {
+    const { body } = await propose('DELETE', `/connections/${shop.connection_id}`);
+    expect(body).toMatchObject({ proposed: true });
+    const id = String(body['proposal_id']);
+    expect((await proposal(id))['operations']).toMatchObject([
+      { touched: expect.arrayContaining([expect.objectContaining({ entity_type: 'tool' })]) },
+    ]);
+    expect((await shop.api('POST', '/tools', ordersTool(shop.connection_id, { name: 'later' }))).status).toBe(201);
+    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    expect([refused.status, refused.body['detail']]).toEqual([409, expect.stringContaining('tool later')]);
+    expect((await tools()).length).toBe(2);
+    await shop.api('POST', `/proposals/${id}/reject`, {});
+  });
+
+  test('that no longer applies says why; all of an approval happens or nothing', async () => {
+    const first = await propose('POST', '/tools', ordersTool(shop.connection_id, { name: 'first' }));
+    await propose('POST', '/tools', ordersTool(shop.connection_id, { name: 'second' }));
+    expect((await shop.api('POST', '/tools', ordersTool(shop.connection_id, { name: 'second' }))).status).toBe(201);
+    const id = String(first.body['proposal_id']);
+    const problem =
+      'Operation 2 of the proposal cannot be applied any more: Another tool already has this name. Choose another one.';
+    expect(await proposal(id)).toMatchObject({ problem, diff: [] });
+    const refused = await shop.api('POST', `/proposals/${id}/approve`, {});
+    expect([refused.status, refused.body['detail']]).toEqual([409, problem]);
+    expect((await tools()).map(({ name }) => name)).toEqual(['find_orders', 'later', 'second']);
+    const more = await propose('POST', '/tools', ordersTool(shop.connection_id, { name: 'third' }));
+    expect([more.status, more.body['detail']]).toEqual([409, problem]);
+    await shop.api('POST', `/proposals/${id}/reject`, { comment: 'Somebody was faster.' });
+  });
+
+  test('never shows a secret, at rest, in answers or in logs', async () => {
+    const secret = 'canary-password-of-the-proposal';
+    const { body, status } = await propose('POST', '/connections', {
+      name: 'orders_pg',
+      db_type: 'postgresql',
+      host: '203.0.113.7',
+      database: 'orders',
+      username: 'reader',
+      password: secret,
+    });
+    expect([status, body]).toMatchObject([202, { password_set: true }]);
+    const id = String(body['proposal_id']);
+    const { store } = shop.t.app;
+    const { proposals, proposal_operations, proposal_comments } = store.tables;
+    const everything = async () =>
+      JSON.stringify([
+        await store.db.select().from(proposals),
+        await store.db.select().from(proposal_operations),
+        await store.db.select().from(proposal_comments),
+        await proposal(id),
+        body,
+        shop.t.log,
+      ]);
+    expect(await everything()).not.toContain(secret);
+    expect((await shop.api('POST', `/proposals/${id}/approve`, {})).status).toBe(200);
+    expect(await everything()).not.toContain(secret);
+    expect(await store.db.select().from(proposal_operations)).toEqual([]);
+    const { body: made } = await shop.api('GET', `/connections/${String(body['id'])}`);
+    expect(made).toMatchObject({ name: 'orders_pg', password_set: true, version: 1 });
+  });
+
+  test('may be commented on by people and by its own token, and is decided by people alone', async () => {
+    const { body } = await propose('PATCH', '/server/config', { server_name: 'Orders' });
+    const id = String(body['proposal_id']);
+    expect((await shop.api('POST', `/proposals/${id}/comment`, { text: 'Why?' })).status).toBe(201);
+    expect((await propose('POST', `/proposals/${id}/comment`, { text: 'Clients show it.' })).status).toBe(201);
+    const other = await shop.token(['propose'], 'Other');
+    expect((await shop.as(other, 'POST', `/proposals/${id}/comment`, { text: 'Me too' })).status).toBe(403);
+    expect(await proposal(id)).toMatchObject({
+      comments: [
+        { text: 'Why?', author: { type: 'admin', name: 'ada' } },
+        { text: 'Clients show it.', author: { type: 'agent_token', name: 'Claude' } },
+      ],
+    });
+    const everything = await shop.token(['read', 'write', 'deploy', 'propose'], 'All');
+    for (const token of [agent, everything]) {
+      for (const verb of ['approve', 'reject']) {
+        const answer = await shop.as(token, 'POST', `/proposals/${id}/${verb}`, {});
+        expect([verb, answer.status, answer.body['code']]).toEqual([verb, 403, 'admin_only']);
+      }
+    }
+    expect((await shop.api('POST', '/proposals/0199/approve', {})).status).toBe(404);
+    expect((await shop.api('POST', `/proposals/${id}/comment`, { text: '' })).status).toBe(422);
+    expect((await shop.t.request('GET', '/api/v1/proposals', { anonymous: true })).status).toBe(401);
+    await shop.api('POST', `/proposals/${id}/reject`, {});
+  });
+
+  test('of a token that may write is a proposal only where it says so; nobody else can name one', async () => {
+    const both = await shop.token(['read', 'write', 'propose'], 'Both');
+    const direct = await shop.as(both, 'PATCH', '/server/config', { server_name: 'Direct' });
+    expect([direct.status, direct.body['proposed']]).toEqual([200, undefined]);
+    const proposed = await shop.as(both, 'PATCH', '/server/config', { server_name: 'Proposed' }, { 'x-proposal-id': 'new' });
+    expect([proposed.status, proposed.body['proposed']]).toEqual([202, true]);
+    expect((await shop.api('GET', '/server/config')).body['server_name']).toBe('Direct');
+    const writer = await shop.token(['read', 'write'], 'Writer 2');
+    const named = await shop.as(writer, 'PATCH', '/server/config', { server_name: 'x' }, { 'x-proposal-id': 'new' });
+    expect([named.status, named.body['detail']]).toEqual([422, expect.stringContaining('scope propose')]);
+    await shop.api('POST', `/proposals/${String(proposed.body['proposal_id'])}/reject`, {});
+  });
+
+  test('cannot be deployed by it, and what acts outside of the configuration is refused', async () => {
+    for (const [path, method] of [
+      ['/deploy', 'POST'],
+      ['/deploy/stop', 'POST'],
+      ['/connections/sample', 'POST'],
+      ['/drift/check', 'POST'],
+    ] as const) {
+      const answer = await propose(method, path, {});
+      expect([path, answer.status, answer.body['code']]).toEqual([path, 403, 'insufficient_scope']);
+    }
+  });
+
+  test('is not part of an export', async () => {
+    const { body } = await propose('PATCH', '/server/config', { server_name: 'Hidden name' });
+    expect(JSON.stringify((await shop.api('POST', '/export-import/export', {})).body)).not.toContain('Hidden name');
+    await shop.api('POST', `/proposals/${String(body['proposal_id'])}/reject`, {});
+  });
+
+  test('ends after its time when it is closed', async () => {
+    shop.t.advance(91 * 24 * 3_600_000);
+    await shop.t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
+    const fresh = await shop.token();
+    const { body } = await shop.as(fresh, 'PATCH', '/server/config', { server_name: 'Newest' });
+    expect((await shop.api('GET', '/proposals')).body).toMatchObject({ total: 1, items: [{ id: body['proposal_id'] }] });
+  });
+});
