@@ -4,6 +4,7 @@ import { agentCredentialHandlers } from './identity/agent-credentials.ts';
 import { agentToolHandlers } from './definitions/agent-tools.ts';
 import { authHandlers } from './identity/auth.ts';
 import { batchToolHandlers } from './definitions/batch-tools.ts';
+import { canaryHandlers } from './deploy/candidates/canary.ts';
 import { candidateHandlers } from './deploy/candidates/candidates.ts';
 import { checkTokenHandlers } from './definitions/settings/check-token.ts';
 import { configHandlers } from './definitions/settings/config.ts';
@@ -60,6 +61,7 @@ export const handlers: Handlers = withFindings({
   ...previewHandlers,
   ...previewDefinitionHandlers,
   ...deployHandlers,
+  ...canaryHandlers,
   ...candidateHandlers,
   ...snapshotHandlers,
   ...lintHandlers,

@@ -138,8 +138,8 @@ export function createHost(options: HostOptions): Host {
     live: serving.held,
     log,
     now,
-    serve(held) {
-      serving.besides(new Map([...held].map(([name, { registry }]) => [name, registry])));
+    serve(held, canary) {
+      serving.besides(new Map([...held].map(([name, { registry }]) => [name, registry])), canary);
       dismiss();
     },
     acknowledge: (answer) => acknowledge(answer),
@@ -156,10 +156,11 @@ export function createHost(options: HostOptions): Host {
     allowed_hosts: () => names.accepted(),
     service_token: options.service_token,
     trusted_proxies: options.trusted_proxies ?? [],
-    sse: createSse({ dispatch, serving: serving.current, views, streams, log }),
+    sse: createSse({ dispatch, serving: serving.seenBy, views, streams, log }),
     views,
     serving: serving.current,
     servingAt: serving.at,
+    canary: serving.canary,
     candidates,
     health: () => health(),
     probes: createProbes({
@@ -191,7 +192,11 @@ export function createHost(options: HostOptions): Host {
     const isGone = (owner: string) => owner !== LOCAL.owner && !holds(owner);
     sessions.endOf(isGone);
     streams.endOf(isGone);
-    const changesOf = (before: Viewer, after: Viewer) => changesBetween(views.of(registry, before), views.of(registry, after));
+    const seen = (viewer: Viewer) => {
+      const mine = serving.seenBy(viewer);
+      return 'idle' in mine ? null : views.of(mine, viewer);
+    };
+    const changesOf = (before: Viewer, after: Viewer) => changesBetween(seen(before), seen(after));
     streams.review(
       (owner) => (isCandidateOwner(owner) ? null : auth.rights(owner, server)),
       changesOf,
@@ -330,7 +335,8 @@ export function createHost(options: HostOptions): Host {
     },
     fetch,
     connect(send, endpoint = WHOLE) {
-      const seen_here = servingAt(serving.current, views, endpoint);
+      const mine = () => serving.seenBy({ rights: LOCAL.rights, endpoint, key: LOCAL.owner });
+      const seen_here = servingAt(mine, views, endpoint);
       return createBridge({ dispatch, serving: seen_here, caller: () => LOCAL, endpoint, listener: 0, send });
     },
     missing(endpoint) {

@@ -1,9 +1,11 @@
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
+import type { CanaryNews } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
 import type { Sessions } from './protocol/sessions.ts';
 import type { Endpoint } from './protocol/endpoint.ts';
 import { type Changes, NO_CHANGES, type Streams } from './protocol/streams.ts';
 import { createChanges } from './protocol/updates.ts';
+import { type Canary, chosen, createCanary } from './swap/canary.ts';
 import { LIST_KINDS, type Registry } from './swap/registry.ts';
 import type { Viewer, Views } from './swap/views.ts';
 
@@ -20,12 +22,16 @@ export interface Serving {
   readonly idle: () => string | null;
   /** For the transports. */
   readonly current: () => Registry | { readonly idle: string; readonly cors_origins: readonly string[] };
+  /** The canary that runs; null for nearly always. */
+  readonly canary: () => Canary | null;
+  /** The same for one viewer. */
+  readonly seenBy: (viewer: Viewer) => ReturnType<Serving['current']>;
   /** What an address serves of what is served, or why nothing; undefined: there is nothing at the address of a candidate. */
   readonly at: (endpoint: Endpoint) => ReturnType<Serving['current']> | undefined;
   /** From now on this registry is served. One assignment; calls that run keep theirs. */
   swap(next: Registry): void;
-  /** From now on these are served beside it, at addresses of their own. */
-  besides(next: ReadonlyMap<string, Registry>): void;
+  /** From now on these are served beside it: at addresses of their own, and to the callers of a canary in its place. */
+  besides(next: ReadonlyMap<string, Registry>, canary: CanaryNews | null): void;
   /** From now on nothing is served; calls that run may finish. @param registry held instead of what was. */
   pause(reason: string, registry?: Registry): void;
 }
@@ -43,12 +49,15 @@ export interface ServingOptions {
 interface Served {
   readonly live: Registry;
   readonly beside: ReadonlyMap<string, Registry>;
+  readonly canary: Canary | null;
 }
 
 /** What a viewer has before it; null: nothing. */
-const seenOf = (served: Served | null, { endpoint }: Viewer): Registry | null => {
+const seenOf = (served: Served | null, { endpoint, key }: Viewer): Registry | null => {
   if (served === null) return null;
-  return endpoint.candidate === null ? served.live : (served.beside.get(endpoint.candidate) ?? null);
+  if (endpoint.candidate !== null) return served.beside.get(endpoint.candidate) ?? null;
+  const { live, canary } = served;
+  return canary === null || key === undefined ? live : chosen(live, canary, key);
 };
 
 /** What is different for each viewer; those who see the same are looked at once. */
@@ -63,49 +72,72 @@ function changesFor(views: Views, before: Served | null, after: Served): (viewer
   };
   return (viewer) => {
     const [was, is] = [seenOf(before, viewer), seenOf(after, viewer)];
-    return is === null || was === is ? NO_CHANGES : between(was, is)(viewer);
+    // The same under another name: the side of a canary.
+    return is === null || was?.loaded === is.loaded ? NO_CHANGES : between(was, is)(viewer);
   };
 }
 
 export function createServing({ sessions, streams, views, log, use }: ServingOptions): Serving {
   let held: Registry | null = null;
   let beside: ReadonlyMap<string, Registry> = new Map();
+  let canary: Canary | null = null;
   let idle: string | null = WAITING;
-  const served = (): Served | null => (held !== null && idle === null ? { live: held, beside } : null);
+  let served: Served | null = null;
+  const look = (): Served | null => {
+    const live = held === null || canary === null ? held : { ...held, side: canary.live };
+    return live === null || idle !== null ? null : { live, beside, canary };
+  };
   const current: Serving['current'] = () =>
-    held !== null && idle === null ? held : { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [] };
+    served?.live ?? { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [] };
+  /** One assignment. */
+  const turn = (): { before: Served | null; after: Served | null } => {
+    const before = served;
+    served = look();
+    return { before, after: served };
+  };
+  const tell = ({ before, after }: ReturnType<typeof turn>): void => {
+    if (after !== null) streams.announce(changesFor(views, before, after), sessions.all());
+  };
   return {
     held: () => held,
     idle: () => idle,
     current,
+    canary: () => served?.canary ?? null,
+    seenBy: (viewer) => seenOf(served, viewer) ?? current(),
     at({ candidate }) {
       const now = current();
       return candidate === null || 'idle' in now ? now : beside.get(candidate);
     },
     swap(next) {
-      const before = served();
       use(next, [...beside.values()]);
       held = next;
       idle = null;
+      const turned = turn();
       const level = LOG_LEVELS.find((known) => known === next.server.log_level.toUpperCase());
       if (level !== undefined) log.setLevel(level);
-      streams.announce(changesFor(views, before, { live: next, beside }), sessions.all());
-      if (before !== null && before.live.server.transport !== next.server.transport) streams.end();
+      tell(turned);
+      if (turned.before !== null && turned.before.live.server.transport !== next.server.transport) streams.end();
     },
-    besides(next) {
-      const before = served();
+    besides(next, running) {
       beside = next;
-      if (before === null) return;
-      use(before.live, [...next.values()]);
-      streams.announce(changesFor(views, before, { live: before.live, beside: next }), sessions.all());
+      const registry = running === null ? undefined : next.get(running.candidate);
+      canary = running === null || registry === undefined ? null : sameCanary(canary, running, registry);
+      if (served === null) return;
+      use(held, [...next.values()]);
+      tell(turn());
     },
     pause(reason, registry = held ?? undefined) {
       const was_serving = idle === null;
       held = registry ?? null;
       idle = reason;
+      turn();
       if (was_serving) streams.announce(() => EVERYTHING, sessions.all());
       streams.end();
       use(null, []);
     },
   };
 }
+
+/** The one that runs goes on as it is: its calls are counted by the same names. */
+const sameCanary = (now: Canary | null, next: CanaryNews, registry: Registry): Canary =>
+  now?.id === next.id && now.registry.loaded === registry.loaded ? now : createCanary(next, registry);

@@ -14,6 +14,7 @@ import type { PasswordWork } from '#core/identity/passwords.ts';
 import { requireSecrets } from '#core/identity/keys.ts';
 import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
 import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
+import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
 import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followNames } from '#core/deploy/host-names.ts';
@@ -92,6 +93,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followIdentity(app),
     followDeployments(app),
     keepExpiringCandidates(app),
+    keepWatchingCanary(app),
     followNames(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),

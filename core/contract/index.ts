@@ -3,6 +3,7 @@ import { mcpTokens } from './identity/mcp-tokens.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
+import { canary } from './deploy/canary.ts';
 import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
 import { config } from './settings/config.ts';
@@ -49,6 +50,7 @@ export const operations = {
   ...schema,
   ...preview,
   ...deploy,
+  ...canary,
   // Before what takes the number of a version at the same place of its path.
   ...candidates,
   ...snapshots,

@@ -167,6 +167,8 @@ export const CallGroup = v.object({
   snapshot_version: v.nullish(whole, null),
   client: v.nullish(cut(255), null),
   token_prefix: v.nullish(cut(32), null),
+  /** While a canary runs: which one, and the side that the call was on. */
+  canary: v.nullish(v.object({ id: cut(64), side: v.picklist(['live', 'canary']) })),
 });
 export type CallGroup = v.InferOutput<typeof CallGroup>;
 

@@ -9,6 +9,7 @@ export const NOTICE_EVENTS = [
   'proposal',
   'deploy',
   'rollback',
+  'canary_aborted',
   'test_failed',
   'drift',
   'host_gone',

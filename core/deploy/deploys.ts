@@ -14,6 +14,8 @@ import { pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Leaf, Tree } from '#snapshots/tree.ts';
 import { activeSnapshot, type Deployment, lastErrorOf, readDeployment, statusOf, writeDeployment } from './deployment.ts';
+import { besideEvent } from './candidates/beside.ts';
+import { canaryWarnings, endCanary, lastCanary, runningCanary } from './candidates/stored-canaries.ts';
 import { driftWarnings, readDrift } from './checks/drift.ts';
 import { exposureOf, snapshotToServe } from './exposure.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
@@ -24,9 +26,7 @@ import { prepare, type Prepared } from './prepare.ts';
 import { elapsed, publish } from './publish.ts';
 import { cacheSnapshot, type StoredSnapshot, storeSnapshot, textsOf } from './stored-snapshots.ts';
 
-export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${string}`>> = {
-  'deploy.run': (context, { dry_run, ...wanted }) =>
-    dry_run ? rehearse(context, wanted) : inTurn(context.app, () => deploy(context, wanted)),
+export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
   'deploy.status': async ({ app }) => {
     await app.hosts.refresh();
     const state = await readDeployment(app);
@@ -39,6 +39,7 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
       hosts: app.hosts.list(),
       last_error: lastErrorOf(app, state, refused),
       warnings: await standingWarnings(app, state),
+      canary: await lastCanary(app),
     };
   },
   'deploy.diff': async ({ app }) => ({
@@ -50,11 +51,15 @@ export const deployHandlers: Pick<Handlers, Extract<keyof Handlers, `deploy.${st
   'deploy.stop': (context) =>
     inTurn(context.app, async () => {
       const { app } = context;
-      await app.store.write(async (tx) => {
+      const ended = await app.store.write(async (tx) => {
         await recordSwitch(context, tx, 'stopped');
         await writeDeployment(app, tx, { desired: 'stopped', last_error: null });
+        const canary = await runningCanary(app, tx);
+        if (canary !== null) await endCanary(context, tx, canary, { status: 'aborted', reason: 'The server was stopped.' });
+        return canary !== null;
       });
       app.hosts.publish({ event: 'stop', data: {} });
+      if (ended) app.hosts.publish(await besideEvent(app));
       await signal(app, 'deployment');
       app.log.from('deploy').info('server stopped');
       return { status: 'stopped' as const };
@@ -79,7 +84,8 @@ export const inTurn = <T>(app: App, work: () => Promise<T>): Promise<T> => app.d
 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow'>;
 
-async function deploy(context: Context, { note, allow }: Wanted): Promise<Receipt> {
+/** Freezes the working copy and serves it. A canary that runs keeps its callers. */
+export async function deploy(context: Context, { note, allow }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   try {
@@ -91,7 +97,8 @@ async function deploy(context: Context, { note, allow }: Wanted): Promise<Receip
       active === null || changed
         ? await store(context, prepared, candidate, { note, ...said(allowed) })
         : await resume(context, active, prepared);
-    const receipt = await publish(app, snapshot, { changed, warnings, started });
+    const all = [...warnings, ...(await canaryWarnings(app))];
+    const receipt = await publish(app, snapshot, { changed, warnings: all, started });
     letGo(app);
     if (changed) app.background(writeGenerated(app, snapshot));
     return receipt;
@@ -112,7 +119,7 @@ function letGo({ snapshot_cache }: App): void {
 const KEPT_TEXTS = 500;
 
 /** What a deploy would answer; nothing is stored or sent. */
-async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
+export async function rehearse(context: Context, { allow }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);

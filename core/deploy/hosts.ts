@@ -35,6 +35,18 @@ export interface BesideNews {
   /** Names this state; a host that is there says so. */
   readonly revision: string;
   readonly snapshots: readonly BesideEntry[];
+  readonly canary: CanaryNews | null;
+}
+
+/** A canary that runs: some callers are served one of the snapshots beside the live version, in its place. */
+export interface CanaryNews {
+  readonly id: string;
+  /** Id of the snapshot. */
+  readonly candidate: string;
+  /** Share of callers. */
+  readonly percent: number;
+  /** What the side of a caller is worked out from, on every host alike. */
+  readonly seed: string;
 }
 
 /** What the server says on a host's stream (contract section 0). */

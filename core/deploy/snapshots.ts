@@ -16,6 +16,7 @@ import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { differing, HOLDS_SECRETS, type Leaf } from '#snapshots/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
+import { canaryWarnings } from './candidates/stored-canaries.ts';
 import { type Candidate, once, runGates, said } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, markSuperusers } from './pending.ts';
@@ -62,7 +63,7 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   const snapshot = await find(context, version);
   const active = await activeSnapshot(app);
   if (active !== null) await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
-  const { warnings, allowed } = await runGates(GATES, context, toCandidate(app, snapshot, active), active, allow);
+  const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
@@ -77,11 +78,12 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
     await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx);
   });
-  return publish(app, snapshot, { changed: active?.version !== version, warnings, started });
+  const all = [...warnings, ...(await canaryWarnings(app))];
+  return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
 }
 
 /** The parts of a version that decide who gets in, who sees what and where secrets go. */
-async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
+export async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
   const { connections, toolsets } = await contentOf(
     app,
     tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset'),
@@ -89,7 +91,8 @@ async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
   return { server, connections, toolsets };
 }
 
-function toCandidate(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
+/** A stored configuration, ready for the gates. */
+export function candidateOf(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
   const changes = once(() => changesBetween(active?.tree ?? null, tree, texts));
   // What is served already was checked there.

@@ -1,6 +1,8 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CallGroup, Calls, UsageBatch } from '#core/contract/monitoring.ts';
+import { signal } from '#core/cluster/signals.ts';
+import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
 import { addToSeries } from './usage-series.ts';
@@ -15,15 +17,19 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 export async function storeUsage(app: App, host_id: string, batch: UsageBatch): Promise<boolean> {
   const { groups } = batch;
   const calls = { ...batch.calls, timestamp: notAhead(batch.calls.timestamp, app.clock().getTime()) };
-  return app.store.write(async (tx) => {
+  let counted = false;
+  const stored = await app.store.write(async (tx) => {
     if (!(await claim(app, tx, host_id, batch))) return false;
     if (calls.timestamp.length > 0) {
       await insertLogs(app, tx, groups, calls);
       await addToSeries(app, tx, groups, calls);
+      counted = await countOnSides(app, tx, groups, calls);
     }
     await noteTokenUses(app, tx, batch.token_uses);
     return true;
   });
+  if (stored && counted) await signal(app, 'canary');
+  return stored;
 }
 
 const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>

@@ -24,6 +24,8 @@ export const {
   snapshots,
   blobs,
   candidates,
+  canaries,
+  canary_sides,
   changes,
   deployment,
   history,

@@ -19,6 +19,7 @@ export function logCall(
       snapshot_version: registry.snapshot_version,
       client: clientOf(record),
       token_prefix: caller.token_prefix,
+      ...(registry.side === null ? undefined : { canary: registry.side }),
     },
     timestamp: now(),
     duration_ms: round(performance.now() - record.started),

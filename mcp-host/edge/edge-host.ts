@@ -119,7 +119,8 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     sse: createSse({ dispatch, serving, views, streams, log }),
     views,
     serving,
-    // A bundle serves one version: there is nothing at the addresses of candidates.
+    // A bundle serves one version: there is nothing at the addresses of candidates, and no canary.
+    canary: () => null,
     servingAt: ({ candidate }) => (candidate === null ? serving() : undefined),
     candidates: createCandidateAuth(() => null, now),
     compressed_outside: options.compressed_outside,

@@ -43,7 +43,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const { method, params } = message;
     if (method === 'subscriptions/listen') {
       const { caller, peer, address, registry } = exchange;
-      const by = { caller, peer, holder: holderOf(caller, address), viewer: viewerOf(exchange) };
+      const holder = holderOf(caller, address);
+      const by = { caller, peer, holder, viewer: { key: holder, ...viewerOf(exchange) } };
       return streams.listen(id, params, registry.pieces.server_info, by);
     }
     const handler = modernHandler(method);
@@ -56,12 +57,13 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   const initialize = ({ params }: RpcMessage, id: RpcId, exchange: Exchange): Response => {
-    const { caller, address, registry } = exchange;
+    const { caller, address } = exchange;
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
     const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange));
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
+    const registry = exchange.forKey?.(session.key) ?? exchange.registry;
     return reply(resultText(id, greeting(registry, version)), 200, { [SESSION_HEADER]: session.id });
   };
 
@@ -161,7 +163,11 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** A new one for each session and stream: its rights change by themselves. */
-const viewerOf = ({ caller: { rights }, endpoint }: Exchange): Viewer => ({ rights, endpoint });
+const viewerOf = ({ caller: { rights }, endpoint, key }: Exchange): Viewer => ({
+  rights,
+  endpoint,
+  ...(key === undefined ? {} : { key }),
+});
 
 const NEEDS_SESSION = 'GET and DELETE need the Mcp-Session-Id of a session. Send messages with POST.';
 

@@ -12,6 +12,10 @@ export interface Exchange {
   /** Of the caller, read when it is wanted. */
   readonly address: () => string;
   readonly peer: Peer;
+  /** Decides the side of a canary, where it is neither the credential, the session nor the address of the request. */
+  readonly key?: string;
+  /** While a canary runs: what the caller is served whose side is decided by this. */
+  readonly forKey?: (key: string) => Registry;
   /** For the log; absent on standard input. */
   readonly request_id?: string;
   /** Whether the answer may come as gzip; absent: it may not. */

@@ -12,6 +12,7 @@ import { quickHash } from '#mcp-host/runtime/runtime.ts';
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
 export interface Session extends Viewer {
   readonly id: string;
+  readonly key: string;
   /** The credential that opened it; no other may use it. */
   readonly owner: string;
   /** Whose limit it counts in: its owner, or its address when callers have no credential. */
@@ -94,10 +95,11 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
     return false;
   };
-  const add = (id: string, owner: string, holder: string, { rights, endpoint }: Viewer, facts: SessionFacts): Session => {
+  const add = (id: string, owner: string, holder: string, { rights, endpoint, key }: Viewer, facts: SessionFacts): Session => {
     const session: Session = {
       ...facts,
       id,
+      key: key ?? (owner || id),
       owner,
       holder,
       rights,

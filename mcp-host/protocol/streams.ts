@@ -242,8 +242,7 @@ export function createStreams(limit = LIMIT, limit_each = LIMIT_EACH): Streams {
       const look = (owner: string, viewer: Viewer) => {
         const rights = rightsOf(owner) ?? viewer.rights;
         if (rights.key === viewer.rights.key) return;
-        const { endpoint } = viewer;
-        moved.set(viewer, { rights, changes: changesOf({ rights: viewer.rights, endpoint }, { rights, endpoint }) });
+        moved.set(viewer, { rights, changes: changesOf({ ...viewer }, { ...viewer, rights }) });
       };
       for (const session of sessions()) look(session.owner, session);
       for (const { owner, viewer } of open) look(owner, viewer);

@@ -1,4 +1,4 @@
-import type { BesideEntry, BesideNews } from '#core/deploy/hosts.ts';
+import type { BesideEntry, BesideNews, CanaryNews } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
 import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
@@ -41,7 +41,7 @@ export interface BesideOptions {
   readonly log: Log;
   readonly now: () => number;
   /** From now on these are served. */
-  readonly serve: (held: ReadonlyMap<string, Held>) => void;
+  readonly serve: (held: ReadonlyMap<string, Held>, canary: CanaryNews | null) => void;
   readonly acknowledge: (answer: { request_id: string; error?: string }) => void;
   readonly retry_ms?: number;
 }
@@ -114,7 +114,7 @@ export function createBeside(options: BesideOptions): Beside {
       }
     }
     held = next;
-    serve(held);
+    serve(held, news.canary ?? null);
     return faults;
   };
   const take = async (news: BesideNews): Promise<void> => {

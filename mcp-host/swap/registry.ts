@@ -58,8 +58,16 @@ export interface Registry {
   readonly pieces: Pieces;
   /** When it began to serve, in milliseconds since 1970. */
   readonly since: number;
+  /** While a canary runs, the side that calls with it are on; they are counted there. */
+  readonly side: CallSide | null;
   /** What was made of each leaf: a tree that follows from another has the same leaves, but for those that changed. */
   readonly loaded: ReadonlyMap<Leaf, Loaded>;
+}
+
+/** A side of a canary. */
+export interface CallSide {
+  readonly id: string;
+  readonly side: 'live' | 'canary';
 }
 
 /** Result members that depend on the snapshot alone, rendered once. */
@@ -127,13 +135,13 @@ export async function loadRegistry(
     if (leaf.kind === 'connection') by_id.set((one.made as FrozenConnection).id, one.made as FrozenConnection);
   }
   const snapshot_id = `${version}-${checksum.slice(-8)}`;
-  const registry = assemble({ snapshot_version: version, checksum, loaded, snapshot_id, since: now }, before);
+  const registry = assemble({ snapshot_version: version, checksum, loaded, snapshot_id, since: now, side: null }, before);
   // Whoever asks first does not wait for them.
   for (const method of LIST_METHODS) void registry.lists[method];
   return registry;
 }
 
-type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since'>;
+type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
 
 /**
  * A registry of what was loaded. Its lists are rendered when they are first read.

@@ -12,6 +12,8 @@ export interface Viewer {
   /** As they are now. */
   rights: Rights;
   readonly endpoint: Endpoint;
+  /** Decides the side of a canary: the credential, else the session, else the address. Absent: nothing of it depends on one. */
+  readonly key?: string;
 }
 
 /**
@@ -145,9 +147,9 @@ function restricted(from: Registry, key: string, holds: Holds, shown: FrozenTool
     const definition = selectable(leaf, one);
     if (definition === null ? leaf.kind !== 'toolset' : holds(definition)) loaded.set(leaf, one);
   }
-  const { snapshot_version, checksum, since, snapshot_id } = from;
+  const { snapshot_version, checksum, since, snapshot_id, side } = from;
   const seen = quickHash(key).toString(36);
-  return assemble({ snapshot_version, checksum, since, loaded, snapshot_id: `${snapshot_id}-${seen}` }, null, shown);
+  return assemble({ snapshot_version, checksum, since, side, loaded, snapshot_id: `${snapshot_id}-${seen}` }, null, shown);
 }
 
 /** What decides whether a toolset holds it; null for what toolsets do not hold. */

@@ -24,6 +24,8 @@ export interface BridgeOptions {
   readonly dispatch: Dispatch;
   readonly serving: Serving;
   readonly caller: () => Caller;
+  /** Decides the side of a canary; absent: the credential does. */
+  readonly key?: string;
   /** That the peer speaks to; absent: everything. */
   readonly endpoint?: Endpoint;
   /** Of the peer; absent: it is on this machine. */
@@ -42,6 +44,7 @@ export function createBridge({
   dispatch,
   serving,
   caller,
+  key,
   endpoint = WHOLE,
   address = '',
   listener,
@@ -65,6 +68,7 @@ export function createBridge({
       endpoint,
       address: () => address,
       peer,
+      ...(key === undefined ? {} : { key }),
     };
     if (method === 'POST') return dispatch.post(context, body);
     return method === 'GET' ? dispatch.get(context) : dispatch.delete(context);

@@ -6,17 +6,18 @@ import { createHostCheck, isOriginAllowed } from '#core/edge/origins.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { type Auth, isAuthPath } from '../auth/authorise.ts';
 import type { RequestOrigin } from '../auth/scheme.ts';
-import type { Caller } from '#mcp-host/auth/caller.ts';
+import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
 import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/protocol/definitions.ts';
-import type { Dispatch } from '#mcp-host/protocol/dispatch.ts';
+import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
 import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import type { Probes } from '#core/edge/probes.ts';
+import { type Canary, chosen } from '#mcp-host/swap/canary.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
@@ -39,6 +40,8 @@ export interface HttpOptions {
   readonly serving: () => Serving;
   /** What an address serves of it; undefined: there is nothing at the address of a candidate. */
   readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
+  /** The canary that runs; null: all callers are served the same. */
+  readonly canary: () => Canary | null;
   readonly candidates: Pick<CandidateAuth, 'authorise'>;
   /** What carries the answers on compresses them; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
@@ -191,7 +194,7 @@ function answerTo(
   caller: Caller | Response,
   registry: Registry,
   { path, request, endpoint, peer, address, from, request_id }: Asked,
-  { auth, dispatch, sse, views, refused, compressed_outside = false }: HttpOptions,
+  { auth, dispatch, sse, views, refused, canary, compressed_outside = false }: HttpOptions,
 ): Response | Promise<Response> {
   if (caller instanceof Response) {
     refused(caller.status);
@@ -204,7 +207,10 @@ function answerTo(
   if (sse_method === 'POST') return sse.post(request, caller);
   const accepts_gzip = () => !compressed_outside && acceptsGzip(request.headers.get('accept-encoding')) && !wantsEvents(request);
   const { rights } = caller;
-  const seen = views.of(registry, { rights, endpoint });
+  const running = canary();
+  const forKey = running === null || endpoint.candidate !== null ? null : (key: string) => chosen(registry, running, key);
+  const mine = forKey === null ? registry : forKey(sideKey(request, caller, address));
+  const seen = views.of(mine, { rights, endpoint });
   const beyond = rights.may_ask.length === 0 ? null : beyondOf(registry, caller, from, { auth, views });
   if (seen === null) {
     const may_ask = endpoint.toolset !== null && rights.may_ask.includes(endpoint.toolset) ? [endpoint.toolset] : [];
@@ -222,12 +228,17 @@ function answerTo(
     accepts_gzip,
     request_id,
     ...(beyond === null ? {} : { beyond }),
+    ...(forKey === null ? {} : { forKey: (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen }),
   };
   if (method === 'POST') return answerPost(exchange, dispatch);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);
   return refuse(405, 'Use POST.', { allow: 'POST' });
 }
+
+/** What decides the side of a canary: the credential, else the session, else the address. */
+const sideKey = ({ headers }: Request, caller: Caller, address: () => string): string =>
+  caller.owner || headers.get(SESSION_HEADER) || holderOf(caller, address);
 
 /** Said of an address that serves nothing and of one that serves nothing to this caller alike. */
 const NOTHING_HERE = 'There is no toolset at this address, or you cannot use it.';

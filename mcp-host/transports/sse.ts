@@ -6,7 +6,7 @@ import { WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Peer } from '#mcp-host/protocol/exchange.ts';
 import { refuse, replyToFault } from '#mcp-host/protocol/replies.ts';
 import type { Streams } from '#mcp-host/protocol/streams.ts';
-import type { Views } from '#mcp-host/swap/views.ts';
+import type { Viewer, Views } from '#mcp-host/swap/views.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type Serving } from './bridge.ts';
 
@@ -20,7 +20,8 @@ export interface Sse {
 
 export interface SseOptions {
   readonly dispatch: Dispatch;
-  readonly serving: Serving;
+  /** What somebody is served now, or why nothing is. */
+  readonly serving: (viewer: Viewer) => ReturnType<Serving>;
   readonly views: Views;
   readonly streams: Streams;
   readonly log: Log;
@@ -39,16 +40,26 @@ export function createSse({ dispatch, serving, views, streams, log }: SseOptions
   return {
     open(caller, peer, address) {
       const id = randomBytes(24).toString('base64url');
-      const viewer = { rights: caller.rights, endpoint: WHOLE };
-      const by = { caller, peer, viewer, holder: holderOf(caller, () => address) };
+      const holder = holderOf(caller, () => address);
+      const viewer = { rights: caller.rights, endpoint: WHOLE, key: holder };
+      const by = { caller, peer, viewer, holder };
       try {
         return streams.carry(`event: endpoint\ndata: /messages?${PARAMETER}=${id}\n\n`, by, (send) => {
           const now = () => readers.get(id)?.caller ?? caller;
           const seen = () => {
-            const registry = serving();
-            return 'idle' in registry ? registry : (views.of(registry, { ...viewer, rights: now().rights }) ?? registry);
+            const current = { ...viewer, rights: now().rights };
+            const registry = serving(current);
+            return 'idle' in registry ? registry : (views.of(registry, current) ?? registry);
           };
-          const bridge = createBridge({ dispatch, serving: seen, caller: now, address, listener: peer.listener, send });
+          const bridge = createBridge({
+            dispatch,
+            serving: seen,
+            caller: now,
+            key: holder,
+            address,
+            listener: peer.listener,
+            send,
+          });
           readers.set(id, { caller, bridge });
           return () => {
             readers.delete(id);

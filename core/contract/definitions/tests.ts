@@ -111,7 +111,7 @@ export type Against = v.InferOutput<typeof Against>;
 
 export const KeptResult = v.object({
   ...judged,
-  against: v.pipe(v.string(), v.description('draft, live, or the number of a version')),
+  against: v.pipe(v.string(), v.description('draft, live, candidate, or the number of a version')),
   actor: v.string(),
   created_at: Timestamp,
 });

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
-import { Empty, textBetween, Timestamp, Warnings } from '../fields.ts';
+import { CanaryPlan, CanaryState } from './canary-state.ts';
+import { Empty, Id, textBetween, Timestamp, Warnings } from '../fields.ts';
 import { operation } from '../operation.ts';
 
 export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
@@ -33,6 +34,7 @@ export const Receipt = v.object({
   warnings: Warnings,
   duration_ms: v.number(),
   hosts: v.array(HostAck),
+  canary: v.pipe(v.optional(CanaryState), v.description('The canary that began')),
 });
 export type Receipt = v.InferOutput<typeof Receipt>;
 
@@ -87,6 +89,11 @@ export const deploy = {
       note: v.optional(v.nullable(textBetween(1, 1_000)), null),
       dry_run: v.optional(v.boolean(), false),
       allow: v.optional(Allow, []),
+      candidate: v.pipe(v.optional(Id), v.description('Serve this candidate in place of the working copy')),
+      canary: v.pipe(
+        v.optional(CanaryPlan),
+        v.description('Serve it to a share of the callers only, and promote or abort it by itself'),
+      ),
     }),
     output: Receipt,
     agent: 'deploy_server',
@@ -105,6 +112,7 @@ export const deploy = {
       hosts: v.array(HostState),
       last_error: v.nullable(v.string()),
       warnings: v.pipe(Warnings, v.description('Risks of what is being served, as sentences')),
+      canary: v.pipe(v.nullable(CanaryState), v.description('The canary that runs, or the last one')),
     }),
     agent: 'get_deploy_status',
     summary: 'Get the deployment status',

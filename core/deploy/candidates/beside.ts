@@ -2,6 +2,7 @@ import type { App } from '#core/app.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { canonical, checksum } from '#snapshots/canonical.ts';
 import type { BesideNews, HostEvent } from '../hosts.ts';
+import { runningCanary } from './stored-canaries.ts';
 import { candidateHeads } from './stored-candidates.ts';
 
 /** How long hosts may take to load what is new. */
@@ -19,7 +20,9 @@ export async function besideNews(app: App): Promise<BesideNews> {
     digest,
     token_prefix,
   }));
-  const state = { snapshots };
+  const row = await runningCanary(app);
+  const canary = row && { id: row.id, candidate: row.candidate_id, percent: row.percent, seed: row.seed };
+  const state = { snapshots, canary };
   return { revision: checksum(canonical(state)).slice(-16), ...state };
 }
 

@@ -16,6 +16,7 @@ import { prepare } from '../prepare.ts';
 import { mcpUrl } from '../server.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
+import { runningCanary } from './stored-canaries.ts';
 import { candidateHeads, type CandidateHead, countShown, removeCandidate, storeCandidate } from './stored-candidates.ts';
 
 const TOKEN_PREFIX = 'svc_cand_';
@@ -34,7 +35,11 @@ export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidat
   'candidates.get': async ({ app }, { id }) => toRecord(app, await find(app, id)),
   'candidates.delete': (context, { id }) =>
     inTurn(context.app, async () => {
-      await remove(context, await find(context.app, id));
+      const head = await find(context.app, id);
+      if ((await runningCanary(context.app))?.candidate_id === id) {
+        throw new AppError('conflict', 'The running canary serves this candidate. Promote or abort it first.');
+      }
+      await remove(context, head);
       await publishBeside(context.app);
       return {};
     }),
@@ -64,7 +69,9 @@ export async function servedNow(app: App): Promise<StoredSnapshot> {
     throw new AppError('conflict', 'Nothing is served now, and a candidate is served beside the live version. Deploy first.');
   }
   if (active.server.transport === 'stdio') {
-    throw new AppError('conflict', 'The live version uses standard input and output, so a candidate would have no URL.');
+    const detail =
+      'The live version uses standard input and output, so there is no URL for a candidate and no choice of callers.';
+    throw new AppError('conflict', detail);
   }
   return active;
 }
@@ -142,7 +149,9 @@ async function expired(app: App): Promise<CandidateHead[]> {
   const { candidates } = app.store.tables;
   const now = app.clock().toISOString();
   if ((await app.store.db.$count(candidates, lte(candidates.expires_at, now))) === 0) return [];
-  return (await candidateHeads(app)).filter(({ expires_at }) => expires_at <= now);
+  // That of a canary that runs has no address any more, and stays until the canary ends.
+  const in_use = (await runningCanary(app))?.candidate_id;
+  return (await candidateHeads(app)).filter(({ id, expires_at }) => expires_at <= now && id !== in_use);
 }
 
 /** Those that people made and that have not expired. */

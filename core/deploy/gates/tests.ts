@@ -8,6 +8,7 @@ import { ownerNames, type TestRow } from '#core/definitions/tests/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/canonical.ts';
 import { differing } from '#snapshots/tree.ts';
+import { NO_VERSION } from '../candidates/stored-candidates.ts';
 import type { StoredSnapshot } from '../stored-snapshots.ts';
 import type { Candidate, DeployGate, Finding } from './gate.ts';
 
@@ -23,11 +24,14 @@ export const testsGate: DeployGate = {
     if (rows.length === 0) return [];
     const { tree, server, texts, version } = candidate;
     const results = await runTests(context, rows, { leaves: tree.leaves, server, texts });
-    await keepResults(context, results, version === null ? 'draft' : String(version));
+    await keepResults(context, results, againstOf(version));
     const names = await ownerNames(context, rows);
     return results.flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));
   },
 };
+
+const againstOf = (version: number | null): string =>
+  version === null ? 'draft' : version === NO_VERSION ? 'candidate' : String(version);
 
 function findingOf({ name, owner: { kind }, status, failures }: TestResult, owner: string): Finding[] {
   if (status === 'passed') return [];

@@ -1,5 +1,6 @@
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
+import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from '../kit.ts';
 
 /** Who did something, as it is kept beside what was done. */
@@ -27,5 +28,42 @@ export function candidateTables(k: Kit) {
     digest: k.text(),
     token_prefix: k.text(),
   });
-  return { candidates };
+  /** Candidates that were or are served to a share of the callers. */
+  const canaries = k.table('canaries', {
+    id: k.text().primaryKey(),
+    candidate_id: k.text().notNull(),
+    /** The candidate was made for this canary, and goes with it. */
+    own_candidate: k.bool().notNull(),
+    checksum: k.text().notNull(),
+    status: k.text().$type<'running' | 'promoted' | 'aborted'>().notNull(),
+    note: k.text(),
+    allowed: k.json<GateName[]>().notNull(),
+    percent: k.int().notNull(),
+    minutes: k.int().notNull(),
+    max_error_rate: k.real(),
+    max_p95_ratio: k.real(),
+    min_calls: k.int().notNull(),
+    /** What the sides of callers are worked out from. */
+    seed: k.text().notNull(),
+    base_version: k.int().notNull(),
+    version: k.int(),
+    actor: k.json<StoredActor>().notNull(),
+    started_at: k.text().notNull(),
+    ends_at: k.text().notNull(),
+    ended_at: k.text(),
+    reason: k.text(),
+  });
+  /** What hosts counted of each side. */
+  const canary_sides = k.table(
+    'canary_sides',
+    {
+      canary_id: k.text().notNull(),
+      side: k.text().$type<'live' | 'canary'>().notNull(),
+      calls: k.int().notNull(),
+      errors: k.int().notNull(),
+      histogram: k.json<Histogram>().notNull(),
+    },
+    (t) => [k.unique('canary_sides_key').on(t.canary_id, t.side)],
+  );
+  return { candidates, canaries, canary_sides };
 }

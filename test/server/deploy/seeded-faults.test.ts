@@ -3,8 +3,9 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { createHttp } from '#server/http/http.ts';
-import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { rpc, type TestHost, testHost, until } from '#test/mcp-host/support.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { freePort } from '#test/support/programs.ts';
 
@@ -172,4 +173,34 @@ test('a write that changes too much', async () => {
     return totals();
   };
   await caught('tests', cancelled, [0, 20], [0, 0]);
+});
+
+test('a slower statement', async () => {
+  const slow = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 300000) select max(i) as id from n';
+  await edit('ledger', { sql_query: slow });
+  await mode('breaking', 'off');
+  const canary = { percent: 50, minutes: 10, min_calls: 5, max_p95_ratio: 3 };
+  expect((await t.request('POST', '/api/v1/deploy', { body: { canary } })).status).toBe(200);
+  // Callers of all kinds call, each on its side.
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const met = async (): Promise<number> => {
+    const opened = await rpc(host.mcp, { id: 1, method: 'initialize', params });
+    const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    const message = { id: 2, method: 'tools/call', params: { name: 'ledger', arguments: {} } };
+    const { body } = await rpc(host.mcp, message, headers);
+    return (body.result as { structuredContent: { rows: { id: number }[] } }).structuredContent.rows.length;
+  };
+  const sides: number[] = [];
+  while ([1, 2].some((rows) => sides.filter((one) => one === rows).length < 8)) sides.push(await met());
+  const running = async () =>
+    (await t.request('GET', '/api/v1/deploy/status')).body['canary'] as { status: string; reason: string };
+  await until(async () => {
+    await watchCanary(t.app);
+    return (await running()).status === 'aborted';
+  });
+  expect((await running()).reason).toContain('Limit passed: the p95');
+  expect(await call('ledger')).toEqual({ id: 1, customer: 'ada', total: 10 });
+  // Without the canary it is what everybody gets.
+  expect((await deploy()).status).toBe(200);
+  expect(await call('ledger')).toEqual({ id: 300_000 });
 });

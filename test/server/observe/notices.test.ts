@@ -258,7 +258,7 @@ test('only administrators have webhooks, and what is wrong is refused with a sen
   expect((await t.request('GET', '/api/v1/notices', { anonymous: true })).status).toBe(401);
   for (const over of [
     { events: [] },
-    { events: ['drift'] },
+    { events: ['nothing'] },
     { events: ['deploy', 'deploy'] },
     { url: 'ftp://x' },
     { url: 'http://a:b@x/' },

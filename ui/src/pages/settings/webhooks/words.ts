@@ -5,6 +5,7 @@ export const EVENT_WORDS: Readonly<Record<NoticeEvent, { readonly label: string;
   proposal: { label: 'Proposal', hint: 'An agent proposes a change, or a person approves or rejects it.' },
   deploy: { label: 'Deploy', hint: 'A new version is served.' },
   rollback: { label: 'Rollback', hint: 'An earlier version is served again.' },
+  canary_aborted: { label: 'Canary aborted', hint: 'A canary ended without being promoted: by a limit, or by a person.' },
   test_failed: { label: 'Failed test', hint: 'A test fails that passed before, or has not run before.' },
   drift: { label: 'Drift', hint: 'A deployed definition no longer fits its tables.' },
   host_gone: { label: 'Host lost', hint: 'An MCP host has not been connected for 30 seconds.' },

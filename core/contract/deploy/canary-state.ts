@@ -1,0 +1,54 @@
+import * as v from 'valibot';
+import { integerBetween, Timestamp } from '../fields.ts';
+
+const limit = <T extends v.GenericSchema<number, number>>(schema: T, description: string, otherwise: number) =>
+  v.pipe(v.optional(v.nullable(schema), otherwise), v.description(description));
+
+/** How a canary runs. Every limit counts once the canary has had `min_calls` calls. */
+export const CanaryPlan = v.strictObject({
+  percent: v.pipe(v.optional(integerBetween(1, 50), 10), v.description('Share of callers that are served the canary')),
+  minutes: v.pipe(v.optional(integerBetween(1, 120), 10), v.description('Minutes until it promotes itself')),
+  max_error_rate: limit(
+    v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+    'Share of failed calls, 0 to 1, beyond which it aborts itself; null: no limit',
+    0.05,
+  ),
+  max_p95_ratio: limit(
+    v.pipe(v.number(), v.minValue(1), v.maxValue(1_000)),
+    'How many times the p95 of the live version its p95 may be before it aborts itself; null: no limit',
+    3,
+  ),
+  min_calls: v.pipe(
+    v.optional(integerBetween(1, 1_000_000), 50),
+    v.description('Calls of the canary before its limits count; for the p95, of the live version too'),
+  ),
+});
+export type CanaryPlan = v.InferOutput<typeof CanaryPlan>;
+
+/** Calls of one side on all hosts, each counted once. Percentiles are within 2 % of a measured duration. */
+export const CanarySide = v.object({
+  calls: v.number(),
+  errors: v.number(),
+  error_rate: v.number(),
+  p95_ms: v.number(),
+});
+export type CanarySide = v.InferOutput<typeof CanarySide>;
+
+export const CanaryState = v.object({
+  id: v.string(),
+  status: v.picklist(['running', 'promoted', 'aborted']),
+  candidate: v.pipe(v.nullable(v.string()), v.description('The candidate that it serves; null: the working copy as it was')),
+  checksum: v.string(),
+  note: v.nullable(v.string()),
+  ...CanaryPlan.entries,
+  base_version: v.pipe(v.number(), v.description('The live version when it began')),
+  version: v.pipe(v.nullable(v.number()), v.description('The version that it was promoted to')),
+  actor: v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() }),
+  started_at: Timestamp,
+  ends_at: Timestamp,
+  ended_at: v.nullable(Timestamp),
+  reason: v.pipe(v.nullable(v.string()), v.description('Why it ended, in a sentence')),
+  live: CanarySide,
+  canary: CanarySide,
+});
+export type CanaryState = v.InferOutput<typeof CanaryState>;

@@ -1,0 +1,267 @@
+import { randomBytes } from 'node:crypto';
+import type { App } from '#core/app.ts';
+import { runEvery } from '#core/cluster/run-every.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import type { Receipt } from '#core/contract/deploy/deploy.ts';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { refuseActivation } from '#core/identity/token-limits.ts';
+import { recordHistory } from '#core/observe/history.ts';
+import { emitNotice } from '#core/observe/notices/emit.ts';
+import type { Context, Handlers } from '#core/run.ts';
+import { pruneChanges } from '#core/store/journal.ts';
+import { readDeployment, statusOf, writeDeployment } from '../deployment.ts';
+import { deploy, inTurn, rehearse } from '../deploys.ts';
+import { runGates, said } from '../gates/gate.ts';
+import { GATES, REHEARSED } from '../gates/index.ts';
+import { writeGenerated } from '../generated.ts';
+import { elapsed, publish } from '../publish.ts';
+import { candidateOf, targetsOf } from '../snapshots.ts';
+import { cacheSnapshot, type StoredSnapshot, storeSnapshot } from '../stored-snapshots.ts';
+import { publishBeside } from './beside.ts';
+import { sidesOf } from './canary-calls.ts';
+import { find, freezeCandidate, servedNow } from './candidates.ts';
+import { addCanary, type CanaryRow, endCanary, limitPassed, runningCanary, toState } from './stored-canaries.ts';
+import { readCandidate, removeCandidate } from './stored-candidates.ts';
+
+/** How often a canary is looked at; calls that were counted wake the look. */
+const LOOK_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** A candidate that was made for a canary ends with it; this is for one that never began. */
+const SPARE_MS = 3_600_000;
+
+export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
+  'deploy.run': (context, { dry_run, candidate, canary, ...wanted }) => {
+    const { app } = context;
+    if (dry_run && candidate !== undefined) return rehearseCandidate(context, candidate, wanted.allow);
+    if (dry_run) return rehearse(context, wanted);
+    if (canary !== undefined) return inTurn(app, () => start(context, candidate ?? null, canary, wanted));
+    return inTurn(app, () => (candidate === undefined ? deploy(context, wanted) : deployCandidate(context, candidate, wanted)));
+  },
+  'deploy.promote': (context, { note, allow }) =>
+    inTurn(context.app, async () => {
+      const row = await requireRunning(context.app);
+      const reason = `Promoted by ${context.actor?.name ?? 'system'}.`;
+      return promote(context, row, { note: note ?? row.note, allow, reason });
+    }),
+  'deploy.abort': (context, { reason }) =>
+    inTurn(context.app, async () => {
+      const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
+      return toState(context.app, await abort(context, await requireRunning(context.app), by));
+    }),
+};
+
+type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow'>;
+
+async function requireRunning(app: App): Promise<CanaryRow> {
+  const row = await runningCanary(app);
+  if (row === null) throw new AppError('conflict', 'No canary is running.');
+  return row;
+}
+
+async function refuseSecond(app: App): Promise<void> {
+  if ((await runningCanary(app)) !== null) {
+    throw new AppError('conflict', 'A canary is running already. Promote or abort it first.');
+  }
+}
+
+async function start(context: Context, candidate: string | null, plan: CanaryPlan, { note, allow }: Wanted): Promise<Receipt> {
+  const { app, actor } = context;
+  const started = performance.now();
+  await refuseSecond(app);
+  const active = await servedNow(app);
+  const now = app.clock();
+  const ends = now.getTime() + plan.minutes * MINUTE_MS;
+  const expires_at = new Date(ends + SPARE_MS).toISOString();
+  const passed =
+    candidate === null
+      ? await freezeCandidate(context, active, { note, allow, expires_at }, null)
+      : await passGates(context, candidate, active, allow);
+  const snapshot = await readStored(app, passed.id);
+  if (snapshot.checksum === active.checksum) {
+    if (candidate === null) await app.store.write((tx) => removeCandidate(app, tx, passed.id));
+    throw invalidField(
+      'canary',
+      'This is what is live already, so a canary would compare it with itself. Change something first.',
+    );
+  }
+  const row: CanaryRow = {
+    id: app.ids(),
+    candidate_id: passed.id,
+    own_candidate: candidate === null,
+    checksum: snapshot.checksum,
+    status: 'running',
+    note,
+    allowed: [...passed.allowed],
+    ...plan,
+    seed: randomBytes(16).toString('hex'),
+    base_version: active.version,
+    version: null,
+    actor: { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' },
+    started_at: now.toISOString(),
+    ends_at: new Date(ends).toISOString(),
+    ended_at: null,
+    reason: null,
+  };
+  await app.store.write((tx) => addCanary(context, tx, row));
+  const refused = await publishBeside(app);
+  app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
+  return {
+    ...receiptOf(app, snapshot, started),
+    status: 'running',
+    snapshot_version: active.version,
+    changed: true,
+    warnings: [...passed.warnings, ...refused.map((reason) => `A host could not load the canary: ${reason}`)],
+    canary: await toState(app, row),
+  };
+}
+
+const receiptOf = (app: App, { checksum, counts }: StoredSnapshot, started: number) => ({
+  checksum,
+  counts,
+  duration_ms: elapsed(started),
+  hosts: app.hosts.list().map(({ id, error }) => ({ id, acked_ms: null, load_ms: null, error })),
+});
+
+/** A stored candidate through the gates; whoever may not activate every version may not serve every candidate either. */
+async function passGates(context: Context, id: string, active: StoredSnapshot, allow: readonly GateName[], gates = REHEARSED) {
+  const { app } = context;
+  const snapshot = await readStored(app, id);
+  await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
+  const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
+  return { id, ...passed };
+}
+
+async function rehearseCandidate(context: Context, id: string, allow: readonly GateName[]): Promise<Receipt> {
+  const { app } = context;
+  const started = performance.now();
+  const [active, state] = [await servedNow(app), await readDeployment(app)];
+  await find(app, id);
+  const { warnings } = await passGates(context, id, active, allow);
+  const snapshot = await readStored(app, id);
+  return {
+    ...receiptOf(app, snapshot, started),
+    status: statusOf(app, state),
+    snapshot_version: state.active_version,
+    changed: snapshot.checksum !== active.checksum,
+    warnings,
+    hosts: [],
+  };
+}
+
+async function deployCandidate(context: Context, id: string, { note, allow }: Wanted): Promise<Receipt> {
+  const { app } = context;
+  await refuseSecond(app);
+  const head = await find(app, id);
+  return serve(context, id, { note: note ?? head.note, allow }, null);
+}
+
+interface Promotion extends Wanted {
+  readonly reason: string;
+}
+
+async function promote(context: Context, row: CanaryRow, { note, allow, reason }: Promotion): Promise<Receipt> {
+  return serve(context, row.candidate_id, { note, allow: [...new Set([...row.allowed, ...allow])] }, { row, reason });
+}
+
+/** Serves a candidate to everybody, as the next version. @param end the canary that this ends. */
+async function serve(
+  context: Context,
+  id: string,
+  { note, allow }: Wanted,
+  end: { readonly row: CanaryRow; readonly reason: string } | null,
+): Promise<Receipt> {
+  const { app, actor } = context;
+  const started = performance.now();
+  const active = await servedNow(app);
+  const snapshot = await readStored(app, id);
+  const { warnings, allowed } = await passGates(context, id, active, allow, GATES);
+  const changed = snapshot.checksum !== active.checksum;
+  const deployed_at = app.clock().toISOString();
+  const by = { type: actor?.type ?? 'system', id: actor?.id ?? null, name: actor?.name ?? 'system' };
+  const served = await app.store.write(async (tx) => {
+    const { checksum, counts, tree, server } = snapshot;
+    const fresh = { checksum, counts, tree, server, created_at: deployed_at, note, actor: by };
+    const stored = changed ? await storeSnapshot(app, tx, fresh, () => undefined) : active;
+    const { version } = stored;
+    if (changed) {
+      await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
+      await recordHistory(tx, context, {
+        entity_type: 'snapshot',
+        entity_id: String(version),
+        entity_name: `v${version}`,
+        action: 'deploy',
+        before: null,
+        after: { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...said(allowed) },
+      });
+      await emitNotice(app, 'deploy', { version, checksum, note, by: by.name }, tx);
+      await pruneChanges(app.store, tx);
+    }
+    if (end !== null) await endCanary(context, tx, end.row, { status: 'promoted', reason: end.reason, version });
+    return stored;
+  });
+  cacheSnapshot(app, served);
+  // Callers of the canary go from it to the version that is the same; the other way they would see the old one once more.
+  const undone =
+    end === null || end.row.base_version === active.version
+      ? []
+      : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
+  const receipt = await publish(app, served, { changed, warnings: [...warnings, ...undone], started });
+  if (end !== null) await publishBeside(app);
+  if (changed) app.background(writeGenerated(app, served));
+  return receipt;
+}
+
+async function abort(context: Context, row: CanaryRow, reason: string): Promise<CanaryRow> {
+  const { app } = context;
+  const ended = await app.store.write((tx) => endCanary(context, tx, row, { status: 'aborted', reason }));
+  app.log.from('deploy').warning('canary aborted', { canary: row.id, reason });
+  await publishBeside(app);
+  return ended;
+}
+
+async function readStored(app: App, id: string): Promise<StoredSnapshot> {
+  const snapshot = await readCandidate(app, id);
+  if (snapshot === null) throw new AppError('not_found', 'There is no candidate with this id. It may have expired.');
+  return snapshot;
+}
+
+/** Promotes and aborts the canary by itself, on one server at a time. @returns a function that ends it. */
+export function keepWatchingCanary(app: App): () => void {
+  const work = () => watchCanary(app);
+  return runEvery(app, { every_ms: LOOK_MS, what: 'watching the canary', work, at_once: true, wake: 'canary' });
+}
+
+export async function watchCanary(app: App): Promise<void> {
+  if ((await verdictOf(app)) === null) return;
+  await inTurn(app, async () => {
+    // Another server may have been first.
+    const verdict = await verdictOf(app);
+    if (verdict === null) return;
+    const { row, fault } = verdict;
+    const context: Context = { app, actor: BY_ITSELF, ip: null, user_agent: null, request_id: 'canary' };
+    try {
+      if (fault !== null) await abort(context, row, fault);
+      else await promote(context, row, { note: row.note, allow: [], reason: 'Promoted itself at its end.' });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      await abort(context, row, `Not promoted: ${error.detail}`);
+    }
+  });
+}
+
+const BY_ITSELF: Context['actor'] = { type: 'system', id: null, name: 'canary', scopes: ['read', 'write', 'deploy'] };
+
+/** What is to be done with the canary that runs; null: nothing, or none runs. */
+async function verdictOf(app: App): Promise<{ readonly row: CanaryRow; readonly fault: string | null } | null> {
+  const row = await runningCanary(app);
+  if (row === null) return null;
+  const passed = limitPassed(row, await sidesOf(app, row.id));
+  if (passed !== null) return { row, fault: passed };
+  if (app.clock().toISOString() < row.ends_at) return null;
+  const { active_version } = await readDeployment(app);
+  if (active_version === row.base_version) return { row, fault: null };
+  const fault = `Not promoted: version ${active_version} was deployed while it ran, and promoting it would undo that.`;
+  return { row, fault };
+}

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto';
+import type { CanaryNews } from '#core/deploy/hosts.ts';
+import type { CallSide, Registry } from './registry.ts';
+
+/** Two configurations that are served at one address, each to its callers. */
+export interface Canary {
+  readonly id: string;
+  /** What callers of the canary are served. */
+  readonly registry: Registry;
+  readonly live: CallSide;
+  /** Whether a caller is one of the canary: the same answer on every host, from the start of the canary to its end. */
+  isChosen(key: string): boolean;
+}
+
+const SHARES = 2 ** 32;
+
+export function createCanary({ id, percent, seed }: Omit<CanaryNews, 'candidate'>, registry: Registry): Canary {
+  const below = (percent / 100) * SHARES;
+  return {
+    id,
+    registry: { ...registry, side: { id, side: 'canary' } },
+    live: { id, side: 'live' },
+    isChosen: (key) => createHmac('sha256', seed).update(key).digest().readUInt32BE(0) < below,
+  };
+}
+
+/** What a caller is served. */
+export const chosen = (live: Registry, canary: Canary, key: string): Registry => (canary.isChosen(key) ? canary.registry : live);
