@@ -1,6 +1,7 @@
 import { createSignal } from 'solid-js';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import type { Output } from '#core/contract/index.ts';
+import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import type { Output, RawInput } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import type { Cache } from '#ui/src/kernel/data/cache.ts';
@@ -9,6 +10,14 @@ import type { Query } from '#ui/src/kernel/data/query.ts';
 export type Status = Output<'deploy.status'>;
 export type DeployReceipt = Output<'deploy.run'>;
 export type Diff = Output<'deploy.diff'>;
+
+/** A canary to start. */
+export interface CanaryWanted {
+  readonly canary: CanaryPlan;
+  readonly note: string;
+  /** What it serves; absent: the working copy. */
+  readonly candidate?: string;
+}
 
 type Work = 'deploying' | 'stopping' | 'rehearsing';
 
@@ -26,6 +35,12 @@ export interface Deployment {
   readonly refresh: () => Promise<void>;
   /** @param allow gates whose findings are passed knowingly. */
   readonly run: (note?: string, allow?: GateName[]) => Promise<void>;
+  /** Serves something to a share of the callers. */
+  readonly startCanary: (wanted: CanaryWanted) => Promise<void>;
+  /** What was tried last, past the findings of these gates. */
+  readonly again: (note: string, allow: GateName[]) => Promise<void>;
+  readonly promote: () => Promise<boolean>;
+  readonly abort: () => Promise<boolean>;
   /** Everything that a deploy checks, without the deploy. */
   readonly rehearse: () => Promise<void>;
   /** Serves an earlier version again. */
@@ -68,6 +83,18 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     }
   };
 
+  type Sent = RawInput<'deploy.run'> & RawInput<'deploy.promote'>;
+  /** Of the last deploy, canary or promotion. */
+  let last: { readonly name: 'deploy.run' | 'deploy.promote'; readonly sent: Sent } = { name: 'deploy.run', sent: {} };
+  const deploy = (name: typeof last.name, sent: Sent): Promise<boolean> => {
+    last = { name, sent };
+    return act('deploying', async () => {
+      const answer = await call(name, sent);
+      setRehearsed(false);
+      setReceipt(answer);
+    });
+  };
+
   return {
     status,
     diff,
@@ -78,12 +105,16 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     show: async () => void (await Promise.all([status.show(), diff.show()])),
     refresh,
     async run(note = '', allow = []) {
-      await act('deploying', async () => {
-        const answer = await call('deploy.run', { ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
-        setRehearsed(false);
-        setReceipt(answer);
-      });
+      await deploy('deploy.run', { ...noted(note), ...(allow.length === 0 ? {} : { allow }) });
     },
+    async startCanary({ note, ...wanted }) {
+      await deploy('deploy.run', { ...wanted, ...noted(note) });
+    },
+    async again(note, allow) {
+      await deploy(last.name, { ...last.sent, ...noted(note), allow });
+    },
+    promote: () => deploy('deploy.promote', {}),
+    abort: () => act('stopping', async () => void (await call('deploy.abort', {}))),
     async rehearse() {
       await act('rehearsing', async () => {
         const answer = await call('deploy.run', { dry_run: true });

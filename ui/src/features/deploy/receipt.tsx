@@ -6,7 +6,8 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { duration, plural } from '#ui/src/kernel/words.ts';
 import type { DeployReceipt } from './deployment.ts';
 
-export const outcome = ({ changed, snapshot_version }: DeployReceipt, rehearsed: boolean): string => {
+export const outcome = ({ changed, snapshot_version, canary }: DeployReceipt, rehearsed: boolean): string => {
+  if (canary !== undefined) return `The canary is running for ${canary.percent} % of callers`;
   if (rehearsed) return changed ? 'A deploy would succeed' : 'A deploy would change nothing';
   return changed ? `Version ${snapshot_version} is live` : `No change: version ${snapshot_version} stays live`;
 };
@@ -55,7 +56,7 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
             </ul>
           </Notice>
         </Show>
-        <Show when={props.receipt.hosts.length > 0}>
+        <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>
           <ul class="host-list" aria-label="Hosts">
             <For each={props.receipt.hosts}>
               {(host) => (

@@ -22,7 +22,12 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { WORDS } from './words.ts';
 
 /** What the next deploy brings, the button that does it, what it did. */
-export function ChangesPanel(props: { deployment: Deployment; onStop: () => void }) {
+export function ChangesPanel(props: {
+  deployment: Deployment;
+  onStop: () => void;
+  onCandidate: () => void;
+  onCanary: () => void;
+}) {
   const { session } = useKernel();
   const [note, setNote] = createSignal('');
   const status = () => props.deployment.status.data();
@@ -52,7 +57,7 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
               problem={problem()}
               busy={props.deployment.phase() === 'deploying'}
               action="Deploy anyway"
-              onAllow={(gates, reason) => void props.deployment.run(reason === '' ? note() : reason, gates)}
+              onAllow={(gates, reason) => void props.deployment.again(reason === '' ? note() : reason, gates)}
             />
           )}
         </Show>
@@ -140,6 +145,25 @@ export function ChangesPanel(props: { deployment: Deployment; onStop: () => void
                 </Button>
               </div>
             </form>
+          </Panel>
+          <Panel title="Try it first">
+            <div class="panel-body stack">
+              <p class="small soft">
+                A candidate is served at a URL of its own. A canary is served to a share of the callers, and returns by itself
+                when too many calls fail or take too long.
+              </p>
+              <div class="row">
+                <Button needs="candidates.create" onPress={() => props.onCandidate()}>
+                  New candidate
+                </Button>
+                <Button
+                  blocked={nothing() || !idle() || status()?.status !== 'running' || status()?.canary?.status === 'running'}
+                  onPress={() => props.onCanary()}
+                >
+                  Start canary
+                </Button>
+              </div>
+            </div>
           </Panel>
         </Show>
         <Show when={status()} fallback={<SkeletonList rows={2} label="Loading the state" />}>

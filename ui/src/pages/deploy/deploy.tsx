@@ -1,12 +1,15 @@
-import { onCleanup, Show } from 'solid-js';
+import { createSignal, onCleanup, Show } from 'solid-js';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, whole } from '#ui/src/kernel/route/search-params.ts';
+import { CandidatesPanel } from './candidates-panel.tsx';
 import { ChangesPanel } from './changes-panel.tsx';
 import { CodePanel } from './code-panel.tsx';
 import { SnapshotsPanel } from './snapshots-panel.tsx';
+import { CanaryDialog } from '#ui/src/features/deploy/canary-dialog.tsx';
+import { CanaryPanel } from '#ui/src/features/deploy/canary-panel.tsx';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
@@ -16,14 +19,22 @@ import './deploy.css';
 export function Deploy() {
   const { commands, router, session } = useKernel();
   const params = createSearchParams(router, {
-    view: oneOf(['changes', 'versions', 'code']),
+    view: oneOf(['changes', 'candidates', 'versions', 'code']),
     from: whole(0),
     to: whole(0),
     version: whole(0),
   });
   const { deployment, asking, close, stop } = useDeployment();
   const status = () => deployment.status.data();
-  const show = (view: 'changes' | 'versions' | 'code') => params.set({ view });
+  const show = (view: 'changes' | 'candidates' | 'versions' | 'code') => params.set({ view });
+  const [creating, setCreating] = createSignal(false);
+  /** What a canary is to serve: a candidate, or nothing for the working copy; undefined: nobody asks for one. */
+  const [wanted, setWanted] = createSignal<{ readonly candidate?: string }>();
+  const running = () => status()?.canary?.status === 'running';
+  const create = () => {
+    show('candidates');
+    setCreating(true);
+  };
   const rehearse = async () => {
     show('changes');
     await deployment.rehearse();
@@ -37,6 +48,22 @@ export function Deploy() {
         keywords: 'deploy check try',
         needs: 'deploy.run',
         run: () => void rehearse(),
+      },
+      {
+        id: 'candidate-new',
+        title: 'New candidate',
+        group: 'Server',
+        keywords: 'try preview',
+        needs: 'candidates.create',
+        run: create,
+      },
+      {
+        id: 'canary-start',
+        title: 'Start canary',
+        group: 'Server',
+        keywords: 'share callers rollout',
+        needs: 'deploy.run',
+        run: () => (running() ? show('changes') : setWanted({})),
       },
       { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },
       { id: 'deploy-code', title: 'See the generated code', group: 'Server', needs: 'server.generated', run: () => show('code') },
@@ -70,6 +97,7 @@ export function Deploy() {
         </Show>
       }
     >
+      <Show when={status()?.canary}>{(canary) => <CanaryPanel deployment={deployment} canary={canary()} />}</Show>
       <Tabs
         label="Deploy views"
         value={params.get('view')}
@@ -79,7 +107,26 @@ export function Deploy() {
             value: 'changes',
             label: 'Changes',
             count: status()?.pending_changes,
-            panel: () => <ChangesPanel deployment={deployment} onStop={() => void stop()} />,
+            panel: () => (
+              <ChangesPanel
+                deployment={deployment}
+                onStop={() => void stop()}
+                onCandidate={create}
+                onCanary={() => setWanted({})}
+              />
+            ),
+          },
+          {
+            value: 'candidates',
+            label: 'Candidates',
+            panel: () => (
+              <CandidatesPanel
+                deployment={deployment}
+                creating={creating()}
+                onCreating={setCreating}
+                onCanary={(candidate) => setWanted({ candidate })}
+              />
+            ),
           },
           {
             value: 'versions',
@@ -96,6 +143,15 @@ export function Deploy() {
           },
           ...(session.may('server.generated') ? [code()] : []),
         ]}
+      />
+      <CanaryDialog
+        open={wanted() !== undefined}
+        candidate={wanted()?.candidate}
+        onClose={() => setWanted(undefined)}
+        onStart={(canary) => {
+          show('changes');
+          void deployment.startCanary(canary);
+        }}
       />
       <DeployDialog
         deployment={deployment}

@@ -1,0 +1,146 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+
+const ui = startUi({ live: true });
+
+interface Tool {
+  readonly id: string;
+  readonly name: string;
+}
+async function describe(text: string): Promise<void> {
+  const { items } = await ui.programs.api<{ items: Tool[] }>('GET', '/tools');
+  const tool = items.find(({ name }) => name === 'get_customer');
+  await ui.programs.api('PATCH', `/tools/${tool?.id}`, { description: text });
+}
+async function described(url: string, token: string | null = null): Promise<string | undefined> {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.find(({ name }) => name === 'get_customer')?.description;
+}
+const mcp = async () => (await ui.programs.api<{ mcp_url: string }>('GET', '/server/health')).mcp_url;
+const snippet = (page: Page, text: RegExp) => page.getByRole('dialog').getByText(text).first().innerText();
+
+browserTest(
+  'the working copy is tried as a candidate: its URL and its token, shown once, connect a client, until it is deleted',
+  async () => {
+    await describe('One customer, said more clearly than before.');
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    await page.getByRole('region', { name: 'Try it first' }).getByRole('button', { name: 'New candidate' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New candidate' });
+    await dialog.getByLabel('Expires after').fill('73');
+    await dialog.getByText('Enter whole hours from 1 to 72.').waitFor();
+    await dialog.getByLabel('Expires after').fill('2');
+    await dialog.getByLabel('Note').fill('Clearer words');
+    await expectAccessible(page, 'a new candidate');
+    await page.keyboard.press('Enter');
+    const made = page.getByRole('dialog', { name: 'Connect to the candidate' });
+    await made.getByText('It is shown only once.').waitFor();
+    const token = (await snippet(page, /^svc_cand_/)).trim();
+    const url = (await snippet(page, /\/mcp\/candidate\/[\w-]+$/)).trim();
+    await made.getByText(token).nth(1).waitFor({ state: 'attached' });
+    await expectAccessible(page, 'how to connect to a candidate');
+    expect(await described(url, token)).toBe('One customer, said more clearly than before.');
+    expect(await described(await mcp())).not.toBe('One customer, said more clearly than before.');
+    await made.getByRole('button', { name: 'I have copied it' }).click();
+
+    const table = page.getByRole('table', { name: 'Candidates' });
+    await table.getByText('Clearer words').waitFor();
+    expect(await page.content()).not.toContain(token);
+    const more = table.getByRole('button', { name: 'More for the candidate Clearer words' });
+    await more.click();
+    await page.getByRole('menuitem', { name: 'Connect a client' }).click();
+    await page.getByRole('dialog').getByText('Replace YOUR_TOKEN with its token').waitFor();
+    await page.keyboard.press('Escape');
+    await more.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page
+      .getByRole('alertdialog', { name: 'Delete this candidate?' })
+      .getByRole('button', { name: 'Delete candidate' })
+      .click();
+    await toast(page, 'Candidate deleted.').waitFor();
+    await page.getByText('No candidates').waitFor();
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a canary shows both sides while it runs, is aborted, and the next one is promoted',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/deploy`);
+    const start = async (minutes: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill('Start canary');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Start a canary' });
+      await dialog.getByLabel('Share of callers').fill('50');
+      await dialog.getByLabel('Duration').fill(minutes);
+      return dialog;
+    };
+    let dialog = await start('200');
+    await dialog.getByRole('button', { name: 'Start canary' }).click();
+    await dialog.locator('[aria-invalid=true][name=minutes]').waitFor();
+    await expectAccessible(page, 'a new canary');
+    await dialog.getByLabel('Duration').fill('30');
+    await dialog.getByRole('button', { name: 'Start canary' }).click();
+    const panel = page.getByRole('region', { name: 'Canary', exact: true });
+    await panel.getByText('Running').waitFor();
+    await panel.getByText('Serves 50 % of callers.').waitFor();
+    const url = await mcp();
+    for (let n = 0; n < 3; n += 1) await described(url);
+    const sides = panel.getByRole('table', { name: 'Both sides of the canary' });
+    // Lists are no calls.
+    await sides.getByRole('row', { name: /^Calls 0 0/ }).waitFor();
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    await client.callTool({ name: 'get_customer', arguments: { id: 1 } });
+    await client.close();
+    await sides.getByRole('row', { name: /^Calls (1 0|0 1)/ }).waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page, 'a canary in the dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await panel.getByRole('button', { name: 'Abort' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Abort canary' }).click();
+    await toast(page, 'Aborted.').waitFor();
+    await panel.getByText('Aborted by ada.').waitFor();
+
+    dialog = await start('30');
+    await dialog.getByRole('button', { name: 'Start canary' }).click();
+    await panel.getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Promote' }).click();
+    await toast(page, 'Promoted.').waitFor();
+    await panel.getByText('Promoted by ada.').waitFor();
+    expect(await ui.programs.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: 2, pending_changes: 0 });
+    await until(async () => (await described(url)) === 'One customer, said more clearly than before.', 10_000);
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'candidates and a running canary in every look',
+  async () => {
+    await describe('One customer, in yet other words than before.');
+    await ui.programs.api('POST', '/snapshots/candidate', { note: 'Other words' });
+    await ui.programs.api('POST', '/deploy', { canary: { percent: 20, minutes: 60 } });
+    await inspectAll(ui, [
+      { name: 'canary', path: '/deploy', ready: 'Serves 20 % of callers.' },
+      { name: 'candidates', path: '/deploy?view=candidates', ready: 'Other words' },
+    ]);
+    await ui.programs.api('POST', '/deploy/abort', {});
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,162 @@
+import { For, Show } from 'solid-js';
+import type { CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { usePoll } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
+import { count, duration, percent } from '#ui/src/kernel/words.ts';
+import type { Deployment } from './deployment.ts';
+import './canary.css';
+
+const LIVE_MS = 2_000;
+
+const STATUS = {
+  running: { label: 'Running', tone: 'brass' },
+  promoted: { label: 'Promoted', tone: 'good' },
+  aborted: { label: 'Aborted', tone: 'bad' },
+} as const;
+
+/** The canary that runs with both sides, or how the last one ended. */
+export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState }) {
+  const { dialogs, toasts } = useKernel();
+  const running = () => props.canary.status === 'running';
+  const busy = () => props.deployment.phase() === 'deploying';
+  const promote = async () => {
+    const agreed = await dialogs.confirm({
+      title: 'Promote the canary?',
+      text: 'It becomes the next version, and every caller is served it at once.',
+      action: 'Promote',
+    });
+    if (agreed && (await props.deployment.promote())) toasts.show('Promoted. Every caller is served it now.');
+  };
+  const abort = async () => {
+    const agreed = await dialogs.confirm({
+      title: 'Abort the canary?',
+      text: 'Its callers are served the live version again at once.',
+      action: 'Abort canary',
+      danger: true,
+    });
+    if (agreed && (await props.deployment.abort())) toasts.show('Aborted. Every caller is served the live version.');
+  };
+  return (
+    <Panel
+      title="Canary"
+      lead={props.canary.note ?? undefined}
+      actions={
+        <Show when={running()}>
+          <div class="row">
+            <Button size="small" kind="primary" needs="deploy.promote" busy={busy()} onPress={() => void promote()}>
+              Promote
+            </Button>
+            <Button size="small" needs="deploy.abort" blocked={busy()} onPress={() => void abort()}>
+              Abort
+            </Button>
+          </div>
+        </Show>
+      }
+    >
+      <div class="panel-body stack">
+        <p class="row">
+          <Badge tone={STATUS[props.canary.status].tone} dot pulse={running()}>
+            {STATUS[props.canary.status].label}
+          </Badge>
+          <Show
+            when={running()}
+            fallback={
+              <span class="small soft">
+                <Show when={props.canary.ended_at}>{(iso) => <Ago iso={iso()} />}</Show>
+              </span>
+            }
+          >
+            <Live deployment={props.deployment} canary={props.canary} />
+          </Show>
+        </p>
+        <Show when={props.canary.reason}>
+          {(reason) => <Notice tone={props.canary.status === 'promoted' ? 'good' : 'brass'}>{reason()}</Notice>}
+        </Show>
+        <Sides canary={props.canary} />
+      </div>
+    </Panel>
+  );
+}
+
+/** For as long as it runs, it is read again and again. */
+function Live(props: { deployment: Deployment; canary: CanaryState }) {
+  usePoll(() => props.deployment.status.reload(), LIVE_MS);
+  return (
+    <span class="small soft">
+      {`Serves ${props.canary.percent} % of callers. Promotes itself at `}
+      <time datetime={props.canary.ends_at}>{exactTime(props.canary.ends_at)}</time>.
+    </span>
+  );
+}
+
+const MEASURES: readonly {
+  readonly label: string;
+  readonly text: (side: CanarySide) => string;
+  readonly size: (side: CanarySide) => number;
+}[] = [
+  { label: 'Calls', text: ({ calls }) => count(calls), size: ({ calls }) => calls },
+  {
+    label: 'Errors',
+    text: ({ errors, error_rate }) => `${count(errors)} (${percent(error_rate)})`,
+    size: ({ error_rate }) => error_rate,
+  },
+  { label: 'p95', text: ({ calls, p95_ms }) => (calls === 0 ? '–' : duration(p95_ms)), size: ({ p95_ms }) => p95_ms },
+];
+
+function Sides(props: { canary: CanaryState }) {
+  const limits = () => {
+    const { max_error_rate, max_p95_ratio, min_calls } = props.canary;
+    const errors = max_error_rate === null ? [] : [`more than ${percent(max_error_rate)} of its calls fail`];
+    const slow = max_p95_ratio === null ? [] : [`its p95 is more than ${max_p95_ratio} times that of the live version`];
+    const all = [...errors, ...slow];
+    return all.length === 0 ? 'It has no limits.' : `Aborts itself when ${all.join(' or ')}, after ${count(min_calls)} calls.`;
+  };
+  const share = (of: (side: CanarySide) => number, side: CanarySide) => {
+    const most = Math.max(of(props.canary.live), of(props.canary.canary));
+    return most === 0 ? '0%' : `${(of(side) / most) * 100}%`;
+  };
+  return (
+    <>
+      <table class="canary-sides" aria-label="Both sides of the canary">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">{`Live (version ${props.canary.base_version})`}</th>
+            <th scope="col">Canary</th>
+          </tr>
+        </thead>
+        <tbody>
+          <For each={MEASURES}>
+            {(measure) => (
+              <tr>
+                <th scope="row">{measure.label}</th>
+                <For each={[props.canary.live, props.canary.canary]}>
+                  {(side, index) => (
+                    <td class="num">
+                      {measure.text(side)}
+                      <span
+                        class="canary-bar"
+                        data-side={index() === 0 ? 'live' : 'canary'}
+                        style={{ width: share(measure.size, side) }}
+                        aria-hidden="true"
+                      />
+                    </td>
+                  )}
+                </For>
+              </tr>
+            )}
+          </For>
+        </tbody>
+      </table>
+      <Show when={props.canary.status === 'running'}>
+        <p class="small soft">{limits()}</p>
+      </Show>
+    </>
+  );
+}

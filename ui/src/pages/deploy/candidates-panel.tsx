@@ -1,0 +1,128 @@
+import { createSignal, Show } from 'solid-js';
+import type { Candidate } from '#core/contract/deploy/candidates.ts';
+import { MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
+import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { NewCandidate } from './new-candidate.tsx';
+
+/** What is served beside the live version, to whoever has its token. */
+export function CandidatesPanel(props: {
+  deployment: Deployment;
+  creating: boolean;
+  onCreating: (open: boolean) => void;
+  onCanary: (candidate: string) => void;
+}) {
+  const { call, dialogs, toasts } = useKernel();
+  const list = useQuery((read) => read('candidates.list', {}), { watch: () => props.deployment.status.data()?.canary?.status });
+  const [shown, setShown] = createSignal<Candidate>();
+  const canary = () => props.deployment.status.data()?.canary ?? null;
+  const remove = async ({ candidate }: Candidate) => {
+    const agreed = await dialogs.confirm({
+      title: 'Delete this candidate?',
+      text: 'Its URL and token end at once. The working copy does not change.',
+      action: 'Delete candidate',
+      danger: true,
+    });
+    if (!agreed) return;
+    try {
+      await call('candidates.delete', { id: candidate });
+      toasts.show('Candidate deleted.');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+    await list.reload();
+  };
+  const add = () => (
+    <Button
+      kind="primary"
+      icon="plus"
+      needs="candidates.create"
+      blocked={(list.data()?.total ?? 0) >= MOST_CANDIDATES}
+      onPress={() => props.onCreating(true)}
+    >
+      New candidate
+    </Button>
+  );
+  return (
+    <div class="stack">
+      <Show when={(list.data()?.total ?? 0) > 0}>
+        <div class="row">{add()}</div>
+      </Show>
+      <DataTable
+        label="Candidates"
+        rows={list.data()?.items}
+        problem={list.problem()}
+        onRetry={() => void list.reload()}
+        key={(row) => row.candidate}
+        current={(row) => canary()?.status === 'running' && canary()?.candidate === row.candidate}
+        columns={[
+          { id: 'note', head: 'Note', cell: (row) => row.note ?? <span class="soft">No note</span>, width: '34%' },
+          { id: 'token', head: 'Token', narrow: 'hide', cell: (row) => <span class="mono small">{row.token_prefix}…</span> },
+          {
+            id: 'contains',
+            head: 'Contains',
+            narrow: 'hide',
+            cell: (row) => <span class="num small soft">{plural(row.counts.tools, 'tool')}</span>,
+          },
+          { id: 'by', head: 'By', narrow: 'hide', cell: (row) => row.actor.name, sort: (row) => row.actor.name },
+          { id: 'when', head: 'Created', cell: (row) => <Ago iso={row.created_at} />, sort: (row) => row.created_at },
+          {
+            id: 'expires',
+            head: 'Expires',
+            cell: (row) => <time datetime={row.expires_at}>{exactTime(row.expires_at)}</time>,
+            sort: (row) => row.expires_at,
+          },
+        ]}
+        actions={(row) => (
+          <Menu
+            label={`More for the candidate ${row.note ?? row.token_prefix}`}
+            size="small"
+            items={[
+              { label: 'Connect a client', icon: 'link' as const, onSelect: () => setShown(row) },
+              canary()?.status !== 'running' && {
+                label: 'Start a canary with it',
+                icon: 'rocket' as const,
+                needs: 'deploy.run' as const,
+                onSelect: () => props.onCanary(row.candidate),
+              },
+              {
+                label: 'Delete',
+                icon: 'trash' as const,
+                danger: true,
+                needs: 'candidates.delete' as const,
+                onSelect: () => void remove(row),
+              },
+            ]}
+          />
+        )}
+        empty={
+          <EmptyState icon="rocket" title="No candidates" action={add()}>
+            <p>Freeze the working copy and try it with a real client before you deploy it. Three at a time.</p>
+          </EmptyState>
+        }
+      />
+      <NewCandidate open={props.creating} onClose={() => props.onCreating(false)} onMade={() => void list.reload()} />
+      <Dialog open={shown() !== undefined} title="Connect to the candidate" onClose={() => setShown(undefined)}>
+        <Show when={shown()} keyed>
+          {(row) => (
+            <div class="stack">
+              <p class="small soft">{`Replace YOUR_TOKEN with its token, which begins with ${row.token_prefix}.`}</p>
+              <CandidateTexts candidate={row} />
+            </div>
+          )}
+        </Show>
+      </Dialog>
+    </div>
+  );
+}

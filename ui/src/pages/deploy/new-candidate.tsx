@@ -1,0 +1,125 @@
+import { createSignal, Show } from 'solid-js';
+import type { GateName } from '#core/contract/settings/deploy-gates.ts';
+import type { Output } from '#core/contract/index.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { NumberField } from '#ui/src/components/form/number-field.tsx';
+import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
+import { Snippet } from '#ui/src/components/show/snippet.tsx';
+import { CandidateTexts } from '#ui/src/features/connect/candidate-texts.tsx';
+import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+
+type Made = Output<'candidates.create'>;
+
+/** Freezes the working copy as a candidate, and shows its URL, its token once and how clients connect. */
+export function NewCandidate(props: { open: boolean; onClose: () => void; onMade: () => void }) {
+  const { call } = useKernel();
+  const [note, setNote] = createSignal('');
+  const [hours, setHours] = createSignal<number | string | null>(24);
+  const [busy, setBusy] = createSignal(false);
+  const [problem, setProblem] = createSignal<Problem>();
+  const [made, setMade] = createSignal<Made>();
+  const wrong = () => {
+    const value = hours();
+    return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 72
+      ? undefined
+      : 'Enter whole hours from 1 to 72.';
+  };
+  const close = () => {
+    setProblem(undefined);
+    props.onClose();
+  };
+  const create = async (allow: GateName[] = [], reason = '') => {
+    const value = hours();
+    if (busy() || wrong() !== undefined || typeof value !== 'number') return;
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const written = (reason === '' ? note() : reason).trim();
+      const answer = await call('candidates.create', { hours: value, allow, ...(written === '' ? {} : { note: written }) });
+      // Closed first: the second dialog then knows what the first was opened from.
+      close();
+      setNote('');
+      setMade(answer);
+      props.onMade();
+    } catch (fault) {
+      setProblem(toProblem(fault));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Dialog
+        open={props.open}
+        title="New candidate"
+        lead="The working copy is frozen and served at a URL of its own, with its own token. Nothing changes for other callers."
+        onClose={close}
+      >
+        <form
+          class="stack"
+          novalidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            void create();
+          }}
+        >
+          <Show when={problem()}>
+            {(shown) => (
+              <DeployProblem
+                problem={shown()}
+                busy={busy()}
+                action="Create anyway"
+                onAllow={(gates, reason) => void create(gates, reason)}
+              />
+            )}
+          </Show>
+          <TextField
+            label="Note"
+            optional
+            value={note()}
+            onInput={setNote}
+            hint="What is to be tried, for whoever reads the list."
+          />
+          <NumberField
+            label="Expires after"
+            unit="hours"
+            min={1}
+            max={72}
+            value={hours()}
+            onInput={setHours}
+            error={wrong()}
+            hint="From 1 to 72. Its URL and token end then."
+          />
+          <div class="row">
+            <Button onPress={close}>Cancel</Button>
+            <Button type="submit" kind="primary" busy={busy()} blocked={wrong() !== undefined}>
+              Create candidate
+            </Button>
+          </div>
+        </form>
+      </Dialog>
+      <SecretOnce
+        open={made() !== undefined}
+        title="Connect to the candidate"
+        secrets={[{ label: 'Token', value: made()?.token ?? '' }]}
+        onClose={() => setMade(undefined)}
+      >
+        <Show when={made()}>
+          {(shown) => (
+            <>
+              <div>
+                <p class="field-label">URL</p>
+                <Snippet text={shown().url} label="the URL" />
+              </div>
+              <CandidateTexts candidate={shown()} token={shown().token} />
+            </>
+          )}
+        </Show>
+      </SecretOnce>
+    </>
+  );
+}
