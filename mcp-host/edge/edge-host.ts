@@ -5,13 +5,14 @@ import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Log } from '#core/log.ts';
 import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
-import { noListFile } from '#mcp-host/auth/list-file.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
 import { createRunningCalls } from '#mcp-host/call/deadline.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { healthOf } from '#mcp-host/observe/health.ts';
 import type { Usage } from '#mcp-host/observe/usage.ts';
 import { createDispatch } from '#mcp-host/protocol/dispatch.ts';
+import { RPC } from '#mcp-host/protocol/messages.ts';
+import { refuse } from '#mcp-host/protocol/replies.ts';
 import { createSessionIds } from '#mcp-host/protocol/session-ids.ts';
 import { createSessions } from '#mcp-host/protocol/sessions.ts';
 import type { Streams } from '#mcp-host/protocol/streams.ts';
@@ -19,6 +20,7 @@ import { createSources } from '#mcp-host/swap/sources.ts';
 import type { Views } from '#mcp-host/swap/views.ts';
 import { createHttp, type HostFetch } from '#mcp-host/transports/http.ts';
 import { createSse } from '#mcp-host/transports/sse.ts';
+import type { IssuerMemory } from './issuer-memory.ts';
 import type { LoadedBundle } from './load.ts';
 
 export interface EdgeOptions {
@@ -31,6 +33,7 @@ export interface EdgeOptions {
   readonly limits: RateLimits;
   readonly views: Views;
   readonly streams: Streams;
+  readonly issuers: IssuerMemory;
   readonly log: Log;
   /** Pools stay open between calls. Without it each call opens what it needs and closes it. */
   readonly keeps_pools: boolean;
@@ -45,6 +48,8 @@ export interface EdgeHost {
   readonly fetch: HostFetch;
   /** In time: ends what idled out, and keeps streams open. */
   keepAlive(): void;
+  /** Ends streams, waits for running statements, and closes every pool. */
+  close(): Promise<void>;
 }
 
 /** A host of one bundle: the parts of the host that need no server, no disk and no listener. */
@@ -80,10 +85,10 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   const toolsets = [...registry.toolsets.values()];
   const auth = createAuth({
     tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
-    foreign_keys: noListFile(),
+    foreign_keys: options.issuers.keys,
     keys: [nobodys],
     public_url: options.public_url,
-    ask: (url, init) => guardedFetch(url, init, policy),
+    ask: options.issuers.remembering((url, init) => guardedFetch(url, init, policy)),
     openSecret,
     local_url: () => `http://127.0.0.1:${registry.server.port}`,
     names: () => options.allowed_hosts,
@@ -110,7 +115,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   });
   const { lacks } = bundle;
   const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins });
-  const fetch = createHttp({
+  const answer = createHttp({
     dispatch,
     auth,
     allowed_hosts: () => options.allowed_hosts,
@@ -141,10 +146,21 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     refused: (status) => log.debug('refused', { status }),
   });
   return {
-    fetch,
+    async fetch(request, peer) {
+      try {
+        return await answer(request, peer);
+      } catch (error) {
+        log.error('request_failed', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+        return refuse(500, 'The server failed. See its log.', undefined, { code: RPC.internal });
+      }
+    },
     keepAlive() {
       streams.keepAlive();
       sessions.sweep();
+    },
+    async close() {
+      streams.end();
+      await sources.close();
     },
   };
 }

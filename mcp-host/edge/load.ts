@@ -1,6 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Pseudonym } from '#core/lib/call/masks.ts';
-import { createPseudonym } from '#core/lib/call/masks.ts';
+import { createPseudonym, type Pseudonym } from '#core/lib/call/masks.ts';
 import type { TokenList } from '#mcp-host/auth/token-file.ts';
 import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
 import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';

@@ -2,8 +2,8 @@ import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { createLog, type Log } from '#core/log.ts';
 import { createRateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { createViews } from '#mcp-host/swap/views.ts';
-import type { Binding } from './bindings.ts';
-import { textIn } from './bindings.ts';
+import { type Binding, textIn } from './bindings.ts';
+import { createIssuerMemory, type IssuerMemory } from './issuer-memory.ts';
 import { type LoadedBundle, loadBundle } from './load.ts';
 
 /** Names by which clients reach the bundle, separated by commas. */
@@ -15,6 +15,7 @@ export interface IsolateParts {
   readonly bundle: LoadedBundle;
   readonly views: ReturnType<typeof createViews>;
   readonly limits: ReturnType<typeof createRateLimits>;
+  readonly issuers: IssuerMemory;
   readonly log: Log;
   readonly public_url: string | null;
   readonly allowed_hosts: ReadonlySet<string>;
@@ -37,6 +38,7 @@ export async function openIsolate(text: string, binding: Binding): Promise<Isola
     log,
     public_url,
     views: createViews(),
+    issuers: createIssuerMemory(Date.now),
     limits: createRateLimits({ tool_per_minute: 0, caller_per_minute: 0 }),
     allowed_hosts: new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== '')),
     started_at: Date.now(),

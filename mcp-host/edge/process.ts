@@ -33,9 +33,10 @@ interface DenoInfo {
   readonly remoteAddr?: { readonly hostname?: string };
 }
 
-/** What `deno serve` calls. */
+/** What `deno serve` calls. It stops listening on SIGTERM by itself, and goes on as long as a session of a pool is open. */
 export function serveDeno(text: string) {
   const host = openProcess(text);
+  process.once('SIGTERM', () => void host().then((opened) => opened.close()));
   return {
     fetch: async (request: Request, info?: DenoInfo): Promise<Response> =>
       (await host()).fetch(

@@ -6,6 +6,7 @@ import { buildBundle } from '#snapshots/bundle/build.ts';
 import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
 import type { Snapshot } from '#snapshots/format.ts';
+import { deno } from './deno.ts';
 import { freePort } from './programs.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -25,6 +26,8 @@ interface Place {
   readonly bindings?: Readonly<Record<string, string>>;
   /** Of Workers: connection strings by the names of their bindings. */
   readonly hyperdrives?: Readonly<Record<string, string>>;
+  /** Certificates of an authority that the platform trusts beside the public ones, where it takes any. */
+  readonly ca?: string;
 }
 
 export async function bundleOf(snapshot: Snapshot, target: BundleTarget, tokens: readonly LiveToken[] = []): Promise<string> {
@@ -38,7 +41,9 @@ export async function startBundle(target: BundleTarget, text: string, place: Pla
   const file = join(folder, 'bundle.mjs');
   await writeFile(file, text);
   const port = freePort();
-  const { bindings = {}, hyperdrives = {} } = place;
+  const { bindings = {}, hyperdrives = {}, ca } = place;
+  if (ca !== undefined) await writeFile(join(folder, 'ca.pem'), ca);
+  const trusting = ca === undefined ? {} : { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };
   const path = process.env['PATH'] ?? '';
   const began = performance.now();
   const commands: Readonly<Record<BundleTarget, () => Bun.Subprocess<'ignore', 'pipe', 'pipe'>>> = {
@@ -50,12 +55,12 @@ export async function startBundle(target: BundleTarget, text: string, place: Pla
           JSON.stringify({ file, bindings, hyperdrives, date: COMPATIBILITY_DATE }),
         ],
         ROOT,
-        { PATH: path, HOME: folder },
+        { PATH: path, HOME: folder, ...trusting },
       ),
     deno: () =>
       spawn(
         [
-          join(ROOT, 'node_modules/.bin/deno'),
+          deno(),
           'serve',
           '--no-remote',
           '--no-lock',
@@ -99,7 +104,8 @@ export async function startBundle(target: BundleTarget, text: string, place: Pla
 const spawn = (command: string[], cwd: string, env: Record<string, string>): Bun.Subprocess<'ignore', 'pipe', 'pipe'> =>
   Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 
-async function answering(address: () => string | null, isAlive: () => boolean): Promise<string> {
+/** The address, once something answers there: a platform may take seconds to start. */
+export async function answering(address: () => string | null, isAlive: () => boolean): Promise<string> {
   for (let attempt = 0; attempt < 1_000 && isAlive(); attempt++) {
     const url = address();
     if (url !== null && (await fetch(`${url}/health`).catch(() => null)) !== null) return url;
