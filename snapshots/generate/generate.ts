@@ -1,5 +1,5 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
-import { isSent, listingInOrder } from '#core/lib/call/arguments.ts';
+import { listingInOrder } from '#core/lib/call/arguments.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { engineOf } from '#core/engines/index.ts';
 import type { ProjectPart } from '#core/engines/shared/descriptor.ts';
@@ -95,7 +95,8 @@ function whyLeftOut(
   const passthrough = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
   if (passthrough) return 'its whole statement is an argument, which only Sluice can guard';
   const is_told = told.has(connection_id) || masks !== undefined;
-  return is_told || !parameters.every(isSent) || readsCaller(transform_template) ? NO_CALLER : null;
+  const fills = parameters.some(({ from }) => from?.startsWith('caller.') === true);
+  return is_told || fills || readsCaller(transform_template) ? NO_CALLER : null;
 }
 
 const readsCaller = (template: string | null): boolean =>

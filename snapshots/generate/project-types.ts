@@ -37,4 +37,6 @@ export interface Parameter {
   readonly pattern?: string | undefined;
   readonly items?: ScalarType | undefined;
   readonly examples?: readonly unknown[] | undefined;
+  /** Fills it, instead of the model: `vars.<name>`, `call.time` or `call.id`. */
+  readonly from?: string | undefined;
 }

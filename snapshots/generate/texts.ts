@@ -90,11 +90,12 @@ export function readme(facts: Facts): string {
   const { port, auth_type } = snapshot.content.server;
   const sections = [
     `# ${inline(snapshot.content.server.server_name)}`,
-    `An MCP server, generated from snapshot ${snapshot.version} (\`${snapshot.checksum}\`). It needs only Node 20.12 or later, or Bun.`,
+    `An MCP server, generated from snapshot ${snapshot.version} (\`${snapshot.checksum}\`). It needs only Node 20.12 or later, Bun or Deno.`,
     `## Run it
 \`\`\`sh
 cp .env.example .env      # fill in the values
 npm install && npm start  # or: bun install && bun src/main.ts
+                          # or: npm install && deno run -A src/main.ts
 \`\`\`
 Clients connect to \`http://127.0.0.1:${port}/mcp\` (\`HOST\`, \`PORT\`); with \`npm start -- --stdio\` it uses stdin and stdout.
 ${auth_type === 'none' ? 'Set `MCP_TOKEN` to require a bearer token.' : 'Clients must send the token in `MCP_TOKEN` as a bearer token; the other sign-in methods of Sluice are not part of this project.'}`,

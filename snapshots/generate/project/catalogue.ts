@@ -1,6 +1,6 @@
 import { type McpRequestContext, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { compileArguments } from '#core/lib/call/arguments.ts';
 import { shape, shapeResource, toToolResult } from '#core/lib/call/shape.ts';
+import { compileValues, NO_CALLER } from '#core/lib/call/values.ts';
 import { matchUri, parseUriTemplate, typedValues } from '#core/lib/uri-template.ts';
 import { AppError } from '#core/errors.ts';
 import type { Json, QueryResult } from '#core/engines/shared/source.ts';
@@ -9,15 +9,25 @@ import { bind } from './sql.ts';
 import { applyTemplate, renderPrompt } from './templates.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, Json | undefined>>;
+
+/** Checks the arguments of a query, and fills what the model does not send: variables, and the time and the id of the call. */
+function valuesOf({ variables }: Project, { parameters, sql }: Query): (args: unknown) => Values | Promise<Values> {
+  const resolve = compileValues(parameters, { nodes: sql });
+  return (args) => {
+    const call = { id: crypto.randomUUID(), time: Date.now() };
+    return resolve({ arguments: args, vars: variables, caller: NO_CALLER, call });
+  };
+}
 
 /** Builds the MCP server of one client: nothing is shared between clients but the databases. */
 export function createCatalogue(project: Project): (context: McpRequestContext) => Server {
-  const tools = new Map(project.tools.map((tool) => [tool.listing.name, { tool, check: compileArguments(tool.parameters) }]));
+  const tools = new Map(project.tools.map((tool) => [tool.listing.name, { tool, check: valuesOf(project, tool) }]));
   const prompts = new Map(project.prompts.map((prompt) => [prompt.listing.name, prompt]));
   const resources = project.resources.map((resource) => ({
     resource,
     template: parseUriTemplate(resource.uri_template),
-    check: compileArguments(resource.parameters),
+    check: valuesOf(project, resource),
   }));
   const fixed = project.resources.filter(({ uri_template }) => !uri_template.includes('{'));
   const templates = project.resources.filter(({ uri_template }) => uri_template.includes('{'));
@@ -82,8 +92,6 @@ function answerAsBefore(server: Server): void {
 }
 
 const listings = (items: readonly { readonly listing: object }[]) => items.map(({ listing }) => listing) as never;
-
-type Values = Readonly<Record<string, Json | undefined>>;
 
 async function run(project: Project, query: Query, values: Values, signal: AbortSignal) {
   const { writes, timeout_ms, max_rows, max_bytes, transform_template } = query;

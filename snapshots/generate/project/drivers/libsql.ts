@@ -15,6 +15,7 @@ export function openLibsql({ url, token }: { readonly url: string; readonly toke
       try {
         const found = await transaction.execute({ sql: text, args });
         if (writes) await transaction.commit();
+        else if (found.columns.length === 0 || found.rowsAffected > 0) throw new AppError('not_read_only', NOT_READ_ONLY);
         const described = found.columns.map((name, i) => ({ name, type: found.columnTypes[i] ?? null }));
         const lines = found.rows.map((row) => described.map((_, i) => toCell(row[i])));
         const result = collectRows(described, lines, limits);
@@ -29,6 +30,9 @@ export function openLibsql({ url, token }: { readonly url: string; readonly toke
   };
 }
 
+/** What it changed is rolled back with its transaction. */
+const NOT_READ_ONLY = 'The statement writes or returns no rows, but this session is read-only.';
+
 /** What the server said of a statement, in its own words. */
 function toFault(error: unknown): never {
   if (!(error instanceof LibsqlError)) throw error;
@@ -38,8 +42,9 @@ function toFault(error: unknown): never {
   }
   if (code.startsWith('SQLITE_BUSY')) throw new AppError('unavailable', 'The database is busy with another write; try again.');
   if (!code.startsWith('SQL')) throw new AppError('database_unreachable', message, { cause: error });
-  const said = message.slice(message.startsWith(`${code}: `) ? code.length + 2 : 0);
-  throw new AppError('sql_error', said.replace(/^(?:SQLite error|SQLite input error|SQL string could not be parsed): /, ''));
+  // The library puts codes in front, and the server where it found the fault.
+  const said = message.replace(/^(?:SQL[A-Z_]*: )+/, '').replace(/ \(at offset \d+\)$/, '');
+  throw new AppError('sql_error', said.replace(/^(?:SQLite error|SQL(?:ite)? input error|SQL string could not be parsed): /, ''));
 }
 
 const toCell = (cell: unknown): SqliteValue => (cell instanceof ArrayBuffer ? new Uint8Array(cell) : (cell as SqliteValue));
