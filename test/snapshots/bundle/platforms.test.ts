@@ -138,7 +138,7 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
       const { url } = bundles[target]!;
       const requestInit = { headers: await bearer() };
       const legacy = new Client({ name: 'legacy', version: '1' });
-      await legacy.connect(new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit }) as never);
+      await legacy.connect(new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit }));
       expect((await legacy.listTools()).tools.map(({ name }) => name)).toEqual(['encrypted', 'moved', 'pooled']);
       expect(await legacy.callTool({ name: 'moved', arguments: {} })).toMatchObject({ structuredContent: { row_count: 1 } });
       expect(await legacy.getPrompt({ name: 'hi', arguments: { who: 'you' } })).toMatchObject({
