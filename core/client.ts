@@ -10,13 +10,19 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-export type Call = <N extends OperationName>(name: N, input: RawInput<N>, signal?: AbortSignal) => Promise<Output<N>>;
+/** @param file the body of an operation that takes a file. */
+export type Call = <N extends OperationName>(
+  name: N,
+  input: RawInput<N>,
+  signal?: AbortSignal,
+  file?: Blob,
+) => Promise<Output<N>>;
 
 /** The REST API as typed calls. Faults arrive as AppError with the server's own sentence, code and field errors. */
 export function createClient(options: ClientOptions): Call {
   const send = options.fetch ?? ((url, init) => fetch(url, init));
-  return async (name, input, signal) => {
-    const { method, path, query = [] } = routes[name];
+  return async (name, input, signal, file) => {
+    const { method, path, query = [], file: takes_file = false } = routes[name];
     const rest: Record<string, unknown> = { ...input };
     let url = fullPath(path);
     for (const variable of pathVariables(path)) {
@@ -24,7 +30,7 @@ export function createClient(options: ClientOptions): Call {
       delete rest[variable];
     }
     const search = new URLSearchParams();
-    const without_body = method === 'GET' || method === 'DELETE';
+    const without_body = method === 'GET' || method === 'DELETE' || takes_file;
     for (const [key, value] of Object.entries(rest)) {
       if (value === undefined || !(without_body || query.includes(key))) continue;
       search.set(key, typeof value === 'string' ? value : JSON.stringify(value));
@@ -35,9 +41,11 @@ export function createClient(options: ClientOptions): Call {
       headers: {
         accept: 'application/problem+json, application/json',
         ...(without_body ? {} : { 'content-type': 'application/json' }),
+        ...(takes_file ? { 'content-type': 'application/octet-stream' } : {}),
         ...options.headers,
       },
       ...(without_body ? {} : { body: JSON.stringify(rest) }),
+      ...(takes_file && file !== undefined ? { body: file } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
     if (!response.ok) throw await toError(response);

@@ -11,6 +11,7 @@ import { configHandlers } from './definitions/settings/config.ts';
 import { connectionHandlers } from './definitions/connections.ts';
 import { deployHandlers } from './deploy/deploys.ts';
 import { withFindings } from './deploy/checks/findings-of-writes.ts';
+import { fileHandlers } from './definitions/files.ts';
 import { flowHandlers } from './definitions/flow.ts';
 import { historyHandlers } from './observe/history-handlers.ts';
 import { providerHandlers } from './identity/providers/providers.ts';
@@ -50,6 +51,7 @@ export const handlers: Handlers = withFindings({
   ...twoFactorHandlers,
   ...providerHandlers,
   ...connectionHandlers,
+  ...fileHandlers,
   ...toolHandlers,
   ...resource.handlers,
   ...prompt.handlers,

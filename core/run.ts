@@ -34,6 +34,9 @@ export interface Call {
   readonly user_agent: string | null;
   readonly request_id: string;
   readonly signal?: AbortSignal;
+  /** The file that an operation takes, and how long it says that it is. */
+  readonly body?: ReadableStream<Uint8Array> | null;
+  readonly body_bytes?: number | null;
   /** Secret of the cookie that binds the sign-in of a client to the browser that began it. */
   readonly browser?: string | null;
   /** Gives the session cookie of the answer, or null to clear it. */

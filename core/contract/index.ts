@@ -8,6 +8,7 @@ import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
 import { config } from './settings/config.ts';
 import { connections } from './definitions/connections.ts';
+import { files } from './definitions/files.ts';
 import { deploy } from './deploy/deploy.ts';
 import { drift } from './deploy/drift.ts';
 import { flow } from './flow.ts';
@@ -40,6 +41,7 @@ export const operations = {
   ...twoFactor,
   ...identityProviders,
   ...connections,
+  ...files,
   ...tools,
   ...resources,
   ...prompts,

@@ -30,6 +30,8 @@ export interface Operation {
   readonly summary: string;
   /** Name of the agent endpoint's tool that is this operation; what it says to a model stands in `agent/`. */
   readonly agent?: string;
+  /** The body is a file as it is, which the handler reads as it arrives; every field that is not in the path is a query parameter. */
+  readonly file?: true;
   /** Largest body in bytes; 1 MiB unless said. */
   readonly max_body?: number;
 }

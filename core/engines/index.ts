@@ -11,6 +11,9 @@ import { SQLITE } from './sqlite/descriptor.ts';
 /** Every engine there is. A new one is its folder, its line here, and its kinds of database in the contract's `DbType`. */
 export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, LIBSQL, DUCKDB];
 
+/** The kind of database that is a folder of files. */
+export const FOLDER_TYPE: DbType = DUCKDB.labels[0]!.db_type;
+
 interface Kind {
   readonly engine: EngineDescriptor;
   readonly label: EngineLabel;

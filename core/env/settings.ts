@@ -121,6 +121,8 @@ export const SETTINGS = {
     null,
     'folder with the files and folders that SQLite and DuckDB connections can open; defaults to `databases` in the data folder',
   ),
+  SVC_FILES_MAX_BYTES: integer(1_073_741_824, 1, 1e13, 'largest file that can be uploaded to a connection, in bytes'),
+  SVC_FILES_QUOTA_BYTES: integer(10_737_418_240, 1, 1e15, 'largest size of all files of a connection together, in bytes'),
   SVC_DATABASE_URL: {
     ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; defaults to an embedded file in the data folder'),
     secret: true,

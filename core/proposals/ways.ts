@@ -25,8 +25,14 @@ const READS: ReadonlySet<string> = new Set([
 /** They ask for `write` and change nothing. */
 const TRIES = /^preview\.|^connections\.test(_draft)?$/;
 const LIVE: readonly string[] = ['transfer.export', 'server.generated'];
-/** One writes a file, the other marks what is deployed. */
-const REFUSED: readonly string[] = ['connections.create_sample', 'drift.check'];
+/** They write files, or mark what is deployed. */
+const REFUSED: readonly string[] = [
+  'connections.create_sample',
+  'drift.check',
+  'files.create_folder',
+  'files.upload',
+  'files.delete',
+];
 
 export function wayOf(name: OperationName, { access }: Pick<Operation, 'access'>, input: Readonly<Record<string, unknown>>): Way {
   if (access === 'read') return READS.has(name) ? 'look' : 'live';

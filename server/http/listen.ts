@@ -30,7 +30,8 @@ export function listen({ app, http, hostname, port, idle_seconds, tunnels }: Lis
     hostname,
     port,
     idleTimeout: idle_seconds,
-    maxRequestBodySize: 20 * 1024 * 1024,
+    // Every other body has a limit of its own, which is counted as it arrives.
+    maxRequestBodySize: Math.max(20 * 1024 * 1024, app.env.SVC_FILES_MAX_BYTES),
     websocket: socketHandler,
     // Bun's own page of a fault shows the source; what Hono could not answer is told like any other fault.
     development: false,

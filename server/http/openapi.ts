@@ -136,10 +136,10 @@ function streams(): Record<string, Json> {
 }
 
 function describe(name: string, definition: Operation): Json {
-  const { method, path, input, output, status = 200, waits = false, summary, access, query = [] } = definition;
+  const { method, path, input, output, status = 200, waits = false, summary, access, query = [], file = false } = definition;
   const { properties, required } = schemaOf(input, 'input') as { properties: Record<string, Json>; required?: string[] };
   const variables = pathVariables(path);
-  const without_body = method === 'GET' || method === 'DELETE';
+  const without_body = method === 'GET' || method === 'DELETE' || file;
   const in_query = Object.keys(properties).filter(
     (field) => !variables.includes(field) && (without_body || query.includes(field)),
   );
@@ -158,6 +158,7 @@ function describe(name: string, definition: Operation): Json {
     ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
     ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
+    ...(file ? { requestBody: FILE } : {}),
     responses: {
       ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
       [status]: status === 204 ? { description: 'Done' } : { description: 'Done', content: json(schemaOf(output, 'output')) },
@@ -165,6 +166,12 @@ function describe(name: string, definition: Operation): Json {
     },
   };
 }
+
+/** Any bytes. */
+const FILE: Json = {
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary', description: 'The file as it is' } } },
+};
 
 function body(fields: readonly string[], properties: Readonly<Record<string, Json>>, required: readonly string[]): Json {
   const needed = fields.filter((field) => required.includes(field));

@@ -62,6 +62,8 @@ function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | nu
     user_agent: c.req.header('user-agent') ?? null,
     request_id: c.get('request_id'),
     signal: c.req.raw.signal,
+    body: c.req.raw.body,
+    body_bytes: lengthOf(c),
     browser: readBrowser(app, c),
     proposal: proposalOf(c),
     setSession,
@@ -86,8 +88,15 @@ function decoded(text: string): string {
 const isProposed = (output: unknown): boolean =>
   typeof output === 'object' && output !== null && 'proposed' in output && output.proposed === true;
 
+/** Null: the request does not say. */
+function lengthOf(c: Context<ServerEnv>): number | null {
+  const text = c.req.header('content-length');
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
 async function readInput(definition: Operation, c: Context<ServerEnv>): Promise<Record<string, unknown>> {
-  const in_query = definition.method === 'GET' || definition.method === 'DELETE' ? null : (definition.query ?? []);
+  const without_body = definition.method === 'GET' || definition.method === 'DELETE' || definition.file === true;
+  const in_query = without_body ? null : (definition.query ?? []);
   const query: Record<string, unknown> = {};
   for (const [name, text] of new URL(c.req.url).searchParams) {
     if (isReservedName(name) || (in_query !== null && !in_query.includes(name))) {

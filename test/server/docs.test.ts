@@ -159,7 +159,10 @@ describe('the OpenAPI document', () => {
     for (const [path, method, { requestBody, responses }] of described()) {
       const place = `${method} ${path}`;
       if (method === 'get' || method === 'delete') expect([place, requestBody]).toEqual([place, undefined]);
-      if (requestBody !== undefined) expect([place, Object.keys(requestBody.content)]).toEqual([place, ['application/json']]);
+      if (requestBody !== undefined) {
+        const type = place.endsWith('/files') ? 'application/octet-stream' : 'application/json';
+        expect([place, Object.keys(requestBody.content)]).toEqual([place, [type]]);
+      }
       const statuses = Object.keys(responses);
       expect([place, statuses.filter((status) => !/^(?:[1-5]\d\d|default)$/.test(status))]).toEqual([place, []]);
       expect([place, statuses.some((status) => status.startsWith('2')), statuses.includes('default')]).toEqual([

@@ -39,6 +39,7 @@ export const DUCKDB: EngineDescriptor = {
     }
   },
   open: async () => (await import('./source.ts')).openDuckdb,
+  files: async () => (await import('./files/status.ts')).DUCKDB_FILES,
   project: {
     driver: 'snapshots/generate/project/drivers/duckdb.ts',
     package: '@duckdb/node-api',

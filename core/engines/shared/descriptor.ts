@@ -1,4 +1,5 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
+import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { BundleTarget } from '#snapshots/bundle/format.ts';
 import type { NamedConnection } from '#snapshots/generate/names.ts';
@@ -53,6 +54,24 @@ export interface SessionSupport {
 /** The frozen settings that decide whether a bundle can reach a database. */
 export type Reached = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert'> & { readonly ssl_key: unknown };
 
+/** The files of a connection to a folder. */
+export interface FolderFiles {
+  /** Absolute. Throws `invalid` where the connection is no folder, and `database_unreachable` where it is gone. */
+  folder(database: string, policy: DialPolicy): string;
+  /** Why a file cannot be called so, as a sentence; null: it can. */
+  nameFault(name: string): string | null;
+  /** What became of each file; `reading`: what changed is still being read. Times in milliseconds. */
+  status(
+    connection: Pick<ConnectionSettings, 'database' | 'extra_params'>,
+    policy: DialPolicy,
+  ): Promise<{ readonly items: readonly FolderFile[]; readonly reading: boolean }>;
+}
+
+export type FolderFile = Omit<ConnectionFile, 'changed_at' | 'imported_at'> & {
+  readonly changed_at: number;
+  readonly imported_at: number | null;
+};
+
 /** Everything that the rest of the product knows of an engine; what takes long to load is loaded when it is needed. */
 export interface EngineDescriptor {
   /** The name of its folder. */
@@ -72,6 +91,8 @@ export interface EngineDescriptor {
   readonly check: (target: Target, policy: DialPolicy) => Promise<void>;
   readonly open: () => Promise<OpenSource>;
   readonly project: ProjectPart;
+  /** Absent: a connection has no files that people could put there. */
+  readonly files?: () => Promise<FolderFiles>;
   /**
    * What of a connection does not work in a bundle for a target, as sentences that begin with its name. Absent: no bundle reaches a
    * database of the engine.

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FolderSettings } from '#core/contract/definitions/file-settings.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
@@ -85,6 +86,14 @@ export async function readFolder(settings: FolderConnection, policy: DialPolicy)
   return (await openCache(settings, policy, AbortSignal.timeout(BUILD_TIMEOUT)).refresh()).manifest.entries;
 }
 
+/** The same without reading anything. */
+export function lastRead(settings: FolderConnection, policy: DialPolicy): readonly ManifestEntry[] {
+  return (
+    readManifest(placeOf(resolveDuckdb(settings.database, policy).path, folderSettings(settings.extra_params), policy))
+      ?.entries ?? []
+  );
+}
+
 /** What a folder needs to know of its connection. */
 export type FolderConnection = Pick<ConnectionSettings, 'database' | 'extra_params'>;
 
@@ -98,23 +107,12 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
   const of = folderSettings(settings.extra_params);
   let place: string | undefined;
 
-  /** One cache for each folder and each way to read it: what is deployed and what is being edited may differ. */
-  function placeOf(folder: string): string {
-    const key = createHash('sha256')
-      .update(JSON.stringify([folder, of]))
-      .digest('hex')
-      .slice(0, 32);
-    const path = join(policy.cache_dir ?? join(policy.sqlite_dir, '.cache'), key);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    return path;
-  }
-
   async function refresh(): Promise<{ manifest: Manifest; took: number }> {
     const target = resolveDuckdb(settings.database, policy);
     if (target.kind !== 'folder')
       throw invalidField('database', 'A file must end in .duckdb; everything else is a folder of files.');
     const folder = target.path;
-    place = placeOf(folder);
+    place = placeOf(folder, of, policy);
     for (;;) {
       stop.throwIfAborted();
       const began = performance.now();
@@ -148,6 +146,17 @@ function openCache(settings: FolderConnection, policy: DialPolicy, stop: AbortSi
       return join(place, manifest.cache);
     },
   };
+}
+
+/** One cache for each folder and each way to read it: what is deployed and what is being edited may differ. */
+function placeOf(folder: string, settings: FolderSettings, policy: DialPolicy): string {
+  const key = createHash('sha256')
+    .update(JSON.stringify([folder, settings]))
+    .digest('hex')
+    .slice(0, 32);
+  const path = join(policy.cache_dir ?? join(policy.sqlite_dir, '.cache'), key);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return path;
 }
 
 /** Makes the next cache beside the one that is served, and puts it in its place by a rename. */

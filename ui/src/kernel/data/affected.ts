@@ -11,6 +11,7 @@ const AFFECTED = {
   auth: ['auth', 'history'],
   two_factor: ['two_factor', 'auth', 'history'],
   connections: ['connections', 'schema', 'tools', 'resources', 'prompts', 'tests', ...CONFIGURATION],
+  files: ['files', 'connections', 'schema', 'tools', ...CONFIGURATION],
   tools: ['tools', 'connections', 'tests', ...CONFIGURATION],
   resources: ['resources', 'connections', 'tests', ...CONFIGURATION],
   prompts: ['prompts', 'connections', 'tests', ...CONFIGURATION],

@@ -1,0 +1,81 @@
+import * as v from 'valibot';
+import { byId, Id, listOf, textBetween, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { Connection } from './connections.ts';
+
+const FileName = textBetween(1, 255);
+
+/** A file of a connection's folder, and what became of it. */
+export const ConnectionFile = v.object({
+  name: v.string(),
+  bytes: v.number(),
+  changed_at: Timestamp,
+  /** Its entry in the `files` setting of the connection: its name, or the pattern that it belongs to. */
+  key: v.string(),
+  tables: v.array(
+    v.object({
+      schema: v.string(),
+      name: v.string(),
+      rows: v.number(),
+      columns: v.array(v.object({ name: v.string(), type: v.string() })),
+    }),
+  ),
+  imported_at: v.nullable(Timestamp),
+  rejected_rows: v.pipe(v.number(), v.description('Lines that were left out')),
+  rejected: v.pipe(
+    v.array(v.object({ line: v.number(), column: v.nullable(v.string()), reason: v.string() })),
+    v.description('The first of them'),
+  ),
+  notes: v.array(v.string()),
+  error: v.pipe(
+    v.nullable(v.object({ message: v.string(), line: v.nullable(v.number()) })),
+    v.description('Why the file could not be read; its tables are those of the last time that it could'),
+  ),
+});
+export type ConnectionFile = v.InferOutput<typeof ConnectionFile>;
+
+export const files = {
+  'files.list': operation({
+    method: 'GET',
+    path: '/connections/{id}/files',
+    access: 'read',
+    input: byId,
+    output: v.object({
+      ...listOf(ConnectionFile).entries,
+      reading: v.pipe(v.boolean(), v.description('Files that changed are still being read; what is listed may be older')),
+      bytes: v.pipe(v.number(), v.description('Of all files of the folder')),
+      max_file_bytes: v.number(),
+      quota_bytes: v.number(),
+    }),
+    summary: 'List the files of a connection to a folder, with their tables and what is wrong with them',
+  }),
+  'files.upload': operation({
+    method: 'POST',
+    path: '/connections/{id}/files',
+    access: 'write',
+    file: true,
+    // Checked by the handler: a connection that does not exist is named first.
+    input: v.strictObject({ id: Id, name: v.optional(FileName) }),
+    output: v.object({ name: v.string(), bytes: v.number(), replaced: v.boolean() }),
+    status: 201,
+    summary: 'Put a file into the folder of a connection; one of the same name is replaced at once when all has arrived',
+  }),
+  'files.delete': operation({
+    method: 'DELETE',
+    path: '/connections/{id}/files/{name}',
+    access: 'write',
+    input: v.strictObject({ id: Id, name: FileName }),
+    output: v.strictObject({}),
+    status: 204,
+    summary: 'Delete a file from the folder of a connection',
+  }),
+  'files.create_folder': operation({
+    method: 'POST',
+    path: '/connections/folder',
+    access: 'write',
+    input: v.strictObject({ name: textBetween(1, 60) }),
+    output: Connection,
+    status: 201,
+    summary: 'Create an empty folder of files and connect it',
+  }),
+};

@@ -1,0 +1,117 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { constants, open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '#core/errors.ts';
+import type { Call } from '#core/run.ts';
+
+/** Beginning of the names of files that are not all there yet; a folder of files leaves hidden ones out. */
+const ARRIVING = '.upload-';
+/** Milliseconds after which such a file belongs to nobody. */
+const ABANDONED = 24 * 3_600_000;
+/** How long nothing may arrive. */
+const SILENT_MS = 60_000;
+
+export interface Upload {
+  readonly folder: string;
+  readonly target: string;
+  readonly max_bytes: number;
+  /** Of all files of the folder. */
+  readonly quota: number;
+}
+
+/** Writes what arrives beside the file and puts it in its place once all is there. @returns its bytes. */
+export async function receiveFile(
+  { body, body_bytes, app, signal }: UploadCall,
+  { folder, target, max_bytes, quota }: Upload,
+): Promise<number> {
+  const replaced = statSync(target, { throwIfNoEntry: false })?.size ?? 0;
+  const before = folderBytes(folder) - replaced;
+  const check = (bytes: number): void => {
+    if (bytes > max_bytes) throw new AppError('too_large', `The file is larger than ${sizeOf(max_bytes)} (SVC_FILES_MAX_BYTES).`);
+    if (before + bytes > quota) {
+      throw new AppError(
+        'too_large',
+        `The folder would be larger than ${sizeOf(quota)} (SVC_FILES_QUOTA_BYTES); delete files first.`,
+      );
+    }
+  };
+  if (body_bytes !== undefined && body_bytes !== null) check(body_bytes);
+  const path = join(folder, `${ARRIVING}${app.ids()}`);
+  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o640);
+  try {
+    let bytes = 0;
+    for await (const chunk of chunksOf(body, signal)) {
+      bytes += chunk.byteLength;
+      check(bytes);
+      for (let at = 0; at < chunk.byteLength;) at += (await file.write(chunk, at)).bytesWritten;
+    }
+    if (body_bytes !== undefined && body_bytes !== null && bytes !== body_bytes) {
+      throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
+    }
+    // Others may have arrived meanwhile.
+    if (folderBytes(folder) - replaced > quota) check(quota + 1);
+    await file.sync();
+    await file.close();
+    await rename(path, target);
+    return bytes;
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await unlink(path).catch(() => undefined);
+    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
+      throw new AppError('too_large', 'The disk of the server is full; make room first.', { cause: error });
+    }
+    throw error;
+  }
+}
+
+export type UploadCall = Pick<Call, 'body' | 'body_bytes' | 'signal'> & { readonly app: { readonly ids: () => string } };
+
+/** The parts of a body as they arrive; nothing for a minute, or a caller that goes away, ends them. */
+async function* chunksOf(body: Call['body'], signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  if (body === undefined || body === null) return;
+  const reader = body.getReader();
+  let state: 'open' | 'silent' | 'gone' = 'open';
+  const end = (why: 'silent' | 'gone') => {
+    state = why;
+    void reader.cancel().catch(() => undefined);
+  };
+  const gone = () => end('gone');
+  signal?.addEventListener('abort', gone, { once: true });
+  try {
+    for (;;) {
+      const timer = setTimeout(() => end('silent'), SILENT_MS);
+      const next = await reader.read().catch((cause: unknown) => {
+        throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.', { cause });
+      });
+      clearTimeout(timer);
+      refuse(state);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener('abort', gone);
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+function refuse(state: 'open' | 'silent' | 'gone'): void {
+  if (state === 'gone') throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
+  if (state === 'silent') throw new AppError('bad_request', `Nothing of the file arrived for ${SILENT_MS / 1_000} seconds.`);
+}
+
+/** Of everything below a folder; what was abandoned half sent does not count. */
+export function folderBytes(folder: string): number {
+  let sum = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const found = lstatSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false });
+    if (found === undefined) continue;
+    if (entry.name.startsWith(ARRIVING) && Date.now() - found.mtimeMs > ABANDONED)
+      void unlink(join(entry.parentPath, entry.name)).catch(() => undefined);
+    else sum += found.size;
+  }
+  return sum;
+}
+
+const sizeOf = (bytes: number): string =>
+  bytes >= 1024 ** 3 ? `${+(bytes / 1024 ** 3).toFixed(1)} GiB` : `${+(bytes / 1024 ** 2).toFixed(1)} MiB`;

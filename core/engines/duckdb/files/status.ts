@@ -1,0 +1,50 @@
+import type { FolderFiles } from '#core/engines/shared/descriptor.ts';
+import { invalidField } from '#core/errors.ts';
+import { withTimeout } from '#core/lib/with-timeout.ts';
+import { resolveDuckdb } from '../path.ts';
+import { lastRead, readFolder } from './folder.ts';
+import { kindOfFile, scanFolder } from './scan.ts';
+
+/** Milliseconds that a list of files waits for those that changed. */
+const WAIT = 4_000;
+
+export const DUCKDB_FILES: FolderFiles = {
+  folder(database, policy) {
+    const { kind, path } = resolveDuckdb(database, policy);
+    if (kind === 'folder') return path;
+    throw invalidField('database', 'This connection is one .duckdb file; only a folder takes files.');
+  },
+  nameFault(name) {
+    if (/[/\\\p{Cc}]/u.test(name) || name.startsWith('.') || name !== name.trim() || name !== name.normalize('NFC')) {
+      return 'The name of a file cannot begin with a dot or hold slashes or control characters.';
+    }
+    if (Buffer.byteLength(name) > 200) return 'The name of the file is longer than 200 bytes.';
+    if (kindOfFile(name) === null) {
+      return 'Files have to end in .csv, .tsv, .parquet, .json, .jsonl, .ndjson (also with .gz), .sqlite or .db.';
+    }
+    return null;
+  },
+  async status(connection, policy) {
+    const work = readFolder(connection, policy);
+    work.catch(() => undefined);
+    const read = await withTimeout(work, WAIT, () => null);
+    const found = await scanFolder(this.folder(connection.database, policy));
+    const entries = read ?? lastRead(connection, policy);
+    const items = found.map(({ name, bytes, changed_at }) => {
+      const entry = entries.find(({ files }) => files.includes(name));
+      return {
+        name,
+        bytes,
+        changed_at,
+        key: entry?.key ?? name,
+        tables: (entry?.tables ?? []).map((table) => ({ ...table, columns: table.columns.map((column) => ({ ...column })) })),
+        imported_at: entry?.imported_at ?? null,
+        rejected_rows: entry?.rejected_rows ?? 0,
+        rejected: [...(entry?.rejected ?? [])],
+        notes: [...(entry?.notes ?? [])],
+        error: entry?.error ?? null,
+      };
+    });
+    return { items, reading: read === null };
+  },
+};

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { isErrorBody } from '#test/support/app.ts';
+import { type ListeningServer, listeningServer } from '#test/support/server.ts';
+
+let s: ListeningServer;
+let cookie: string;
+let id: string;
+let folder: string;
+
+beforeAll(async () => {
+  s = await listeningServer(undefined, {
+    SVC_ROLE: 'server',
+    SVC_FILES_MAX_BYTES: '30000000',
+    SVC_FILES_QUOTA_BYTES: '50000000',
+  });
+  cookie = await s.signIn();
+  const made = await s.api('POST', '/connections/folder', { name: 'Büro reports!' });
+  expect(made).toMatchObject({
+    status: 201,
+    body: { db_type: 'duckdb', database: 'buro-reports', read_only: true, name: 'Büro reports!' },
+  });
+  id = String(made.body['id']);
+  folder = join(s.directory, 'databases', 'buro-reports');
+});
+
+afterAll(() => s.stop());
+
+const path = (name: string) => `/connections/${id}/files?name=${encodeURIComponent(name)}`;
+
+async function upload(name: string, body: BodyInit, headers: Record<string, string> = {}) {
+  const response = await fetch(`${s.url}/api/v1${path(name)}`, { method: 'POST', headers: { cookie, ...headers }, body });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const list = async () =>
+  (await s.api('GET', `/connections/${id}/files`)).body as { items: Record<string, unknown>[]; total: number; bytes: number };
+/** What lies in the folder, hidden files too. */
+const names = () => readdirSync(folder).toSorted();
+
+describe('files of a connection', () => {
+  test('are put there, listed with their tables, replaced and deleted', async () => {
+    expect(await upload('sales.csv', 'day,total\n2026-01-01,1.5\n2026-02-01,x\n')).toEqual({
+      status: 201,
+      body: { name: 'sales.csv', bytes: 38, replaced: false },
+    });
+    expect((await list()).items).toMatchObject([
+      {
+        name: 'sales.csv',
+        bytes: 38,
+        key: 'sales.csv',
+        error: null,
+        tables: [{ name: 'sales', rows: 2, columns: [{ name: 'day', type: 'DATE' }, { type: 'VARCHAR' }] }],
+      },
+    ]);
+    expect((await upload('sales.csv', 'day,total\n2026-01-01,1\n')).body).toMatchObject({ replaced: true });
+    const after = await list();
+    expect(after.items).toMatchObject([{ tables: [{ rows: 1, columns: [{}, { name: 'total', type: 'BIGINT' }] }] }]);
+    expect(after).toMatchObject({ total: 1, bytes: 23, max_file_bytes: 30_000_000, quota_bytes: 50_000_000, reading: false });
+    const tables = await s.api('GET', `/schema/${id}/tables`);
+    expect(tables.body).toMatchObject({ items: [{ name: 'sales' }] });
+    expect((await s.api('DELETE', `/connections/${id}/files/sales.csv`)).status).toBe(204);
+    expect((await s.api('DELETE', `/connections/${id}/files/sales.csv`)).status).toBe(404);
+    expect((await list()).total).toBe(0);
+    expect(names()).toEqual([]);
+  });
+
+  test('that cannot be read are named with the reason, and their last good table stays', async () => {
+    await upload('list.json', '[{"a":1}]');
+    await list();
+    await upload('list.json', '[{"a":');
+    expect((await list()).items).toMatchObject([
+      { error: { message: expect.stringContaining('Malformed JSON') as string }, tables: [{ name: 'list', rows: 1 }] },
+    ]);
+    await s.api('DELETE', `/connections/${id}/files/list.json`);
+  });
+
+  test('have safe names of known kinds, and never take the place of a folder or a link', async () => {
+    mkdirSync(join(folder, 'sub.csv'));
+    symlinkSync('/etc/passwd', join(folder, 'link.csv'));
+    const before = readFileSync('/etc/passwd', 'utf8');
+    for (const name of [
+      '../evil.csv',
+      '..',
+      '.',
+      '.hidden.csv',
+      'a/b.csv',
+      'a\\b.csv',
+      '/etc/evil.csv',
+      'x.duckdb',
+      'x.ddb',
+      'x.exe',
+      'csv',
+      'x.csv ',
+      'x\n.csv',
+      'x\u202e.txt',
+      `${'x'.repeat(250)}.csv`,
+      'e\u0301.csv',
+      'sub.csv',
+      'link.csv',
+    ]) {
+      const answer = await upload(name, 'a\n1\n');
+      expect([name, answer.status, isErrorBody(answer.body)]).toEqual([name, 422, true]);
+    }
+    expect((await s.api('POST', `/connections/${id}/files`)).status).toBe(422);
+    for (const name of ['..%2f..%2fsluice.sqlite', '.%2e', 'sub.csv', 'link.csv', '%2fetc%2fpasswd']) {
+      expect([name, (await s.api('DELETE', `/connections/${id}/files/${name}`)).status]).toEqual([name, 404]);
+    }
+    expect(readFileSync('/etc/passwd', 'utf8')).toBe(before);
+    expect(names()).toEqual(['link.csv', 'sub.csv']);
+    expect(readdirSync(join(s.directory, 'databases'))).toEqual(['buro-reports']);
+  });
+
+  test('are limited one by one and together, and nothing is left of what was too large', async () => {
+    const large = new Uint8Array(31_000_000);
+    expect((await upload('large.csv', large)).status).toBe(413);
+    // Without a length it is found out as it arrives.
+    const streamed = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(1_000_000));
+      },
+    });
+    const answer = await fetch(`${s.url}/api/v1${path('large.csv')}`, {
+      method: 'POST',
+      headers: { cookie },
+      body: streamed,
+    }).then(
+      ({ status }) => status,
+      () => 413,
+    );
+    expect(answer).toBe(413);
+    expect((await upload('one.csv', `a\n${'1\n'.repeat(14_000_000)}`)).status).toBe(201);
+    const second = await upload('two.csv', `a\n${'1\n'.repeat(12_000_000)}`);
+    expect(second).toMatchObject({ status: 413, body: { detail: expect.stringContaining('SVC_FILES_QUOTA_BYTES') as string } });
+    // One of the same name takes the place of the other.
+    expect((await upload('one.csv', `a\n${'1\n'.repeat(14_500_000)}`)).status).toBe(201);
+    expect(names()).toEqual(['link.csv', 'one.csv', 'sub.csv']);
+    expect((await s.api('DELETE', `/connections/${id}/files/one.csv`)).status).toBe(204);
+  }, 60_000);
+
+  test('that arrive half leave what was there before', async () => {
+    await upload('half.csv', 'a\n1\n');
+    const { hostname, port } = new URL(s.url);
+    const socket = connect(Number(port), hostname);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    socket.write(
+      `POST /api/v1${path('half.csv')} HTTP/1.1\r\nhost: ${hostname}:${port}\r\ncookie: ${cookie}\r\ncontent-length: 1000000\r\n\r\na\n2\n`,
+    );
+    await Bun.sleep(300);
+    socket.destroy();
+    for (let n = 0; n < 100 && names().some((name) => name.startsWith('.upload-')); n++) await Bun.sleep(50);
+    expect(names()).toEqual(['half.csv', 'link.csv', 'sub.csv']);
+    expect(readFileSync(join(folder, 'half.csv'), 'utf8')).toBe('a\n1\n');
+  });
+
+  test('are replaced under load without a failed or a torn read', async () => {
+    const rows = 20_000;
+    const content = (value: number) => `a\n${`${value}\n`.repeat(rows)}`;
+    await upload('load.csv', content(1));
+    const preview = () =>
+      s.api('POST', '/preview/execute', {
+        connection_id: id,
+        sql_query: 'select min(a) as low, max(a) as high, count(*) as n from load',
+      });
+    const first = await preview();
+    expect(first).toMatchObject({ status: 200 });
+    const state = { last: 1 };
+    const writing = (async () => {
+      for (state.last = 2; state.last <= 6; state.last++)
+        expect((await upload('load.csv', content(state.last))).status).toBe(201);
+    })();
+    const seen = new Set<string>();
+    while (state.last <= 6) {
+      const { status, body } = await preview();
+      expect([status, JSON.stringify(body)]).toEqual([200, expect.any(String) as string]);
+      const [row] = body['rows'] as Record<string, unknown>[];
+      expect([row?.['n'], row?.['low']]).toEqual([rows, row?.['high']]);
+      seen.add(String(row?.['low']));
+    }
+    await writing;
+    for (let n = 0; n < 20 && !seen.has('6'); n++) {
+      seen.add(String(((await preview()).body['rows'] as Record<string, unknown>[])[0]?.['low']));
+      await Bun.sleep(500);
+    }
+    expect(seen).toContain('6');
+  }, 60_000);
+
+  test('belong to a folder: other connections refuse them with a sentence', async () => {
+    writeFileSync(join(s.directory, 'databases', 'shop.sqlite'), '');
+    const { body } = await s.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
+    for (const method of ['GET', 'POST']) {
+      const answer = await s.api(method, `/connections/${String(body['id'])}/files`);
+      expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('folder of files') as string } });
+    }
+    expect(existsSync(join(s.directory, 'databases', 'shop.sqlite'))).toBe(true);
+  });
+
+  test('a second folder of the same name gets a name of its own', async () => {
+    const { body } = await s.api('POST', '/connections/folder', { name: 'Büro reports?' });
+    expect(body).toMatchObject({ database: 'buro-reports-2' });
+  });
+});
