@@ -85,8 +85,11 @@ export async function withOverlay<T>(
     entry.version = version;
     return value;
   } catch (error) {
-    // What a database or a bug did to it is not known.
-    if (!(error instanceof AppError)) kept.delete(proposal.id);
+    // It may have what was not stored.
+    if (!(error instanceof AppError)) {
+      kept.delete(proposal.id);
+      await entry.overlay.close();
+    }
     throw error;
   } finally {
     entry.busy = false;

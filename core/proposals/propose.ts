@@ -1,4 +1,4 @@
-import { and, eq, gte } from 'drizzle-orm';
+import { and, eq, gte, lt } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
@@ -61,7 +61,7 @@ export async function propose(context: Context, name: OperationName, definition:
     throw new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
   }
   const author = authorOf(actor);
-  return inTurn(app, authorKey(author), async () => {
+  const attempt = async () => {
     const named = proposal?.id ?? null;
     const by_itself = way === 'change' || looksByItself(name, definition);
     const row =
@@ -73,7 +73,24 @@ export async function propose(context: Context, name: OperationName, definition:
       value: await overlay.look(door, { operation: name, input: given }, call),
       version: row.version,
     }));
-  });
+  };
+  return inTurn(app, authorKey(author), () => retryOvertaken(attempt));
+}
+
+/** Another server stored an operation of the same proposal meanwhile, or closed it. */
+class Overtaken extends Error {}
+
+const ATTEMPTS = 20;
+
+async function retryOvertaken<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let n = 1; ; n++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      if (n === ATTEMPTS) throw error.cause;
+    }
+  }
 }
 
 export function callOf({ app: _, door: _door, change: _change, ...call }: Context): Call {
@@ -90,14 +107,18 @@ async function ownOpen(app: App, author: ProposalAuthor, id: string): Promise<Pr
   return row;
 }
 
+const gatheringSince = ({ clock }: Pick<App, 'clock'>): string =>
+  new Date(clock().getTime() - GATHER_MINUTES * 60_000).toISOString();
+
 /** The open proposal that gathers what this token writes without naming one. */
-async function gathering({ store, clock }: App, author: ProposalAuthor): Promise<ProposalRow | null> {
-  const { proposals } = store.tables;
-  const since = new Date(clock().getTime() - GATHER_MINUTES * 60_000).toISOString();
-  const [row] = await store.db
+async function gathering(app: App, author: ProposalAuthor): Promise<ProposalRow | null> {
+  const { proposals } = app.store.tables;
+  const [row] = await app.store.db
     .select()
     .from(proposals)
-    .where(and(eq(proposals.gathers, authorKey(author)), eq(proposals.status, 'open'), gte(proposals.updated_at, since)));
+    .where(
+      and(eq(proposals.gathers, authorKey(author)), eq(proposals.status, 'open'), gte(proposals.updated_at, gatheringSince(app))),
+    );
   return row ?? null;
 }
 
@@ -137,7 +158,7 @@ async function add(adding: Adding, name: OperationName, given: Given): Promise<u
     // What changes nothing is no part of a proposal: the answer says what was wrong, or that all is as it was.
     if (touched.length === 0) return { value: applied.output, version: proposal.version };
     const summary = summaryOf(name, touched);
-    const stored = await store(adding, proposal, { step, summary, touched, note, position: operations.length + 1 });
+    const stored = await storeOperation(adding, proposal, { step, summary, touched, note, position: operations.length + 1 });
     const value = { ...(applied.output as object), proposed: true, proposal_id: stored.id };
     return { value, version: stored.version };
   });
@@ -162,6 +183,20 @@ interface Added {
   readonly note: string | null;
   readonly position: number;
 }
+
+/** Throws `Overtaken` when the proposal is no longer as it was read. */
+async function storeOperation(...added: Parameters<typeof store>): Promise<ProposalRow> {
+  try {
+    return await store(...added);
+  } catch (error) {
+    const conflict = error instanceof AppError && error.code === 'conflict';
+    // That there are too many is no conflict with another write.
+    if (!conflict || error.reason === FULL) throw error;
+    throw new Overtaken('Another write of this proposal was first.', { cause: error });
+  }
+}
+
+const FULL = 'full';
 
 function store(
   { context: { app }, author, row, gathers }: Adding,
@@ -194,10 +229,13 @@ function store(
       throw new AppError(
         'conflict',
         `There are already ${MOST_OPEN_PROPOSALS} open proposals. Ask a person to review some of them first.`,
+        { reason: FULL },
       );
     }
     const key = authorKey(author);
-    if (gathers) await tx.update(proposals).set({ gathers: null }).where(eq(proposals.gathers, key));
+    // One that another server has just begun stays, and refuses this one.
+    const idle = and(eq(proposals.gathers, key), lt(proposals.updated_at, gatheringSince(app)));
+    if (gathers) await tx.update(proposals).set({ gathers: null }).where(idle);
     const title = titleOf(note, summary);
     const fresh: ProposalRow = {
       id,

@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { described, marksOf } from '#core/contract/marks.ts';
 import * as v from 'valibot';
-import { operations } from '#core/contract/index.ts';
+import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { type Access, leastRole, type Operation } from '#core/contract/operation.ts';
@@ -9,6 +9,7 @@ import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
+import { wayOf } from '#core/proposals/ways.ts';
 import { START_PATH } from './oidc.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';
@@ -35,6 +36,15 @@ const FAULT: Json = {
   content: json({ $ref: '#/components/schemas/Error' }),
 };
 
+const PROPOSED: Json = {
+  type: 'object',
+  description: 'The answer as if it had happened, with the proposal that holds it. Ids in it stay when it is approved',
+  properties: { proposed: { const: true }, proposal_id: { type: 'string' } },
+  required: ['proposed', 'proposal_id'],
+};
+const PROPOSES =
+  ' A token with the scope `propose` and without `write` proposes it: the headers `X-Proposal-Id` and `X-Proposal-Note` (percent-encoded) name the proposal and say why.';
+
 /** The OpenAPI 3.1 document, from the schemas that validate. */
 export function openApi(): Json {
   const paths: Record<string, Json> = {};
@@ -54,6 +64,7 @@ export function openApi(): Json {
       },
       schemas: {
         Error: { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'], additionalProperties: false },
+        Proposed: PROPOSED,
       },
     },
   };
@@ -150,11 +161,12 @@ function describe(name: string, definition: Operation): Json {
     required: place === 'path' || (required ?? []).includes(field),
     schema: properties[field],
   });
+  const proposable = wayOf(name as OperationName, definition, {}) === 'change';
   return {
     operationId: name,
     tags: [name.split('.')[0]],
     summary,
-    description: accessOf(definition),
+    description: `${accessOf(definition)}${proposable ? PROPOSES : ''}`,
     ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
     ...(in_body.length === 0 ? {} : { requestBody: body(in_body, properties, required ?? []) }),
@@ -162,6 +174,7 @@ function describe(name: string, definition: Operation): Json {
     responses: {
       ...(waits ? { 200: { description: 'Done, with `wait=true`', content: json(schemaOf(output, 'output')) } } : {}),
       [status]: status === 204 ? { description: 'Done' } : { description: 'Done', content: json(schemaOf(output, 'output')) },
+      ...(proposable ? { 202: { description: 'Proposed', content: json({ $ref: '#/components/schemas/Proposed' }) } } : {}),
       default: FAULT,
     },
   };

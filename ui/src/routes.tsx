@@ -164,6 +164,21 @@ const entries: readonly RouteEntry[] = [
     load: async () => (await import('./pages/deploy/deploy.tsx')).Deploy,
   },
   {
+    path: '/proposals',
+    title: 'Proposals',
+    audience: 'member',
+    least: 'viewer',
+    nav: { group: 'Run', icon: 'message' },
+    load: async () => (await import('./pages/proposals/proposals.tsx')).Proposals,
+  },
+  {
+    path: '/proposals/:id',
+    title: 'Proposal',
+    audience: 'member',
+    least: 'viewer',
+    load: async () => (await import('./pages/proposals/proposal-page.tsx')).ProposalPage,
+  },
+  {
     path: '/playground',
     title: 'Playground',
     audience: 'member',

@@ -11,6 +11,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   '/prompts': 'p',
   '/flow': 'f',
   '/deploy': 'd',
+  '/proposals': 'v',
   '/playground': 'y',
   '/metrics': 'm',
   '/logs': 'l',

@@ -1,6 +1,6 @@
 import { createSignal, For, type JSX, lazy, Show, Suspense } from 'solid-js';
+import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { plural } from '#ui/src/kernel/words.ts';
 import type { Theme } from '#ui/src/kernel/theme.ts';
 import { IconButton } from '#ui/src/components/button.tsx';
 import { FirstRunStrip } from './first-run.tsx';
@@ -19,6 +19,10 @@ export interface NavGroup {
   readonly name: string;
   readonly entries: readonly NavEntry[];
 }
+
+/** Agents propose at any time. */
+const PROPOSALS_MS = 30_000;
+const ONLY_COUNTED = { state: 'open', limit: 1 } as const;
 
 const REFERENCE = [
   { href: '/api/docs', label: 'REST API explorer', icon: 'braces' },
@@ -80,7 +84,19 @@ function Brand(props: { onFollow?: () => void }) {
 
 function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void }) {
   const { router, serving, session, theme, commands } = useKernel();
-  const pending = () => serving.data()?.pending_changes ?? 0;
+  const proposals = useQuery(
+    async (read) => (session.may('proposals.list') ? (await read('proposals.list', ONLY_COUNTED)).open : 0),
+    {
+      every_ms: PROPOSALS_MS,
+    },
+  );
+  /** What waits behind an entry, and what it is. */
+  const waiting = (path: string): { readonly count: number; readonly words: string } | undefined => {
+    const pending = path === '/deploy' ? (serving.data()?.pending_changes ?? 0) : 0;
+    if (pending > 0) return { count: pending, words: `${pending === 1 ? 'change' : 'changes'} to deploy` };
+    const open = path === '/proposals' ? (proposals.data() ?? 0) : 0;
+    return open > 0 ? { count: open, words: `${open === 1 ? 'proposal' : 'proposals'} to review` } : undefined;
+  };
   const then = (id: string) => () => {
     props.onFollow?.();
     commands.run(id);
@@ -109,11 +125,13 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
                     <Link href={entry.path} current={current(entry.path)} onFollow={() => props.onFollow?.()}>
                       <Icon name={entry.icon} />
                       {entry.label}
-                      <Show when={entry.path === '/deploy' && pending() > 0}>
-                        <span class="nav-count num" title={`${plural(pending(), 'change')} to deploy`}>
-                          {pending().toLocaleString('en')}
-                          <span class="visually-hidden"> {pending() === 1 ? 'change' : 'changes'} to deploy</span>
-                        </span>
+                      <Show when={waiting(entry.path)}>
+                        {(some) => (
+                          <span class="nav-count num" title={`${some().count.toLocaleString('en')} ${some().words}`}>
+                            {some().count.toLocaleString('en')}
+                            <span class="visually-hidden"> {some().words}</span>
+                          </span>
+                        )}
                       </Show>
                     </Link>
                   </li>

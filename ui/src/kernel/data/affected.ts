@@ -32,6 +32,7 @@ const AFFECTED = {
   oauth_apps: ['oauth_apps', 'grants', 'history'],
   grants: ['grants', 'history'],
   signing_keys: ['signing_keys', 'history'],
+  proposals: EVERYTHING,
   history: EVERYTHING,
   transfer: EVERYTHING,
 } as const satisfies { readonly [N in Noun]?: readonly Noun[] | undefined };

@@ -15,6 +15,7 @@ type Scope = v.InferOutput<typeof Scopes>[number];
 const SCOPES = [
   { scope: 'read', label: WORDS.read, hint: WORDS.read_hint },
   { scope: 'write', label: WORDS.write, hint: WORDS.write_hint },
+  { scope: 'propose', label: WORDS.propose, hint: WORDS.propose_hint },
   { scope: 'deploy', label: WORDS.deploy, hint: WORDS.deploy_hint },
 ] as const satisfies readonly { scope: Scope; label: string; hint: string }[];
 
@@ -73,7 +74,7 @@ export function NewCredential(props: { kind: 'token' | 'client'; onDone: (made: 
             {({ scope, label, hint }) => (
               <Checkbox
                 label={label}
-                hint={hint}
+                hint={scope === 'propose' && form.values.scopes.includes('write') ? `${hint} ${WORDS.propose_both}` : hint}
                 checked={form.values.scopes.includes(scope)}
                 onChange={(wanted) => toggle(scope, wanted)}
               />

@@ -10,7 +10,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, blockedOf, type Deed, placeOf, TYPE_WORDS, whyNot } from './history-log.ts';
+import { ACTION_WORDS, blockedOf, byOf, type Deed, placeOf, TYPE_WORDS, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { WORDS } from './words.ts';
 
@@ -57,7 +57,7 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
       <KeyValue
         items={[
           { label: WORDS.details, value: `${TYPE_WORDS[main().entity_type]}, ${ACTION_WORDS[main().action]}` },
-          { label: 'By', value: main().actor.name },
+          { label: 'By', value: byOf(main().actor) },
           { label: 'At', value: exactTime(main().created_at) },
           main().ip !== null && { label: 'From', value: main().ip, mono: true },
           main().version_after !== null && {
@@ -67,6 +67,13 @@ function Details(props: { deed: Deed; onOnly: (entry: HistoryEntry) => void }) {
         ]}
       />
       <div class="row">
+        <Show when={main().actor.proposal}>
+          {(proposal) => (
+            <LinkButton href={`/proposals/${proposal().id}`} size="small" icon="message">
+              Open proposal
+            </LinkButton>
+          )}
+        </Show>
         <Show when={placeOf(main())}>
           {(href) => (
             <LinkButton href={href()} size="small" icon="external">

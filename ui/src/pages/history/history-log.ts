@@ -39,6 +39,10 @@ export function dateOf(iso: string): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
+/** Who made a change, and who proposed it. */
+export const byOf = ({ name, proposal }: HistoryEntry['actor']): string =>
+  proposal === undefined ? name : `${name}, proposed by ${proposal.author}`;
+
 const DAY_MS = 86_400_000;
 
 /** `Today`, `Yesterday`, else the day of the week and the date. */

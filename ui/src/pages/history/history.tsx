@@ -15,7 +15,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, byDay, dayName, type Deed, TYPE_WORDS } from './history-log.ts';
+import { ACTION_WORDS, byDay, byOf, dayName, type Deed, TYPE_WORDS } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
@@ -264,7 +264,7 @@ function Row(props: { deed: Deed; onOpen: () => void }) {
       </div>
       <Badge tone={TONES[main().action]}>{ACTION_WORDS[main().action]}</Badge>
       <span class="deed-end small faint">
-        <span class="truncate">{main().actor.name}</span>
+        <span class="truncate">{byOf(main().actor)}</span>
         <time class="num" datetime={main().created_at} title={exactTime(main().created_at)}>
           {hourTime(new Date(main().created_at))}
         </time>

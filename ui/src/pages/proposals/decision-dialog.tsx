@@ -1,0 +1,69 @@
+import { createEffect, createSignal, on, Show } from 'solid-js';
+import type { Proposal } from '#core/contract/proposals.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Dialog } from '#ui/src/components/dialog.tsx';
+import { TextField } from '#ui/src/components/form/field.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { approveTitle, WORDS } from './words.ts';
+
+/** A key alone decides nothing: the button in here does, and Enter presses it. */
+export function DecisionDialog(props: {
+  proposal: Proposal;
+  deciding: 'approve' | 'reject' | undefined;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const { call, toasts } = useKernel();
+  const [comment, setComment] = createSignal('');
+  const approves = () => props.deciding === 'approve';
+  const decision = createMutation((input: { id: string; version: number; comment?: string }) =>
+    call(approves() ? 'proposals.approve' : 'proposals.reject', input),
+  );
+  createEffect(
+    on(
+      () => props.deciding,
+      () => {
+        setComment('');
+        decision.reset();
+      },
+    ),
+  );
+  const decide = async () => {
+    const { id, version } = props.proposal;
+    const text = comment().trim();
+    const done = await decision.run({ id, version, ...(text === '' ? {} : { comment: text }) });
+    if (done === undefined) return;
+    toasts.show(done.status === 'approved' ? WORDS.approved_toast : WORDS.rejected_toast, 'good');
+    props.onDone();
+  };
+
+  return (
+    <Dialog
+      open={props.deciding !== undefined}
+      title={approves() ? approveTitle(props.proposal) : `Reject “${props.proposal.title}”?`}
+      onClose={props.onClose}
+      foot={
+        <>
+          <Button onPress={props.onClose}>Cancel</Button>
+          <Button
+            kind={approves() ? 'primary' : 'danger'}
+            icon={approves() ? 'check' : 'close'}
+            busy={decision.busy()}
+            data-autofocus
+            onPress={() => void decide()}
+          >
+            {approves() ? WORDS.approve : WORDS.reject}
+          </Button>
+        </>
+      }
+    >
+      <div class="stack">
+        <p>{approves() ? WORDS.approve_text : WORDS.reject_text}</p>
+        <Show when={decision.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+        <TextField label={WORDS.reason} optional value={comment()} onInput={setComment} />
+      </div>
+    </Dialog>
+  );
+}

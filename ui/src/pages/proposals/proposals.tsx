@@ -1,0 +1,123 @@
+import { Match, Show, Switch } from 'solid-js';
+import { type ProposalItem, ProposalStatus } from '#core/contract/proposals.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { Page } from '#ui/src/components/page.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { usePoll } from '#ui/src/components/use-query.ts';
+import { usePages } from '#ui/src/components/use-pages.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
+import { plural } from '#ui/src/kernel/words.ts';
+import { STATUS, WORDS } from './words.ts';
+import './proposals.css';
+
+const STATES = ['all', ...ProposalStatus.options] as const;
+const POLL_MS = 15_000;
+
+/** What agents ask for, the open ones first. */
+export function Proposals() {
+  const { call, router, session } = useKernel();
+  const filters = createSearchParams(router, { state: choice(STATES) });
+  const state = () => filters.get('state') ?? 'open';
+  const pages = usePages(
+    (skip, limit, signal) => {
+      const wanted = state();
+      return call('proposals.list', { skip, limit, ...(wanted === 'all' ? {} : { state: wanted }) }, signal);
+    },
+    () => [state()],
+  );
+  usePoll(() => pages.reload(), POLL_MS);
+
+  return (
+    <Page title={WORDS.title} lead={WORDS.lead}>
+      <FilterBar active={filters.active('state')} onClear={() => filters.clear('state')}>
+        <Select
+          label={WORDS.state}
+          hide_label
+          size="small"
+          options={[
+            ...ProposalStatus.options.map((value) => ({ value, label: STATUS[value].label })),
+            { value: 'all', label: WORDS.all },
+          ]}
+          value={state()}
+          onChange={(value: string) => {
+            const chosen = STATES.find((known) => known === value);
+            filters.set({ state: chosen === 'open' ? undefined : chosen });
+          }}
+        />
+      </FilterBar>
+      <DataTable
+        label={WORDS.title}
+        rows={pages.items()}
+        problem={pages.problem()}
+        onRetry={() => void pages.reload()}
+        key={({ id }) => id}
+        href={({ id }) => `/proposals/${id}`}
+        muted={({ status }) => status === 'rejected'}
+        columns={[
+          { id: 'title', head: WORDS.proposal, cell: (row) => <Title row={row} /> },
+          {
+            id: 'status',
+            head: WORDS.state,
+            width: '7rem',
+            cell: (row) => <Badge tone={STATUS[row.status].tone}>{STATUS[row.status].label}</Badge>,
+          },
+          {
+            id: 'changes',
+            head: WORDS.changes,
+            width: '7rem',
+            align: 'end',
+            narrow: 'hide',
+            cell: (row) => <span class="num">{row.operation_count.toLocaleString('en')}</span>,
+          },
+          {
+            id: 'updated',
+            head: WORDS.updated,
+            width: '9rem',
+            align: 'end',
+            narrow: 'hide',
+            cell: (row) => <Ago iso={row.closed_at ?? row.updated_at} />,
+          },
+        ]}
+        more={{ total: pages.total() ?? 0, busy: pages.pending(), onMore: () => void pages.more() }}
+        empty={
+          <Switch>
+            <Match when={state() === 'open'}>
+              <EmptyState
+                icon="message"
+                title={WORDS.none}
+                action={
+                  <Show when={session.may('agent_tokens.create')}>
+                    <LinkButton href="/agents">{WORDS.none_action}</LinkButton>
+                  </Show>
+                }
+              >
+                <p>{WORDS.none_text}</p>
+              </EmptyState>
+            </Match>
+            <Match when={state() !== 'open'}>
+              <EmptyState icon="search" title={WORDS.none_of_state} />
+            </Match>
+          </Switch>
+        }
+      />
+    </Page>
+  );
+}
+
+function Title(props: { row: ProposalItem }) {
+  return (
+    <span class="proposal-title">
+      <span>{props.row.title}</span>
+      <span class="small faint">
+        {props.row.author.name}
+        <Show when={props.row.comment_count > 0}>{` · ${plural(props.row.comment_count, 'comment')}`}</Show>
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,194 @@
+import { createSignal, For, Show } from 'solid-js';
+import type { Proposal } from '#core/contract/proposals.ts';
+import { DEPLOY_GATES, GATE_NAMES } from '#core/contract/settings/deploy-gates.ts';
+import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { TextArea } from '#ui/src/components/form/field.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
+import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import { breakingCount, labelsOf } from '#ui/src/features/deploy/changes.ts';
+import { STATES } from '#ui/src/features/tests/words.ts';
+import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { duration } from '#ui/src/kernel/words.ts';
+import { WORDS } from './words.ts';
+
+/** What a reviewer reads, in this order. */
+export function Review(props: { proposal: Proposal; onCommented: () => void }) {
+  return (
+    <>
+      <Panel title={WORDS.why}>
+        <div class="panel-body proposal-why">
+          <Show when={props.proposal.note} fallback={<p class="soft">{WORDS.no_why}</p>}>
+            <p>{props.proposal.note}</p>
+          </Show>
+        </div>
+      </Panel>
+      <Operations proposal={props.proposal} />
+      <Changes proposal={props.proposal} />
+      <Findings proposal={props.proposal} />
+      <Tests proposal={props.proposal} />
+      <Comments proposal={props.proposal} onCommented={props.onCommented} />
+    </>
+  );
+}
+
+function Operations(props: { proposal: Proposal }) {
+  return (
+    <Panel title={WORDS.what} lead={WORDS.what_lead} count={props.proposal.operations.length}>
+      <ol class="proposal-steps">
+        <For each={props.proposal.operations}>
+          {(operation) => (
+            <li>
+              <span>{operation.summary}</span>
+              <Show when={operation.note !== null && operation.note !== props.proposal.note}>
+                <span class="small soft proposal-why">{operation.note}</span>
+              </Show>
+            </li>
+          )}
+        </For>
+      </ol>
+    </Panel>
+  );
+}
+
+const TONE = { added: 'good', changed: 'water', removed: 'bad' } as const;
+
+function Changes(props: { proposal: Proposal }) {
+  return (
+    <Panel title={WORDS.diff} flush>
+      <Breaking count={breakingCount(props.proposal.diff)} />
+      <Show when={props.proposal.diff.length > 0} fallback={<p class="panel-body soft">{WORDS.diff_none}</p>}>
+        <ChangeList changes={props.proposal.diff} label={WORDS.diff_label} />
+      </Show>
+      <Show when={props.proposal.test_changes.length > 0}>
+        <h3 class="change-group">{WORDS.tests_changed}</h3>
+        <ul aria-label={WORDS.tests_changed}>
+          <For each={props.proposal.test_changes}>
+            {(test) => (
+              <li class="change-row">
+                <details>
+                  <summary class="change-head">
+                    <span class="change-name">{test.name}</span>
+                    <span class="change-marks">
+                      <Badge tone={TONE[test.change]}>{test.change}</Badge>
+                    </span>
+                  </summary>
+                  <FieldDiff changes={test.values} labels={labelsOf('test')} />
+                </details>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+    </Panel>
+  );
+}
+
+const labelOf = (gate: string): string => {
+  const known = GATE_NAMES.find((name) => name === gate);
+  return known === undefined ? 'Statements' : DEPLOY_GATES[known].label;
+};
+
+function Findings(props: { proposal: Proposal }) {
+  return (
+    <Panel title={WORDS.findings} lead={WORDS.findings_lead} count={props.proposal.findings.length || undefined}>
+      <div class="panel-body">
+        <Show when={props.proposal.findings.length > 0} fallback={<p class="soft">{WORDS.no_findings}</p>}>
+          <ul class="proposal-list" aria-label={WORDS.findings}>
+            <For each={props.proposal.findings}>
+              {(finding) => (
+                <li>
+                  <span class="row">
+                    <Badge tone={finding.blocks ? 'bad' : 'brass'}>{labelOf(finding.gate)}</Badge>
+                    <Show when={finding.blocks}>
+                      <span class="small">{WORDS.blocks}</span>
+                    </Show>
+                  </span>
+                  <span>{finding.message}</span>
+                </li>
+              )}
+            </For>
+          </ul>
+        </Show>
+      </div>
+    </Panel>
+  );
+}
+
+function Tests(props: { proposal: Proposal }) {
+  return (
+    <Panel title={WORDS.tests} count={props.proposal.tests.length || undefined}>
+      <div class="panel-body">
+        <Show when={props.proposal.tests.length > 0} fallback={<p class="soft">{WORDS.no_tests}</p>}>
+          <ul class="proposal-list" aria-label={WORDS.tests}>
+            <For each={props.proposal.tests}>
+              {(test) => (
+                <li>
+                  <span class="row">
+                    <StatusDot tone={STATES[test.status].tone} label={STATES[test.status].label} />
+                    <strong>{test.name}</strong>
+                    <span class="small faint num">{duration(test.ms)}</span>
+                  </span>
+                  <Show when={test.failures.length > 0}>
+                    <ul class="bullets small">
+                      <For each={test.failures}>{(sentence) => <li>{sentence}</li>}</For>
+                    </ul>
+                  </Show>
+                </li>
+              )}
+            </For>
+          </ul>
+        </Show>
+      </div>
+    </Panel>
+  );
+}
+
+function Comments(props: { proposal: Proposal; onCommented: () => void }) {
+  const { call, session } = useKernel();
+  const [text, setText] = createSignal('');
+  const adding = createMutation((input: { id: string; text: string }) => call('proposals.comment', input));
+  const add = async () => {
+    const sent = text().trim();
+    if (sent === '' || (await adding.run({ id: props.proposal.id, text: sent })) === undefined) return;
+    setText('');
+    props.onCommented();
+  };
+  return (
+    <Panel title={WORDS.comments} count={props.proposal.comments.length || undefined}>
+      <div class="panel-body stack">
+        <Show when={props.proposal.comments.length > 0} fallback={<p class="soft">{WORDS.no_comments}</p>}>
+          <ul class="proposal-list" aria-label={WORDS.comments}>
+            <For each={props.proposal.comments}>
+              {(comment) => (
+                <li>
+                  <span class="row small">
+                    <strong>{comment.author.name}</strong>
+                    <span class="faint">
+                      <Ago iso={comment.created_at} />
+                    </span>
+                  </span>
+                  <span class="proposal-why">{comment.text}</span>
+                </li>
+              )}
+            </For>
+          </ul>
+        </Show>
+        <Show when={session.may('proposals.comment')}>
+          <TextArea label={WORDS.comment} hint={WORDS.comment_hint} rows={2} value={text()} onInput={setText} />
+          <Show when={adding.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+          <div class="row">
+            <Button size="small" busy={adding.busy()} blocked={text().trim() === ''} onPress={() => void add()}>
+              {WORDS.add_comment}
+            </Button>
+          </div>
+        </Show>
+      </div>
+    </Panel>
+  );
+}
