@@ -22,9 +22,9 @@ export function createApi(options: ApiOptions): Call {
     base_url: options.base_url ?? '',
     ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
   });
-  return async (name, input, signal) => {
+  return async (name, input, signal, file) => {
     try {
-      const answer = await call(name, input, signal);
+      const answer = await call(name, input, signal, file);
       const nouns = affectedBy(name, routes[name].method, input);
       if (nouns?.length !== 0) options.onChanged?.(nouns);
       return answer;

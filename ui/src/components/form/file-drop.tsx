@@ -2,19 +2,20 @@ import { createSignal, createUniqueId, type JSX } from 'solid-js';
 import { FieldNotes } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 
-/** A place to drop a file on, which is also the button that opens the system's dialog. */
+/** A place to drop files on, which is also the button that opens the system's dialog. */
 export function FileDrop(props: {
   label: string;
   accept?: string;
   hint?: JSX.Element;
   error?: string | undefined;
+  /** Several at once; each is given to `onFile`. */
+  multiple?: boolean;
   onFile: (file: File) => void;
 }) {
   const id = createUniqueId();
   const [over, setOver] = createSignal(false);
   const take = (files: FileList | null | undefined) => {
-    const file = files?.[0];
-    if (file !== undefined) props.onFile(file);
+    for (const file of [...(files ?? [])].slice(0, props.multiple === true ? undefined : 1)) props.onFile(file);
   };
   return (
     <div class="field">
@@ -38,6 +39,7 @@ export function FileDrop(props: {
           type="file"
           class="visually-hidden"
           accept={props.accept}
+          multiple={props.multiple === true}
           onChange={(event) => {
             take(event.currentTarget.files);
             event.currentTarget.value = '';

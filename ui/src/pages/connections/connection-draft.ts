@@ -49,6 +49,10 @@ const FIELDS: Partial<Record<DbType, ConnectionFields>> = {
   },
 };
 
+/** A folder of files, which people can add to here. */
+export const isFolder = ({ db_type, database }: Pick<ConnectionDraft, 'db_type' | 'database'>): boolean =>
+  db_type === 'duckdb' && !/\.(?:duckdb|ddb)$/i.test(database);
+
 export const fieldsOf = (db_type: DbType): ConnectionFields => FIELDS[db_type] ?? NETWORK;
 
 /** A new connection of one kind, with the contract's defaults. */

@@ -10,10 +10,11 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
-import { placeOf } from './connection-draft.ts';
+import { isFolder, placeOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectionSettings } from './connection-settings.tsx';
+import { FilesPanel } from './files-panel.tsx';
 import { HealthDot } from './health.tsx';
 import { SchemaExplorer } from './schema-explorer.tsx';
 import { useDelete } from './use-delete.ts';
@@ -25,7 +26,7 @@ export function ConnectionPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
   const connection = useQuery((read) => read('connections.get', { id }));
-  const place = createSearchParams(router, { tab: oneOf(['settings', 'tables']) });
+  const place = createSearchParams(router, { tab: oneOf(['settings', 'tables', 'files']) });
   const remove = useDelete();
   const health = createConnectionHealth(call);
   const enabled = createMemo(() => connection.data()?.enabled);
@@ -84,6 +85,15 @@ export function ConnectionPage() {
                   ),
                 },
                 { value: 'tables', label: 'Tables', panel: () => <SchemaExplorer connection_id={id} /> },
+                ...(isFolder(found())
+                  ? [
+                      {
+                        value: 'files' as const,
+                        label: 'Files',
+                        panel: () => <FilesPanel connection={found()} onSaved={() => void connection.reload()} />,
+                      },
+                    ]
+                  : []),
               ]}
             />
           </Page>

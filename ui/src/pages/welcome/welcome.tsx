@@ -12,6 +12,7 @@ import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { FIRST_STEPS, type FirstStep } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
+import { FolderButton } from '#ui/src/features/connect/folder-button.tsx';
 import { SampleButton } from '#ui/src/features/connect/sample-button.tsx';
 import { tablesToStartWith } from './tables.ts';
 import { WORDS } from './words.ts';
@@ -108,6 +109,7 @@ function ConnectStep() {
       <LinkButton href="/connections/new?next=welcome" kind="primary" icon="plus">
         {WORDS.connect.own}
       </LinkButton>
+      <FolderButton />
       <SampleButton onDone={() => void first_run.reload(true)} />
     </div>
   );

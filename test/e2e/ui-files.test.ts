@@ -1,0 +1,71 @@
+import { expect } from 'bun:test';
+import { connectClient } from '#test/support/mcp-clients.ts';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+
+const ui = startUi({ env: { SVC_DEMO: 'false' } });
+const csv = (rows: readonly string[]) => Buffer.from(`${rows.join('\n')}\n`);
+
+browserTest(
+  'three spreadsheets dropped into a new folder become tables, and a client asks for a sum per month',
+  async () => {
+    const opened = await ui.signedIn(1280, 'light');
+    const { page } = opened;
+    const { programs } = ui;
+    await page.goto(`${programs.url}/welcome`);
+    await page.getByRole('button', { name: 'Use a folder of files' }).click();
+    await page.getByText('No files yet. Drop some above.').waitFor();
+    await page.locator('input[type=file]').setInputFiles([
+      {
+        name: 'orders.csv',
+        mimeType: 'text/csv',
+        buffer: csv(['day;customer;total', '2026-01-05;1;10,50', '2026-01-20;2;4,50', '2026-02-01;1;7,00']),
+      },
+      { name: 'customers.csv', mimeType: 'text/csv', buffer: csv(['id,name', '1,Ada', '2,Bob']) },
+      { name: 'broken.json', mimeType: 'application/json', buffer: Buffer.from('[{"a":') },
+    ]);
+    await page.getByRole('row', { name: /orders\.csv.*imported/ }).waitFor();
+    await page.getByRole('row', { name: /broken\.json.*can’t be read/ }).waitFor();
+    await page.getByRole('row', { name: /customers\.csv.*2.*imported/ }).waitFor();
+    await expectAccessible(page, 'the files of a folder');
+
+    await page.getByRole('button', { name: 'Delete broken.json' }).click();
+    await page.getByRole('button', { name: 'Delete file' }).click();
+    await until(async () => (await page.getByRole('row', { name: /broken\.json/ }).count()) === 0, 20_000);
+
+    await page.getByRole('button', { name: 'orders.csv', exact: true }).click();
+    await page.getByText('main.orders').waitFor();
+    await page.getByLabel('Numbers').click();
+    await page.getByRole('option', { name: '1.234,50' }).click();
+    await page.getByRole('button', { name: 'Save how it is read' }).click();
+    await page.getByText('Saved. It is live with the next deploy.').first().waitFor();
+    const make = page.getByRole('link', { name: 'Create a tool from this table' });
+    expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&table=main\.orders$/);
+    await expectAccessible(page, 'a file and how it is read');
+
+    const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/connections');
+    await programs.api('POST', '/tools', {
+      name: 'sum_per_month',
+      description: 'The sum of all orders for each month',
+      connection_id: items[0]!.id,
+      sql_query: `select strftime(o.day, '%Y-%m') as month, sum(o.total) as total, count(distinct c.name) as customers
+        from orders o join customers c on c.id = o.customer group by 1 order by 1`,
+      parameters: [],
+    });
+    await programs.api('POST', '/deploy', { note: 'files' });
+    const client = await connectClient('v2', programs.mcp_url);
+    await until(async () => (await client.tools()).includes('sum_per_month'), 20_000);
+    const answer = await client.call('sum_per_month', {});
+    expect(answer.structuredContent).toMatchObject({
+      rows: [
+        { month: '2026-01', total: 15, customers: 2 },
+        { month: '2026-02', total: 7, customers: 1 },
+      ],
+    });
+    await client.close();
+    await close(opened);
+  },
+  LIMIT_MS,
+);

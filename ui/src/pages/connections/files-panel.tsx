@@ -1,0 +1,198 @@
+import { createSignal, For, Match, Show, Switch } from 'solid-js';
+import type { Connection } from '#core/contract/definitions/connections.ts';
+import type { ConnectionFile } from '#core/contract/definitions/files.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { FileDrop } from '#ui/src/components/form/file-drop.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { Ago } from '#ui/src/components/time.tsx';
+import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
+import { bytes, plural } from '#ui/src/kernel/words.ts';
+import { FileDetail } from './file-detail.tsx';
+
+const KINDS = '.csv,.tsv,.parquet,.json,.jsonl,.ndjson,.gz,.sqlite,.db';
+const POLL_MS = 3_000;
+
+interface Upload {
+  readonly name: string;
+  readonly state: 'waiting' | 'sending' | 'failed';
+  readonly detail: string;
+}
+
+/** The files of a folder: what became of each, and a place to drop more. */
+export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
+  const { call, dialogs, session, toasts } = useKernel();
+  const files = useQuery((read) => read('files.list', { id: props.connection.id }));
+  const [uploads, setUploads] = createSignal<readonly Upload[]>([]);
+  const [chosen, setChosen] = createSignal<string>();
+  usePoll(async () => {
+    if (files.data()?.reading === true) await files.reload();
+  }, POLL_MS);
+
+  const put = (name: string, upload: Upload | undefined) =>
+    setUploads((before) => [...before.filter((each) => each.name !== name), ...(upload === undefined ? [] : [upload])]);
+  const send = async (file: File) => {
+    put(file.name, { name: file.name, state: 'sending', detail: `Uploading ${bytes(file.size)}…` });
+    try {
+      const { replaced } = await call('files.upload', { id: props.connection.id, name: file.name }, undefined, file);
+      put(file.name, undefined);
+      toasts.show(`${replaced ? 'Replaced' : 'Added'} “${file.name}”.`, 'good');
+    } catch (fault) {
+      put(file.name, { name: file.name, state: 'failed', detail: toProblem(fault).detail });
+    }
+    await files.reload();
+  };
+  let last: Promise<void> = Promise.resolve();
+  /** One after the other, so that each has the whole line. */
+  const add = (file: File) => {
+    put(file.name, { name: file.name, state: 'waiting', detail: 'Waiting…' });
+    const before = last;
+    last = (async () => {
+      await before;
+      await send(file);
+    })();
+  };
+  const remove = async ({ name, tables }: ConnectionFile) => {
+    const agreed = await dialogs.confirm({
+      title: `Delete the file “${name}”?`,
+      text: 'Its table goes with it, and calls of tools that read it fail. This cannot be undone.',
+      goes: tables.map((table) => `The table ${table.name}`),
+      action: 'Delete file',
+      danger: true,
+    });
+    if (!agreed) return;
+    try {
+      await call('files.delete', { id: props.connection.id, name });
+      toasts.show(`Deleted “${name}”.`, 'good');
+    } catch (fault) {
+      toasts.show(toProblem(fault).detail, 'bad');
+    }
+  };
+  const found = () => files.data()?.items.find(({ name }) => name === chosen());
+
+  return (
+    <div class="stack">
+      <Show when={session.may('files.upload')}>
+        <FileDrop
+          label="Drop files here, or choose them"
+          accept={KINDS}
+          multiple
+          hint={
+            <Show when={files.data()} fallback="CSV, Parquet, JSON and SQLite files. Each becomes a table.">
+              {(list) =>
+                `CSV, Parquet, JSON and SQLite files, up to ${bytes(list().max_file_bytes)} each. ${bytes(list().bytes)} of ${bytes(list().quota_bytes)} are used.`
+              }
+            </Show>
+          }
+          onFile={add}
+        />
+        <ul class="uploads" aria-live="polite">
+          <For each={uploads()}>
+            {(upload) => (
+              <li class="row">
+                <span class="mono">{upload.name}</span>
+                <span class="small" data-tone={upload.state === 'failed' ? 'bad' : undefined}>
+                  {upload.detail}
+                </span>
+                <Show when={upload.state === 'failed'}>
+                  <Button size="small" kind="quiet" onPress={() => put(upload.name, undefined)}>
+                    Dismiss
+                  </Button>
+                </Show>
+              </li>
+            )}
+          </For>
+        </ul>
+      </Show>
+      <Panel
+        title="Files"
+        count={files.data()?.total}
+        lead={files.data()?.reading === true ? 'Reading changed files…' : undefined}
+      >
+        <DataTable
+          label="Files"
+          rows={files.data()?.items}
+          problem={files.problem()}
+          onRetry={() => void files.reload()}
+          key={({ name }) => name}
+          current={({ name }) => name === chosen()}
+          onOpen={({ name }) => setChosen(name)}
+          columns={[
+            {
+              id: 'name',
+              head: 'File',
+              sort: ({ name }) => name,
+              cell: (file) => (
+                <button type="button" class="table-name mono" onClick={() => setChosen(file.name)}>
+                  {file.name}
+                </button>
+              ),
+            },
+            { id: 'tables', head: 'Table', cell: (file) => <span class="mono">{tablesOf(file)}</span> },
+            { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => rowsOf(file).toLocaleString('en') },
+            {
+              id: 'size',
+              head: 'Size',
+              align: 'end',
+              narrow: 'hide',
+              sort: (file) => file.bytes,
+              cell: (file) => bytes(file.bytes),
+            },
+            { id: 'state', head: 'State', cell: (file) => <State file={file} /> },
+          ]}
+          actions={(file) => (
+            <Button
+              needs="files.delete"
+              kind="quiet"
+              size="small"
+              shape="icon"
+              icon="trash"
+              label={`Delete ${file.name}`}
+              onPress={() => void remove(file)}
+            />
+          )}
+          empty={<EmptyState icon="file" title="No files yet. Drop some above." />}
+        />
+      </Panel>
+      <Show when={found()} keyed>
+        {(file) => <FileDetail connection={props.connection} file={file} onSaved={props.onSaved} />}
+      </Show>
+    </div>
+  );
+}
+
+const tablesOf = ({ tables }: ConnectionFile): string =>
+  tables.length > 3
+    ? plural(tables.length, 'table')
+    : tables.map(({ schema, name }) => (schema === 'main' ? name : `${schema}.${name}`)).join(', ');
+
+const rowsOf = ({ tables }: ConnectionFile): number => tables.reduce((sum, { rows }) => sum + rows, 0);
+
+function State(props: { file: ConnectionFile }) {
+  return (
+    <Switch fallback={<Badge>not read yet</Badge>}>
+      <Match when={props.file.error}>
+        {(error) => (
+          <span title={error().message}>
+            <Badge tone="bad">{error().line === null ? 'can’t be read' : `can’t be read (line ${error().line})`}</Badge>
+          </span>
+        )}
+      </Match>
+      <Match when={props.file.imported_at}>
+        {(at) => (
+          <span class="small">
+            imported <Ago iso={at()} />
+            <Show when={props.file.rejected_rows > 0}>
+              {' '}
+              <Badge tone="brass">{plural(props.file.rejected_rows, 'line')} left out</Badge>
+            </Show>
+          </span>
+        )}
+      </Match>
+    </Switch>
+  );
+}
