@@ -14,6 +14,7 @@ import type { Guard } from './lib/prompt-guard/guard.ts';
 import { readSettings } from './definitions/settings/config.ts';
 import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
+import { createReplayDesk, type ReplayDesk } from './deploy/replay/replay.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
 import { createLintCache, type LintCache } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
@@ -62,6 +63,8 @@ export interface App extends AppOptions {
   readonly snapshot_cache: SnapshotCache;
   /** The working copy with what is proposed. */
   readonly overlays: Overlays;
+  /** Replays that are under way. */
+  readonly replays: ReplayDesk;
   /** Metadata documents of OAuth clients that are being fetched, by address. */
   readonly document_flights: Map<string, Promise<ClientDocument | null>>;
   /** Of this process: whether it ends, and how many requests it answers now. */
@@ -106,6 +109,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     lint: createLintCache(),
     snapshot_cache: createSnapshotCache(),
     overlays: createOverlays(),
+    replays: createReplayDesk(options.ids()),
     document_flights: new Map(),
     life: { ending: false, answering: 0 },
     background(work) {

@@ -37,6 +37,7 @@ import { prompt } from './definitions/prompts.ts';
 import { resource } from './definitions/resources.ts';
 import { schemaHandlers } from './definitions/schema.ts';
 import { serverHandlers } from './deploy/server.ts';
+import { replayHandlers } from './deploy/replay/replay.ts';
 import { snapshotHandlers } from './deploy/snapshots.ts';
 import { sslHandlers } from './deploy/ssl.ts';
 import { testHandlers } from './definitions/tests/test-handlers.ts';
@@ -65,6 +66,7 @@ export const handlers: Handlers = withFindings({
   ...deployHandlers,
   ...canaryHandlers,
   ...candidateHandlers,
+  ...replayHandlers,
   ...snapshotHandlers,
   ...lintHandlers,
   ...driftHandlers,

@@ -22,6 +22,8 @@ import { createSessionIds } from './protocol/session-ids.ts';
 import { createSessions } from './protocol/sessions.ts';
 import { createStreams } from './protocol/streams.ts';
 import { changesBetween } from './protocol/updates.ts';
+import { createReplays } from './replay/replay.ts';
+import { createSamples } from './replay/samples.ts';
 import { createServing, ENDING, STOPPED, WAITING } from './serving.ts';
 import { createBeside } from './swap/beside.ts';
 import { NO_FILES } from './swap/beside-files.ts';
@@ -86,6 +88,7 @@ export function createHost(options: HostOptions): Host {
   const views = createViews();
   const cache = createResultCache(ticks);
   const pseudonym = createPseudonym(options.auth.keys);
+  const samples = createSamples();
   const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis });
   const slot_shares = redis && createSlotShares({ redis, owner: `${id}/${boot_id}`, queues: () => sources.queues(), log });
   const serving = createServing({
@@ -96,6 +99,7 @@ export function createHost(options: HostOptions): Host {
     use(registry, beside) {
       if (registry !== null) options.onServe?.(registry.server);
       sources.use([...beside.flatMap(({ connections }) => connections), ...(registry?.connections ?? [])]);
+      samples.use(registry?.server ?? null);
       if (registry === null) return;
       slot_shares?.refresh();
       auth.prepare(registry.server);
@@ -114,7 +118,7 @@ export function createHost(options: HostOptions): Host {
       const held = serving.held();
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
-    onEvent: (event) => follow(event, { snapshots, names, listener, beside, acknowledge, useTokens, useIdentity, stop }),
+    onEvent: (event) => follow(event, { snapshots, names, listener, beside, replays, acknowledge, useTokens, useIdentity, stop }),
   });
   const names = createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log });
   const auth = createAuth({
@@ -149,7 +153,35 @@ export function createHost(options: HostOptions): Host {
   const seen = { sources, limits, redis, sessions, streams, serving, auth, control, log };
   const observation = createObservation({ id, boot_id, otlp_endpoint, ...seen });
   const { usage, metrics, observe } = observation;
-  const dispatch = createDispatch({ sources, sessions, streams, usage, cache, limits, observe, log, now, running, pseudonym });
+  const dispatch = createDispatch({
+    sources,
+    sessions,
+    streams,
+    usage,
+    cache,
+    limits,
+    samples,
+    observe,
+    log,
+    now,
+    running,
+    pseudonym,
+  });
+  const replays = createReplays({
+    samples,
+    sources,
+    views,
+    pseudonym,
+    live: () => (serving.idle() === null ? serving.held() : null),
+    borrow: (name) => beside.borrow(name),
+    rights({ caller }, { server }) {
+      if (caller.owner === LOCAL.owner) return caller.rights;
+      return auth.holds(caller.owner, server) ? (auth.rights(caller.owner, server) ?? caller.rights) : null;
+    },
+    post: (answer) => control.post('replay', answer),
+    log,
+    now,
+  });
   const fetch = createHttp({
     dispatch,
     auth,
@@ -191,6 +223,7 @@ export function createHost(options: HostOptions): Host {
     const holds = (owner: string) => (isCandidateOwner(owner) ? candidates.holds(owner) : auth.holds(owner, server));
     const isGone = (owner: string) => owner !== LOCAL.owner && !holds(owner);
     sessions.endOf(isGone);
+    samples.forget(isGone);
     streams.endOf(isGone);
     const seen = (viewer: Viewer) => {
       const mine = serving.seenBy(viewer);

@@ -17,6 +17,7 @@ import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
 import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
 import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
+import { followReplays } from '#core/deploy/replay/replay.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
@@ -95,6 +96,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepExpiringCandidates(app),
     keepWatchingCanary(app),
     followNames(app),
+    followReplays(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),
     watchHosts(app),

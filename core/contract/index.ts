@@ -6,6 +6,7 @@ import { auth, twoFactor } from './identity/auth.ts';
 import { canary } from './deploy/canary.ts';
 import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
+import { replay } from './deploy/replay.ts';
 import { config } from './settings/config.ts';
 import { connections } from './definitions/connections.ts';
 import { files } from './definitions/files.ts';
@@ -55,6 +56,7 @@ export const operations = {
   ...canary,
   // Before what takes the number of a version at the same place of its path.
   ...candidates,
+  ...replay,
   ...snapshots,
   ...guard,
   ...lint,

@@ -49,6 +49,21 @@ export interface CanaryNews {
   readonly seed: string;
 }
 
+/** Has a host run calls that it keeps on another version too. */
+export interface ReplayRequest {
+  readonly request_id: string;
+  /** The id of a candidate, or `v` and the number of a version. */
+  readonly name: string;
+  readonly calls: number;
+  /** Whether rows may be told. */
+  readonly values: boolean;
+  readonly time_ms: number;
+}
+export interface ReplayEnd {
+  readonly request_id: string;
+  readonly cancelled: true;
+}
+
 /** What the server says on a host's stream (contract section 0). */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
@@ -57,6 +72,7 @@ export type HostEvent =
   | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
+  | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 

@@ -2,6 +2,7 @@ import type { Claims, Identity } from '#core/lib/call/identity.ts';
 import type { Pseudonym } from '#core/lib/call/masks.ts';
 import type { Caller } from '#mcp-host/auth/caller.ts';
 import type { Rights } from '#mcp-host/auth/rights.ts';
+import type { Samples } from '#mcp-host/replay/samples.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Usage } from '#mcp-host/observe/usage.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
@@ -41,6 +42,8 @@ export interface CallServices {
   readonly usage: Usage;
   readonly cache: ResultCache;
   readonly limits: RateLimits;
+  /** Calls that are kept for replays. */
+  readonly samples: Pick<Samples, 'keep'>;
   /** For masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;

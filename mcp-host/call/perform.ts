@@ -146,6 +146,7 @@ async function perform<E extends Callable>(
     record.wait_ms = wait_ms;
     logCall(context, services, kind.name, entity, null);
     ask?.done(rows);
+    if (kind.name === 'tool' && record.exchange.endpoint.candidate === null) services.samples.keep(entity, args, context);
     return members;
   } catch (error) {
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };

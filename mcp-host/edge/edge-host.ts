@@ -10,6 +10,7 @@ import { createRunningCalls } from '#mcp-host/call/deadline.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { healthOf } from '#mcp-host/observe/health.ts';
 import type { Usage } from '#mcp-host/observe/usage.ts';
+import { NO_SAMPLES } from '#mcp-host/replay/samples.ts';
 import { createDispatch } from '#mcp-host/protocol/dispatch.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
@@ -102,6 +103,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   const usage = callLines(log);
   const dispatch = createDispatch({
     sources,
+    samples: NO_SAMPLES,
     sessions,
     streams,
     usage,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { BesideNews, LiveToken, SnapshotNews } from '#core/deploy/hosts.ts';
+import type { BesideNews, LiveToken, ReplayEnd, ReplayRequest, SnapshotNews } from '#core/deploy/hosts.ts';
 import type { IdentityList } from '#core/edge/identity.ts';
 import type { Log } from '#core/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -18,6 +18,7 @@ export type ControlEvent =
   | { readonly event: 'identity'; readonly data: IdentityList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
+  | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -41,7 +42,7 @@ export interface ControlOptions {
 export interface Control {
   start(): void;
   /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
-  post(path: 'ack' | 'usage' | 'leave', body: object): Promise<void>;
+  post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void>;
   /** Of a candidate or version what is missing here. Rejects when the server did not answer with it. @param have as on the stream. */
   fetchBeside(name: string, have: string): Promise<SnapshotNews>;
   /** Connects anew at once, so that the server hears again what the host has. */
@@ -50,7 +51,7 @@ export interface Control {
   close(): void;
 }
 
-const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'beside', 'stop']);
+const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'beside', 'replay', 'stop']);
 /** Lists of who counts: a revoked token must not outlive a snapshot that loads or a disk that hangs. */
 const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity']);
 const POST_TIMEOUT_MS = 10_000;

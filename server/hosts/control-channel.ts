@@ -10,6 +10,8 @@ import { besideEvent } from '#core/deploy/candidates/beside.ts';
 import { snapshotNamed } from '#core/deploy/candidates/stored-candidates.ts';
 import { eventForHost, newsOf } from '#core/deploy/snapshot-event.ts';
 import { namesEvent } from '#core/deploy/host-names.ts';
+import { HostReplay } from '#core/contract/deploy/replay.ts';
+import { takeReplay } from '#core/deploy/replay/replay.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { forgetReports, storeUsage } from '#core/observe/usage.ts';
@@ -19,6 +21,7 @@ import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '../http/routes.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
+const MAX_REPLAY = 8 * 1024 * 1024;
 
 const Ack = v.object({
   boot_id: BootId,
@@ -63,6 +66,12 @@ export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: Live
     const leave = v.safeParse(Leave, await readJson(c.req.raw, 64 * 1024));
     if (!leave.success) throw toInvalid(leave.issues, Object.keys(Leave.entries));
     await forgetReports(app, leave.output.boot_id);
+    return c.body(null, 204);
+  });
+  router.post('/api/internal/hosts/:id/replay', async (c) => {
+    const answer = v.safeParse(HostReplay, await readJson(c.req.raw, MAX_REPLAY));
+    if (!answer.success) throw toInvalid(answer.issues, Object.keys(HostReplay.entries));
+    takeReplay(app, hostId(c.req.param('id')), answer.output);
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/usage', async (c) => {

@@ -25,6 +25,7 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   names: 'names',
   beside: 'beside',
   listen: 'listen',
+  replay: 'replay',
   ping: 'ping',
 };
 

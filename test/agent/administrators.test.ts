@@ -42,6 +42,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   prompt_guard_threshold: { prompt_guard_threshold: 'high' },
   prompt_guard_allow: { prompt_guard_allow: ['override.ignore_previous'] },
   drift_check_minutes: { drift_check_minutes: 5 },
+  replay_samples: { replay_samples: 100 },
   lint_off: { lint_off: ['select-star'] },
   agent_enabled: { agent_enabled: false },
   password_sign_in: { password_sign_in: false },

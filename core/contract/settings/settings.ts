@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
+import { MOST_SAMPLES } from '../deploy/replay.ts';
 import { LOG_LEVELS } from '../log-levels.ts';
 import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
@@ -183,6 +184,13 @@ const whoCounts = {
 
 /** The same, but absent from a snapshot while it has its default: what an earlier release has frozen keeps its hash. */
 export const frozenWhenSet = {
+  replay_samples: v.optional(
+    field(integerBetween(0, MOST_SAMPLES), {
+      label: 'Calls kept for replays',
+      help: 'Each host keeps its last calls of reading tools in memory, with arguments and caller, to run them on another version before it is deployed. Takes effect with a deploy. 0 keeps none.',
+    }),
+    0,
+  ),
   ...introduction,
   ...whoCounts,
   introspection_issuer: v.optional(

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import type { TestApp } from '#test/support/app.ts';
 
-type Field = 'lint_off' | 'drift_check_minutes';
+type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples';
 
 /** What each setting of the checks of definitions does. */
 export const checkEffects = (
@@ -26,5 +26,18 @@ export const checkEffects = (
     await patch({ drift_check_minutes: 2 });
     expect(await checkDriftWhenDue(t.app)).toBe(true);
     await patch({ drift_check_minutes: 60 });
+  },
+  async replay_samples() {
+    const t = app();
+    const replay = () => t.request('POST', '/api/v1/replay', { body: { version: 1 } });
+    await t.request('POST', '/api/v1/deploy', { body: {} });
+    expect((await replay()).status).toBe(409);
+    await patch({ replay_samples: 10 });
+    // Hosts follow what is deployed.
+    expect((await replay()).status).toBe(409);
+    await t.request('POST', '/api/v1/deploy', { body: {} });
+    expect((await replay()).status).toBe(200);
+    await patch({ replay_samples: 0 });
+    await t.request('POST', '/api/v1/deploy', { body: {} });
   },
 });

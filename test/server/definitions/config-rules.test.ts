@@ -65,6 +65,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     prompt_guard_allow: [],
     lint_off: [],
     drift_check_minutes: 60,
+    replay_samples: 0,
     agent_enabled: true,
     password_sign_in: true,
     agent_rate_limit: 120,

@@ -9,7 +9,17 @@ type SettingName = Exclude<keyof ServerConfigPatch, 'version'>;
 export const PARTS = {
   general: {
     title: 'General',
-    fields: ['server_name', 'instructions', 'openai_apps_challenge', 'transport', 'host', 'port', 'log_level', 'otel_enabled'],
+    fields: [
+      'server_name',
+      'instructions',
+      'openai_apps_challenge',
+      'transport',
+      'host',
+      'port',
+      'log_level',
+      'otel_enabled',
+      'replay_samples',
+    ],
   },
   auth: {
     title: 'Authentication',

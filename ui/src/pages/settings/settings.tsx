@@ -122,6 +122,11 @@ function GeneralPart(props: PartProps) {
         </div>
       </SettingsSection>
       <SettingsSection title="Telemetry" lead="Logs and traces of the hosts." fields={['log_level', 'otel_enabled']} />
+      <SettingsSection
+        title="Replay"
+        lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
+        fields={['replay_samples']}
+      />
     </SettingsForm>
   );
 }

@@ -1,0 +1,160 @@
+import type { App } from '#core/app.ts';
+import { onSignal, signal } from '#core/cluster/signals.ts';
+import type { Input } from '#core/contract/index.ts';
+import type { HostReplay, Replay } from '#core/contract/deploy/replay.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Actor, Context, Handlers } from '#core/run.ts';
+import { activeSnapshot, readDeployment } from '../deployment.ts';
+import type { ReplayEnd, ReplayRequest } from '../hosts.ts';
+import { snapshotNamed } from '../candidates/stored-candidates.ts';
+
+/** Replays that this server waits for. */
+export interface ReplayDesk {
+  readonly server: string;
+  running: boolean;
+  readonly waiting: Map<string, (host: string, answer: HostReplay) => void>;
+}
+export const createReplayDesk = (server: string): ReplayDesk => ({ server, running: false, waiting: new Map() });
+
+/** How long hosts run calls, and how much longer their answers are waited for. */
+const RUN_MS = 60_000;
+const ANSWER_MS = 5_000;
+/** Differences of one answer. */
+const MOST_TOLD = 200;
+
+export const replayHandlers: Pick<Handlers, 'replay.run'> = {
+  'replay.run': async (context, input) => {
+    const { app, actor } = context;
+    const name = await targetOf(app, input);
+    await requireSamples(app);
+    if (app.replays.running) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
+    app.replays.running = true;
+    try {
+      const found = await askHosts(context, name, input.calls);
+      const { samples: _, notes: _notes, ...counts } = found;
+      app.log
+        .from('deploy')
+        .info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
+      return found;
+    } finally {
+      app.replays.running = false;
+    }
+  },
+};
+
+/** By the name that hosts ask for it. */
+async function targetOf(app: App, { candidate, version }: Input<'replay.run'>): Promise<string> {
+  if ((candidate === undefined) === (version === undefined)) {
+    throw invalidField('version', 'Send either candidate or version: what to compare with the live version.');
+  }
+  const name = candidate ?? `v${version}`;
+  const is_version = /^v\d+$/.test(candidate ?? '');
+  if (!is_version && (await snapshotNamed(app, name)) !== null) return name;
+  throw new AppError(
+    'not_found',
+    candidate === undefined ? `There is no snapshot ${version}.` : 'There is no candidate with this id.',
+  );
+}
+
+async function requireSamples(app: App): Promise<void> {
+  const { desired } = await readDeployment(app);
+  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  if (active === null) throw new AppError('conflict', 'Nothing is served now, so there are no calls to replay. Deploy first.');
+  if ((active.server.replay_samples ?? 0) > 0) return;
+  throw new AppError('conflict', 'Hosts keep no calls: set replay_samples above 0 and deploy, then try again after some calls.');
+}
+
+/** Rows are for people: they may run SQL themselves. */
+const maySeeValues = (actor: Actor | null): boolean => actor?.type === 'admin' || actor?.type === 'system';
+
+async function askHosts(context: Context, name: string, calls: number): Promise<Replay> {
+  const { app, actor } = context;
+  await app.hosts.refresh();
+  const ids = app.hosts.list().map(({ id }) => id);
+  const request: ReplayRequest = {
+    request_id: app.ids(),
+    name,
+    calls: Math.ceil(calls / Math.max(1, ids.length)),
+    values: maySeeValues(actor),
+    time_ms: RUN_MS,
+  };
+  const answers = await gather(context, request, ids);
+  const sum = (of: 'calls' | 'same' | 'changed' | 'failed' | 'slower' | 'skipped') =>
+    [...answers.values()].reduce((total, answer) => total + answer[of], 0);
+  return {
+    against: name,
+    calls: sum('calls'),
+    same: sum('same'),
+    changed: sum('changed'),
+    failed: sum('failed'),
+    slower: sum('slower'),
+    skipped: sum('skipped'),
+    samples: [...answers.values()].flatMap(({ samples }) => samples).slice(0, MOST_TOLD),
+    notes: [...new Set([...answers.values()].flatMap(({ notes }) => notes))],
+    hosts: ids.map((id) => {
+      const { calls: run = 0, error = 'The host did not answer in time.' } = answers.get(id) ?? {};
+      return { id, calls: run, error };
+    }),
+  };
+}
+
+/** What every host found; those that do not answer in time are left out. */
+function gather(
+  { app, signal: left }: Context,
+  request: ReplayRequest,
+  ids: readonly string[],
+): Promise<Map<string, HostReplay>> {
+  const answers = new Map<string, HostReplay>();
+  if (ids.length === 0) return Promise.resolve(answers);
+  const { promise, resolve, reject } = Promise.withResolvers<typeof answers>();
+  const onLeft = () => reject(new AppError('cancelled', 'The replay was cancelled.'));
+  const timer = setTimeout(() => resolve(answers), request.time_ms + ANSWER_MS);
+  app.replays.waiting.set(request.request_id, (host, answer) => {
+    if (!ids.includes(host)) return;
+    answers.set(host, answer);
+    if (answers.size === ids.length) resolve(answers);
+  });
+  left?.addEventListener('abort', onLeft, { once: true });
+  if (left?.aborted === true) onLeft();
+  else tell(app, request);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    left?.removeEventListener('abort', onLeft);
+    app.replays.waiting.delete(request.request_id);
+    if (answers.size < ids.length) tell(app, { request_id: request.request_id, cancelled: true });
+  });
+}
+
+/** What servers of an installation say to each other of a replay: sealed, and kept nowhere. */
+type Message = { readonly server: string } & (
+  | { readonly ask: ReplayRequest | ReplayEnd }
+  | { readonly host: string; readonly answer: HostReplay }
+);
+const PLACE = 'replay/message';
+
+function tell(app: App, ask: ReplayRequest | ReplayEnd): void {
+  app.hosts.publish({ event: 'replay', data: ask });
+  send(app, { server: app.replays.server, ask });
+}
+
+function send(app: App, message: Message): void {
+  if (app.env.SVC_KV === 'memory') return;
+  app.background(signal(app, 'replay', app.keyring.seal(JSON.stringify(message), PLACE)));
+}
+
+/** Takes what a host of this server found; another server may wait for it. */
+export function takeReplay(app: App, host: string, answer: HostReplay): void {
+  const waiter = app.replays.waiting.get(answer.request_id);
+  if (waiter !== undefined) waiter(host, answer);
+  else send(app, { server: app.replays.server, host, answer });
+}
+
+/** Hands on what other servers ask of the hosts here, and what these answer. @returns a function that ends it. */
+export function followReplays(app: App): () => void {
+  return onSignal(app, 'replay', (text) => {
+    const message = JSON.parse(app.keyring.open(text, PLACE)) as Message;
+    if (message.server === app.replays.server) return;
+    if ('ask' in message) app.hosts.publish({ event: 'replay', data: message.ask });
+    else app.replays.waiting.get(message.answer.request_id)?.(message.host, message.answer);
+  });
+}

@@ -1,0 +1,78 @@
+import type { CallContext } from '#mcp-host/call/context.ts';
+import type { Caller } from '#mcp-host/auth/caller.ts';
+import type { Members } from '#mcp-host/protocol/messages.ts';
+import type { FrozenQuery, FrozenServer } from '#snapshots/format.ts';
+
+/** A call of a reading tool, with what its result depends on. */
+export interface Sample {
+  readonly tool: string;
+  /** As JSON. */
+  readonly arguments: string;
+  readonly caller: Caller;
+}
+
+/**
+ * The last calls of reading tools, for replays. They are in the memory of this host alone: nothing writes them down or sends them
+ * anywhere, and they go with the process.
+ */
+export interface Samples {
+  /** How many are kept; 0: none. */
+  limit(): number;
+  /** From now on as this configuration says. */
+  use(server: Pick<FrozenServer, 'replay_samples'> | null): void;
+  keep(entity: Pick<FrozenQuery, 'mode'> & { readonly name: string }, args: Members, context: Pick<CallContext, 'caller'>): void;
+  /** The newest of each tool in turn, so that a tool that is called often leaves room for others. */
+  newest(count: number): Sample[];
+  count(): number;
+  /** Those of callers who do not count any more. */
+  forget(isGone: (owner: string) => boolean): void;
+}
+
+/** For hosts without a server: nobody asks for a replay. */
+export const NO_SAMPLES: Pick<Samples, 'keep'> = { keep: () => undefined };
+
+/** Larger arguments are not kept, in characters of JSON. */
+const LARGEST = 16_384;
+
+export function createSamples(): Samples {
+  let limit = 0;
+  /** A ring: the oldest is overwritten. */
+  let ring: Sample[] = [];
+  let next = 0;
+  const inOrder = (): Sample[] => [...ring.slice(next), ...ring.slice(0, next)];
+  const hold = (samples: readonly Sample[]): void => {
+    ring = samples.slice(Math.max(0, samples.length - limit));
+    next = ring.length === limit ? 0 : ring.length;
+  };
+  return {
+    limit: () => limit,
+    use(server) {
+      const wanted = server?.replay_samples ?? 0;
+      if (wanted === limit) return;
+      const kept = inOrder();
+      limit = wanted;
+      hold(kept);
+    },
+    keep({ name, mode }, args, { caller }) {
+      if (limit === 0 || mode === 'write') return;
+      const text = JSON.stringify(args);
+      if (text.length > LARGEST) return;
+      ring[next] = { tool: name, arguments: text, caller };
+      next = (next + 1) % limit;
+    },
+    newest(count) {
+      const of_tool = [...Map.groupBy(inOrder().toReversed(), ({ tool }) => tool).values()];
+      const chosen: Sample[] = [];
+      for (let turn = 0; chosen.length < count; turn++) {
+        const round = of_tool.flatMap((list) => list[turn] ?? []);
+        if (round.length === 0) break;
+        chosen.push(...round);
+      }
+      return chosen.slice(0, count);
+    },
+    count: () => ring.length,
+    forget(isGone) {
+      if (ring.some(({ caller }) => isGone(caller.owner))) hold(inOrder().filter(({ caller }) => !isGone(caller.owner)));
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { Source } from '#core/engines/shared/source.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
+import { AppError } from '#core/errors.ts';
+import type { Pseudonym } from '#core/lib/call/masks.ts';
+import { runQuery } from '#core/lib/call/query.ts';
+import { sessionOf } from '#core/lib/call/session.ts';
+import { shape, toToolResult } from '#core/lib/call/shape.ts';
+import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
+import type { Registry, ToolEntry } from '#mcp-host/swap/registry.ts';
+import type { PoolHold, Sources } from '#mcp-host/swap/sources.ts';
+import type { Answer } from './compare.ts';
+import { Displaced, lowPriority } from './low-priority.ts';
+import type { Sample } from './samples.ts';
+
+export interface SideOptions {
+  readonly sources: Sources;
+  readonly pseudonym: Pseudonym;
+  readonly now: () => number;
+}
+
+/** What came of one call on one side. `detail` may hold values. */
+export type Ran =
+  | { readonly kind: 'ran'; readonly answer: Answer }
+  | {
+      readonly kind: 'failed';
+      readonly code: string;
+      readonly sentence: string;
+      readonly detail: string | null;
+      readonly answer: null;
+    }
+  | { readonly kind: 'skipped'; readonly sentence: string };
+
+/** Runs calls on one version, with its pools held until it is closed. */
+export interface Side {
+  run(entry: ToolEntry, sample: Sample, stop: StopSignal): Promise<Ran>;
+  close(): void;
+}
+
+/** A call that gave way so often is not tried again. */
+const MOST_TRIES = 5;
+/** Both sides of a call happen at one moment, however often it is run. */
+const moments = new WeakMap<Sample, { readonly id: string; readonly time: number }>();
+
+export function createSide({ vars }: Registry, { sources, pseudonym, now }: SideOptions): Side {
+  const held = new Map<string, PoolHold>();
+  const holdOf = (entry: ToolEntry): PoolHold => {
+    const { id, pool_key } = entry.connection;
+    const key = `${id}/${pool_key}`;
+    const known = held.get(key) ?? sources.hold(entry.connection);
+    held.set(key, known);
+    return known;
+  };
+  const momentOf = (sample: Sample) => {
+    const known = moments.get(sample) ?? { id: crypto.randomUUID(), time: now() };
+    moments.set(sample, known);
+    return known;
+  };
+
+  const call = async (
+    { plan, entity, connection }: ToolEntry,
+    sample: Sample,
+    pool: PoolHold,
+    signal: StopSignal,
+  ): Promise<Answer> => {
+    const facts = { arguments: argumentsOf(sample), vars, caller: sample.caller, call: momentOf(sample) };
+    const values = await plan.resolve(facts);
+    const timing = { wait_ms: 0, query_from: 0, query_to: 0 };
+    const source = (): Promise<Source> => pool.source();
+    const { slot } = lowPriority(pool.queue);
+    const session = sessionOf(connection, facts);
+    const { result, transformed } = await runQuery(plan, values, { source, slot, signal, facts, session, pseudonym, timing });
+    const { content } = toToolResult(shape(result, entity.return_type, transformed));
+    return {
+      columns: result.columns.map(({ name }) => name),
+      rows: result.rows,
+      text: content.map((block) => ('text' in block ? block.text : block.data)).join('\n'),
+      truncated: result.truncated,
+      ms: timing.query_to - timing.query_from,
+    };
+  };
+
+  return {
+    async run(entry, sample, stop) {
+      const pool = holdOf(entry);
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        try {
+          return {
+            kind: 'ran',
+            answer: await lowPriority(pool.queue).giveWay(stop, (signal) => call(entry, sample, pool, signal)),
+          };
+        } catch (error) {
+          if (error instanceof Displaced) continue;
+          return faultOf(error, sample, stop);
+        }
+      }
+      return { kind: 'skipped', sentence: 'Calls of clients left no slot for it.' };
+    },
+    close() {
+      for (const hold of held.values()) hold.release();
+      held.clear();
+    },
+  };
+}
+
+function argumentsOf({ arguments: text }: Sample): Members {
+  const args: unknown = JSON.parse(text);
+  return isMembers(args) ? args : {};
+}
+
+/** What is no fault of the version: the replay ended, or there was no slot. */
+const BUSY: ReadonlySet<string> = new Set(['cancelled', 'queue_full', 'no_free_slot']);
+
+/** In words without values; the detail of a database may quote what was sent, so arguments and caller are taken out of it. */
+function faultOf(error: unknown, sample: Sample, stop: StopSignal): Ran {
+  if (stop.aborted) return { kind: 'skipped', sentence: 'The replay ended before it was done.' };
+  const code = error instanceof AppError ? error.code : 'internal';
+  if (BUSY.has(code)) return { kind: 'skipped', sentence: 'Calls of clients left no slot for it.' };
+  const detail = error instanceof AppError && TOLD.has(code) ? withoutArguments(error.detail, sample) : null;
+  return { kind: 'failed', code, sentence: SENTENCES[code] ?? `The call fails (${code}).`, detail, answer: null };
+}
+
+const TOLD: ReadonlySet<string> = new Set([
+  'invalid',
+  'sql_error',
+  'not_read_only',
+  'timeout',
+  'too_large',
+  'caller_value_missing',
+]);
+const SENTENCES: Readonly<Record<string, string>> = {
+  invalid: 'Its arguments are refused.',
+  sql_error: 'The database refuses the statement.',
+  not_read_only: 'The statement would change data.',
+  timeout: 'It takes longer than its time limit.',
+  too_large: 'The result is too large.',
+  caller_value_missing: 'A value of the caller is missing.',
+  database_unreachable: 'The database cannot be reached.',
+};
+
+function withoutArguments(detail: string, sample: Sample): string {
+  const { identity, claims } = sample.caller;
+  const texts = scalarsOf([argumentsOf(sample), identity, claims]).toSorted((a, b) => b.length - a.length);
+  return texts.reduce((text, value) => text.replaceAll(value, '…'), detail);
+}
+
+const scalarsOf = (value: unknown): string[] => {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(scalarsOf);
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return value === null || text.length < 2 ? [] : [text];
+};
