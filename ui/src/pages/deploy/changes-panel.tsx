@@ -16,6 +16,8 @@ import type { Deployment, Status } from '#ui/src/features/deploy/deployment.ts';
 import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Totals } from '#ui/src/features/deploy/totals.tsx';
+import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
+import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -30,6 +32,7 @@ export function ChangesPanel(props: {
 }) {
   const { session } = useKernel();
   const [note, setNote] = createSignal('');
+  const [replaying, setReplaying] = createSignal(false);
   const status = () => props.deployment.status.data();
   const changes = createMemo(() => props.deployment.diff.data()?.changes ?? []);
   const breaking = createMemo(() => breakingCount(changes()));
@@ -143,6 +146,11 @@ export function ChangesPanel(props: {
                 >
                   Dry run
                 </Button>
+                <Show when={status()?.status === 'running'}>
+                  <Button icon="refresh" needs="replay.run" onPress={() => setReplaying(true)}>
+                    {REPLAY.replay}
+                  </Button>
+                </Show>
               </div>
             </form>
           </Panel>
@@ -166,6 +174,7 @@ export function ChangesPanel(props: {
             </div>
           </Panel>
         </Show>
+        <ReplayDrawer open={replaying()} onClose={() => setReplaying(false)} />
         <Show when={status()} fallback={<SkeletonList rows={2} label="Loading the state" />}>
           {(live) => <Live status={live()} busy={props.deployment.phase() === 'stopping'} onStop={props.onStop} />}
         </Show>

@@ -18,6 +18,8 @@ import type { Deployment } from '#ui/src/features/deploy/deployment.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { DeployProblem } from '#ui/src/features/deploy/gate-findings.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
+import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 import { WORDS } from './words.ts';
 
@@ -35,6 +37,7 @@ export function SnapshotsPanel(props: {
   const live = createMemo(() => props.deployment.status.data()?.snapshot_version ?? null);
   const list = useQuery((read) => read('snapshots.list', { limit: MOST }), { watch: live });
   const [activating, setActivating] = createSignal<number>();
+  const [replaying, setReplaying] = createSignal<string>();
   const rows = createMemo(() => list.data()?.items);
   const versions = createMemo(() =>
     (rows() ?? []).map(({ version, active }) => ({
@@ -123,6 +126,13 @@ export function SnapshotsPanel(props: {
                   icon: 'swap' as const,
                   onSelect: () => props.onCompare(row.version, live() ?? row.version),
                 },
+              !row.active &&
+                live() !== null && {
+                  label: REPLAY.replay,
+                  icon: 'refresh' as const,
+                  needs: 'replay.run' as const,
+                  onSelect: () => setReplaying(`v${row.version}`),
+                },
               before(row) !== undefined && {
                 label: 'Compare with the previous version',
                 icon: 'swap' as const,
@@ -177,6 +187,8 @@ export function SnapshotsPanel(props: {
           </Show>
         </div>
       </Drawer>
+
+      <ReplayDrawer open={replaying() !== undefined} target={replaying()} onClose={() => setReplaying(undefined)} />
 
       <Dialog
         open={activating() !== undefined}

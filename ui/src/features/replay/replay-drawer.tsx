@@ -1,0 +1,131 @@
+import { createMemo, createSignal, Match, onCleanup, Show, Switch } from 'solid-js';
+import type { Replay } from '#core/contract/deploy/replay.ts';
+import { Button } from '#ui/src/components/button.tsx';
+import { Drawer } from '#ui/src/components/dialog.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { LinkButton } from '#ui/src/components/link.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { SkeletonList } from '#ui/src/components/skeleton.tsx';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
+import { ReplayResult } from './replay-result.tsx';
+import { WORDS } from './words.ts';
+
+/** Versions that are offered. */
+const MOST = 20;
+const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${Number(value).toLocaleString('en')}` }));
+const VERSION = /^v(\d+)$/;
+
+/** Runs recent calls on the live version and another one. @param target what is chosen first: `v12`, or the id of a candidate. */
+export function ReplayDrawer(props: { open: boolean; target?: string | undefined; onClose: () => void }) {
+  return (
+    <Drawer open={props.open} title={WORDS.title} lead={WORDS.lead} size="wide" onClose={props.onClose}>
+      <Inside target={props.target} />
+    </Drawer>
+  );
+}
+
+function Inside(props: { target: string | undefined }) {
+  const config = useQuery((read) => read('config.get', {}));
+  const problem = () => config.problem();
+  return (
+    <Switch fallback={<SkeletonList rows={3} label="Loading" />}>
+      <Match when={problem()}>{(fault) => <ProblemNotice problem={fault()} onRetry={() => void config.reload()} />}</Match>
+      <Match when={config.data()?.replay_samples === 0}>
+        <EmptyState
+          icon="refresh"
+          title={WORDS.off_title}
+          action={<LinkButton href="/settings/general">{WORDS.off_action}</LinkButton>}
+        >
+          <p>{WORDS.off}</p>
+        </EmptyState>
+      </Match>
+      <Match when={config.data()}>
+        <Run target={props.target} />
+      </Match>
+    </Switch>
+  );
+}
+
+function Run(props: { target: string | undefined }) {
+  const { call } = useKernel();
+  const versions = useQuery((read) => read('snapshots.list', { limit: MOST }));
+  const candidates = useQuery((read) => read('candidates.list', {}));
+  const [chosen, setChosen] = createSignal<string>();
+  const [calls, setCalls] = createSignal('100');
+  const [found, setFound] = createSignal<Replay>();
+  const [problem, setProblem] = createSignal<Problem>();
+  const [running, setRunning] = createSignal<AbortController>();
+
+  const targets = createMemo(() => [
+    ...(candidates.data()?.items ?? []).map(({ candidate, note }) => ({
+      value: candidate,
+      label: note === null ? `Candidate ${candidate.slice(-6)}` : `Candidate: ${note}`,
+    })),
+    ...(versions.data()?.items ?? [])
+      .filter(({ active }) => !active)
+      .map(({ version }) => ({ value: `v${version}`, label: `Version ${version}` })),
+  ]);
+  const target = () => [chosen(), props.target].find((value) => targets().some((one) => one.value === value)) ?? targets()[0]?.value;
+  const label = (value: string) => targets().find((one) => one.value === value)?.label ?? value;
+
+  const run = async () => {
+    const against = target();
+    if (against === undefined || running() !== undefined) return;
+    const mine = new AbortController();
+    setRunning(mine);
+    setProblem(undefined);
+    setFound(undefined);
+    const version = VERSION.exec(against)?.[1];
+    try {
+      const input = version === undefined ? { candidate: against } : { version: Number(version) };
+      setFound(await call('replay.run', { ...input, calls: Number(calls()) }, mine.signal));
+    } catch (fault) {
+      if (!mine.signal.aborted) setProblem(toProblem(fault));
+    } finally {
+      setRunning(undefined);
+    }
+  };
+  onCleanup(() => running()?.abort());
+
+  return (
+    <div class="stack">
+      <Show when={versions.data() !== undefined && candidates.data() !== undefined && targets().length === 0}>
+        <p class="soft">{WORDS.no_target}</p>
+      </Show>
+      <Show when={target()}>
+        {(value) => (
+          <div class="grid-2">
+            <Select label={WORDS.against} options={targets()} value={value()} onChange={setChosen} />
+            <Select label={WORDS.calls} options={COUNTS} value={calls()} onChange={setCalls} />
+          </div>
+        )}
+      </Show>
+      <div class="row">
+        <Button
+          kind="primary"
+          icon="play"
+          needs="replay.run"
+          busy={running() !== undefined}
+          blocked={target() === undefined}
+          onPress={() => void run()}
+        >
+          {WORDS.run}
+        </Button>
+        <Show when={running()}>{(mine) => <Button onPress={() => mine().abort()}>{WORDS.cancel}</Button>}</Show>
+      </div>
+      <Show when={running()}>
+        <div class="stack-small" role="status">
+          <progress class="replay-progress" aria-label={WORDS.running} />
+          <p class="small soft">{WORDS.running}</p>
+        </div>
+      </Show>
+      <Show when={problem()}>{(fault) => <ProblemNotice problem={fault()} />}</Show>
+      <Show when={found()} keyed>
+        {(replay) => <ReplayResult replay={replay} name={label(replay.against)} />}
+      </Show>
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+import { createMemo, For, Match, Show, Switch } from 'solid-js';
+import type { Replay, ReplaySample } from '#core/contract/deploy/replay.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Notice } from '#ui/src/components/notice.tsx';
+import { duration, plural } from '#ui/src/kernel/words.ts';
+import { OUTCOMES, summary, WORDS } from './words.ts';
+import './replay.css';
+
+type Pair = NonNullable<ReplaySample['rows']>[number];
+
+/** What a replay found: how many calls, and each difference with its rows side by side. @param name of what was compared. */
+export function ReplayResult(props: { replay: Replay; name: string }) {
+  const faults = () => props.replay.hosts.flatMap(({ id, error }) => (error === null ? [] : [`${id}: ${error}`]));
+  const differs = () => props.replay.changed + props.replay.failed + props.replay.slower > 0;
+  return (
+    <div class="stack" role="region" aria-label="Result of the replay">
+      <Show when={faults().length > 0}>
+        <Notice tone="bad" title={`${plural(faults().length, 'host')} could not take part`}>
+          <ul class="bullets">
+            <For each={faults()}>{(fault) => <li>{fault}</li>}</For>
+          </ul>
+        </Notice>
+      </Show>
+      <Switch>
+        <Match when={props.replay.calls + props.replay.skipped === 0}>
+          <EmptyState icon="refresh" title={WORDS.none_title}>
+            <p>{WORDS.none}</p>
+          </EmptyState>
+        </Match>
+        <Match when={true}>
+          <Notice tone={props.replay.failed > 0 ? 'bad' : differs() ? 'brass' : 'good'} live title={summary(props.replay)}>
+            <Show when={!differs() && props.replay.calls > 0}>
+              <p>{WORDS.same}</p>
+            </Show>
+          </Notice>
+        </Match>
+      </Switch>
+      <Show when={props.replay.notes.length > 0}>
+        <ul class="bullets small soft" aria-label="Notes">
+          <For each={props.replay.notes}>{(note) => <li>{note}</li>}</For>
+        </ul>
+      </Show>
+      <ul class="replay-samples" aria-label="Differences">
+        <For each={props.replay.samples}>{(sample) => <Sample sample={sample} name={props.name} />}</For>
+      </ul>
+    </div>
+  );
+}
+
+function Sample(props: { sample: ReplaySample; name: string }) {
+  const outcome = () => OUTCOMES[props.sample.outcome];
+  return (
+    <li class="stack-small">
+      <span class="row">
+        <span class="mono">{props.sample.tool}</span>
+        <Badge tone={outcome().tone}>{outcome().label}</Badge>
+        <Show when={props.sample.live_ms !== null && props.sample.ms !== null}>
+          <span class="small faint num">
+            {duration(props.sample.live_ms ?? 0)} → {duration(props.sample.ms ?? 0)}
+          </span>
+        </Show>
+      </span>
+      <p>{props.sample.difference}</p>
+      <Show when={props.sample.rows?.length ? props.sample.rows : undefined}>
+        {(rows) => <Rows pairs={rows()} name={props.name} />}
+      </Show>
+    </li>
+  );
+}
+
+/** Pairs of rows, one above the other: values that differ are marked. */
+function Rows(props: { pairs: readonly Pair[]; name: string }) {
+  const columns = createMemo(() => [
+    ...new Set(props.pairs.flatMap(({ live, other }) => [...Object.keys(live ?? {}), ...Object.keys(other ?? {})])),
+  ]);
+  return (
+    <div class="replay-rows" role="group" tabindex="0" aria-label="Rows that differ">
+      <table>
+        <thead>
+          <tr>
+            <td />
+            <For each={columns()}>{(name) => <th scope="col">{name}</th>}</For>
+          </tr>
+        </thead>
+        <For each={props.pairs}>
+          {(pair) => (
+            <tbody>
+              <Row row={pair.live} twin={pair.other} columns={columns()} name={WORDS.live} kind="removed" />
+              <Row row={pair.other} twin={pair.live} columns={columns()} name={props.name} kind="added" />
+            </tbody>
+          )}
+        </For>
+      </table>
+    </div>
+  );
+}
+
+function Row(props: {
+  row: Pair['live'];
+  twin: Pair['live'];
+  columns: readonly string[];
+  name: string;
+  kind: 'removed' | 'added';
+}) {
+  const differs = (name: string) => textOf(props.row?.[name]) !== textOf(props.twin?.[name]);
+  return (
+    <tr>
+      <th scope="row">{props.name}</th>
+      <Show when={props.row} fallback={<td colspan={props.columns.length}>{WORDS.missing}</td>}>
+        {(row) => (
+          <For each={props.columns}>
+            {(name) => (
+              <td>
+                <Show when={differs(name)} fallback={textOf(row()[name])}>
+                  <mark class="diff-value" data-kind={props.kind}>
+                    {textOf(row()[name])}
+                  </mark>
+                </Show>
+              </td>
+            )}
+          </For>
+        )}
+      </Show>
+    </tr>
+  );
+}
+
+const textOf = (value: unknown): string =>
+  value === undefined ? '' : typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
