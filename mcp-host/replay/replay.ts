@@ -105,12 +105,18 @@ function createTally(request_id: string): Tally {
   const counts = { calls: 0, same: 0, changed: 0, failed: 0, slower: 0, skipped: 0 };
   const samples: ReplaySample[] = [];
   const notes = new Set<string>();
+  const seen = new Set<string>();
   return {
     add(of, slower, sample) {
       if (of !== 'skipped') counts.calls++;
       if (of !== 'slower') counts[of]++;
       if (slower) counts.slower++;
       if (sample === null || samples.length >= TOLD) return;
+      // The same call again says nothing new.
+      const { outcome, difference, rows } = sample;
+      const mark = JSON.stringify([sample.tool, outcome, difference, rows]);
+      if (seen.has(mark)) return;
+      seen.add(mark);
       if (samples.filter(({ tool }) => tool === sample.tool).length < TOLD_OF_TOOL) samples.push(sample);
     },
     note: (sentence) => void (notes.size < TOLD && notes.add(sentence)),

@@ -68,7 +68,8 @@ function Run(props: { target: string | undefined }) {
       .filter(({ active }) => !active)
       .map(({ version }) => ({ value: `v${version}`, label: `Version ${version}` })),
   ]);
-  const target = () => [chosen(), props.target].find((value) => targets().some((one) => one.value === value)) ?? targets()[0]?.value;
+  const target = () =>
+    [chosen(), props.target].find((value) => targets().some((one) => one.value === value)) ?? targets()[0]?.value;
   const label = (value: string) => targets().find((one) => one.value === value)?.label ?? value;
 
   const run = async () => {
