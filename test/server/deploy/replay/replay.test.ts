@@ -69,7 +69,7 @@ describe('three hosts', () => {
     await calls();
     for (const name of ['failing', 'gone', 'total']) await shop.call(0, name);
     const found = await shop.replay({ version: 2 });
-    expect(found).toMatchObject({ calls: 12, same: 1 + 3, changed: 6, failed: 2, slower: 1, skipped: 0 });
+    expect(found).toMatchObject({ calls: 12, same: 1 + 3, changed: 6, failed: 2, skipped: 0 });
     const of = (name: string) => found.samples.filter((sample) => sample.tool === name);
     expect(of('orders_of').find(({ rows }) => rows?.length === 1)).toMatchObject({
       outcome: 'changed',
