@@ -1,97 +1,21 @@
 // Starts, builds or tests Sluice on a machine that has only Node ≥ 20 and npm, or only Bun ≥ 1.4. Plain JavaScript without a
 // dependency, because it runs before anything is installed.
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import * as os from 'node:os';
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LaunchError, run, stopping, unpackedBun, versionOf, watchSignals, WINDOWS } from './processes.mjs';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
 const UI_PAGE = join(ROOT, 'ui', 'index.html');
-const WINDOWS = process.platform === 'win32';
-const STOP_MS = 9_000;
 const OFFLINE =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ConnectionRefused|FailedToOpenSocket|ConnectionClosed|DNSResolve|UnableToConnect|Timeout downloading/i;
-
-const running = new Set();
-let stopping = null;
-
-/** A sentence for the person at the terminal; `output` is what the failed program said. */
-class LaunchError extends Error {
-  constructor(sentence, output = '') {
-    super(sentence);
-    this.output = output;
-  }
-}
 
 const say = (line) => process.stdout.write(`${line}\n`);
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : null);
-
-/**
- * Runs a program in a process group of its own, so that a stop reaches it once (a terminal's Ctrl-C would reach it twice)
- * and nothing it started outlives it. `foreground` gives it our streams and an IPC channel whose end tells it that we died.
- */
-function run(program, args, { foreground = false, env = process.env, cwd = ROOT } = {}) {
-  if (stopping !== null) throw new LaunchError('Stopped.');
-  const stdio = foreground ? ['inherit', 'inherit', 'inherit', 'ipc'] : ['ignore', 'pipe', 'pipe'];
-  const options = { cwd, env, stdio, detached: !WINDOWS };
-  return new Promise((done) => {
-    let child;
-    try {
-      child = spawn(program, args, options);
-    } catch (error) {
-      // Bun throws where Node emits `error`.
-      return done({ code: 127, signal: null, output: `${error.message}\n` });
-    }
-    let output = '';
-    child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
-    child.stderr?.setEncoding('utf8').on('data', (text) => (output += text));
-    running.add(child);
-    const finish = (code, signal, failure = '') => {
-      if (!running.delete(child)) return;
-      endGroup(child, 'SIGKILL');
-      done({ code: code ?? (signal ? 128 + (os.constants.signals[signal] ?? 0) : 1), signal, output: output + failure });
-    };
-    child.on('error', (error) => finish(127, null, `${error.message}\n`));
-    child.on('close', (code, signal) => finish(code, signal));
-    // A grandchild that keeps a pipe open holds `close` back: its group ends with the program that started it.
-    child.on('exit', () => endGroup(child, 'SIGKILL'));
-  });
-}
-
-function endGroup(child, signal) {
-  if (child.pid === undefined) return;
-  try {
-    if (WINDOWS) child.kill(signal);
-    else process.kill(-child.pid, signal);
-  } catch {
-    // ESRCH: every process of the group has ended.
-  }
-}
-
-/** The first signal is passed on as SIGTERM, a second one a second later (or 9 s of waiting) ends everything. */
-function stop(signal) {
-  const again = stopping !== null && Date.now() - stopping.at > 1_000;
-  if (stopping !== null && !again) return;
-  if (running.size === 0) process.exit(128 + os.constants.signals[signal]);
-  stopping ??= { signal, at: Date.now() };
-  for (const child of running) {
-    if (again) endGroup(child, 'SIGKILL');
-    else child.kill('SIGTERM');
-  }
-  setTimeout(() => running.forEach((child) => endGroup(child, 'SIGKILL')), STOP_MS).unref();
-}
-
-function watchSignals() {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
-  if (process.env.npm_lifecycle_event === undefined) return;
-  // npm (or its shell) was killed without a chance to tell us.
-  const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && stopping === null && stop('SIGTERM'), 200).unref();
-}
 
 /** Runs a step, saying what happens at its start, every 10 s and at its end. */
 async function step(begin, end, work) {
@@ -118,24 +42,7 @@ function expectSuccess(result, sentence) {
   );
 }
 
-async function versionOf(bun) {
-  const { code, output } = await run(bun, ['--version']);
-  return code === 0 && /^\d+\.\d+\.\d+/.test(output) ? output.trim() : null;
-}
-
 const atLeast = (version, wanted) => version !== null && version.localeCompare(wanted, 'en', { numeric: true }) >= 0;
-
-/** The Bun that npm or Bun unpacked below a node_modules folder, or null: the platform package is there under --ignore-scripts too. */
-async function unpackedBun(modules, wanted) {
-  const scope = join(modules, '@oven');
-  const platforms = existsSync(scope)
-    ? readdirSync(scope).map((name) => join(scope, name, 'bin', WINDOWS ? 'bun.exe' : 'bun'))
-    : [];
-  for (const path of [join(modules, 'bun', 'bin', 'bun.exe'), ...platforms]) {
-    if (existsSync(path) && (await versionOf(path)) === wanted) return path;
-  }
-  return null;
-}
 
 /** A Bun that can install the rest: the one we run under, one on the PATH, or the locked version from the npm registry. */
 async function installerBun(wanted) {
@@ -268,6 +175,7 @@ async function main([command, ...args]) {
   if (process.versions.bun === undefined && Number.parseInt(process.versions.node, 10) < 20) {
     throw new LaunchError(`Sluice needs Node 20 or later (this is ${process.version}), or Bun 1.4 or later.`);
   }
+  process.chdir(ROOT);
   watchSignals();
   return work(args);
 }

@@ -154,5 +154,11 @@ export function hostRedisUrl({ SVC_KV, REDIS_URL, SVC_REDIS_URL, REDIS_PASSWORD 
   return REDIS_URL ?? SVC_REDIS_URL ?? (REDIS_PASSWORD ? redisUrl({ SVC_REDIS_URL, REDIS_URL, REDIS_PASSWORD }) : null);
 }
 
+/** Whoever starts everything at once and has set up nothing is trying it: secrets are generated, as `npm start` does. */
+export function firstTry(): void {
+  const { SVC_ENV: kind, SVC_ENCRYPTION_KEY: key, SVC_ENCRYPTION_KEY_FILE: key_file } = process.env;
+  if (!kind && !key && !key_file) process.env['SVC_ENV'] = 'dev';
+}
+
 /** The environment of this process; read nowhere else. */
 export const processEnvironment = (): Record<string, string | undefined> => ({ ...process.env });

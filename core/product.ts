@@ -38,5 +38,5 @@ export function programCommand(name: keyof typeof PROGRAMS, flags: readonly stri
   return [process.execPath, ...flags, productFile(PROGRAMS[name])];
 }
 
-/** The arguments that a program was started with, after the word that names it in a compiled file. */
-export const programArguments = (): string[] => process.argv.slice(is_compiled ? 3 : 2);
+/** The arguments that a program was started with; the word that names it was taken out (`server/sluice.ts`). */
+export const programArguments = (): string[] => process.argv.slice(2);

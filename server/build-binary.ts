@@ -43,7 +43,7 @@ const embedded = [
 const plugin: BunPlugin = {
   name: 'one file',
   setup(build) {
-    build.onLoad({ filter: /server\/binary\.ts$/ }, async ({ path }) => ({
+    build.onLoad({ filter: /server\/sluice\.ts$/ }, async ({ path }) => ({
       loader: 'ts',
       contents: [
         ...embedded.map((file, index) => `import f${index} from ${JSON.stringify(file)} with { type: 'file' };`),
@@ -73,7 +73,7 @@ function nativeTarget(): string {
 
 const outfile = resolve(process.argv[2] ?? join(ROOT, 'dist/sluice'));
 const result = await Bun.build({
-  entrypoints: [join(ROOT, 'server/binary.ts'), join(ROOT, 'core/deploy/generated-worker.ts')],
+  entrypoints: [join(ROOT, 'server/sluice.ts'), join(ROOT, 'core/deploy/generated-worker.ts')],
   root: ROOT,
   target: 'bun',
   minify: { syntax: true, whitespace: true },

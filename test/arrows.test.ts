@@ -28,8 +28,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // Sources of generated projects: they run elsewhere, with what they import copied beside them.
   'snapshots/generate/project': ['core/lib', 'core/engines', 'core/errors'],
   server: ROOM,
-  // The entry of the compiled file, which holds every program.
-  'server/binary': ['server', 'mcp-host', 'agent', 'core/product', 'core/engines'],
+  // The one command, which starts every program.
+  'server/sluice': ['server', 'mcp-host', 'agent', 'core/product', 'core/engines'],
   'mcp-host': [...FLOOR, 'snapshots', 'core/client', 'core/engines', 'core/edge', 'core/cluster'],
   agent: [...FLOOR, 'core/client', 'core/edge'],
   ui: ['core/contract', 'core/client', 'core/client-texts', 'core/errors', 'core/issues', 'core/lib'],
@@ -60,7 +60,7 @@ const programs = scripts.filter(({ path }) => !path.startsWith('test/'));
 /** `core/lib/call/query.ts` belongs to `core/engine`, `core/errors.ts` to `core/errors`, everything else to its first folder. */
 function unitOf(path: string): string {
   if (path.startsWith(`${PROJECT}/`)) return PROJECT;
-  if (path === 'server/binary.ts') return 'server/binary';
+  if (path === 'server/sluice.ts') return 'server/sluice';
   return path.startsWith('core/') ? path.split('/').slice(0, 2).join('/').replace(/\.ts$/, '') : path.replace(/\/.*/, '');
 }
 

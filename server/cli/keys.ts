@@ -14,7 +14,7 @@ export const keys: Command = {
   run({ positionals }, terminal) {
     if (positionals[0] === 'status') return status(terminal);
     if (positionals[0] === 'rewrap') return rewrap(terminal);
-    throw new UsageError('Usage: bun run sluice keys status|rewrap');
+    throw new UsageError('Usage: sluice keys status|rewrap');
   },
 };
 

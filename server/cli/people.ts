@@ -31,7 +31,7 @@ export const people: Command = {
     const draft = toDraft(args);
     if (word === 'list' && username === undefined && Object.keys(draft).length === 0) return withApp(terminal, list(terminal));
     const verb = VERBS[word];
-    if (verb === undefined || username === undefined) throw new UsageError(`Usage: bun run sluice ${USAGE}`);
+    if (verb === undefined || username === undefined) throw new UsageError(`Usage: sluice ${USAGE}`);
     return withApp(terminal, async (app) => {
       await verb(app, username, draft, terminal);
       return 0;

@@ -9,6 +9,7 @@ import { type Arguments, type Command, type Terminal, UsageError } from './comma
 import { plan, pull, push } from './files.ts';
 import { keys } from './keys.ts';
 import { people } from './people.ts';
+import { PROGRAM_WORDS } from './programs.ts';
 import { verify } from './verify.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
@@ -41,13 +42,16 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   }
   try {
     const command = COMMANDS[name];
-    if (command === undefined) {
-      throw new UsageError(`There is no command ${name}. Did you mean ${nearest(name, Object.keys(COMMANDS))}?`);
+    const described = command ?? new Map<string, Described>(Object.entries(PROGRAM_WORDS)).get(name);
+    if (described === undefined) {
+      const known = [...Object.keys(PROGRAM_WORDS), ...Object.keys(COMMANDS)];
+      throw new UsageError(`There is no command ${name}. Did you mean ${nearest(name, known)}?`);
     }
     if (rest.includes('--help') || rest.includes('-h')) {
-      terminal.out(`${command.summary}\n\n  bun run sluice ${command.usage}\n`);
+      terminal.out(helpOf(described));
       return 0;
     }
+    if (command === undefined) throw new UsageError(`Usage: sluice ${described.usage}`);
     return await command.run(toArguments(command, rest), terminal);
   } catch (error) {
     terminal.err(`${sentenceOf(error)}\n`);
@@ -64,7 +68,7 @@ function toArguments(command: Command, args: readonly string[]): Arguments {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }
-  throw new UsageError(`Usage: bun run sluice ${usage}`);
+  throw new UsageError(`Usage: sluice ${usage}`);
 }
 
 function sentenceOf(error: unknown): string {
@@ -76,11 +80,30 @@ function sentenceOf(error: unknown): string {
   return `Failed: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-function help(): string {
-  const lines = Object.values(COMMANDS).map(({ usage, summary }) => `  ${usage}\n      ${summary}`);
-  return `Usage: bun run sluice <command>
+type Described = Pick<Command, 'usage' | 'summary' | 'options'>;
 
-${lines.join('\n')}
+/** The usage, what it does, and its options as they are typed. */
+function helpOf({ usage, summary, options = {} }: Described): string {
+  const lines = Object.entries(options).map(([name, { type, short }]) => {
+    const value = type === 'string' ? ' …' : '';
+    return `  ${short === undefined ? '' : `-${short}, `}--${name}${value}\n`;
+  });
+  return `${summary}\n\n  sluice ${usage}\n${lines.length === 0 ? '' : `\nOptions:\n${lines.join('')}`}`;
+}
+
+const listed = (all: Readonly<Record<string, Described>>): string =>
+  Object.values(all)
+    .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+    .join('\n');
+
+function help(): string {
+  return `Usage: sluice [command]
+
+Programs (without a command: start)
+${listed(PROGRAM_WORDS)}
+
+Commands
+${listed(COMMANDS)}
 
 pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
 SLUICE_URL and SLUICE_TOKEN. verify talks to an MCP host, as its clients do. Every other command reads the environment of the server (and its generated secrets in development) and

@@ -1,0 +1,25 @@
+/** The programs that the one command starts, which end with a signal. */
+export const PROGRAM_WORDS = {
+  start: {
+    usage: 'start',
+    summary:
+      'start server, MCP host and agent endpoint together; without SVC_ENV and SVC_ENCRYPTION_KEY in development mode, with secrets and a demo of its own',
+  },
+  server: { usage: 'server', summary: 'start the server alone, or what SVC_ROLE says' },
+  host: { usage: 'host', summary: 'start an MCP host, which follows the server at SVC_SERVER_URL' },
+  agent: { usage: 'agent', summary: 'start the agent endpoint, which administers the server at SVC_SERVER_URL' },
+  stdio: {
+    usage: 'stdio [--toolset NAME]',
+    summary: 'serve the MCP client that starts it over standard input and output',
+  },
+} as const;
+
+type ProgramWord = keyof typeof PROGRAM_WORDS;
+
+const isWord = (word: string): word is ProgramWord => Object.hasOwn(PROGRAM_WORDS, word);
+
+/** Whether a program is to start: with `--help`, or with words that only `stdio` takes, the command line answers. */
+export function isProgramWord(word: string, rest: readonly string[]): word is ProgramWord {
+  if (!isWord(word) || rest.includes('--help') || rest.includes('-h')) return false;
+  return rest.length === 0 || word === 'stdio';
+}
