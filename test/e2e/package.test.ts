@@ -15,7 +15,11 @@ const modules = join(folder, 'node_modules');
 const home = join(modules, 'sluice');
 const PATH = join(folder, 'bin');
 const NODE = join(PATH, 'node');
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: Record<string, string> };
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+  'dependencies' | 'optionalDependencies',
+  Record<string, string>
+>;
+const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
 let files: string[];
 
 function run(command: readonly string[], env: Record<string, string | undefined> = { PATH }, cwd = folder) {
@@ -30,7 +34,7 @@ beforeAll(() => {
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   mkdirSync(home, { recursive: true });
   expect(run(['tar', 'xzf', tarball, '-C', home, '--strip-components=1'], process.env)).toMatchObject({ code: 0 });
-  for (const name of Object.keys(manifest.dependencies)) {
+  for (const name of installed) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
   }
@@ -57,10 +61,7 @@ describe('the package', () => {
       .flatMap((path) => transpiler.scanImports(readFileSync(join(home, path), 'utf8')).map((found) => found.path))
       .filter((path) => !/^([#.]|(node|bun|cloudflare):)/.test(path))
       .map((path) => path.split('/', path.startsWith('@') ? 2 : 1).join('/'));
-    const known = new Set([
-      ...Object.keys(manifest.dependencies),
-      ...(process.getBuiltinModule('node:module').builtinModules as string[]),
-    ]);
+    const known = new Set([...installed, ...(process.getBuiltinModule('node:module').builtinModules as string[])]);
     expect([...new Set(imported)].filter((name) => !known.has(name))).toEqual([]);
   });
 });
