@@ -35,8 +35,16 @@ async function upload(name: string, body: BodyInit, headers: Record<string, stri
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-const list = async () =>
-  (await s.api('GET', `/connections/${id}/files`)).body as { items: Record<string, unknown>[]; total: number; bytes: number };
+type Listing = { items: Record<string, unknown>[]; total: number; bytes: number; reading: boolean };
+
+/** The list once everything in it was read; a machine that does other things as well takes longer than the list waits. */
+async function list(): Promise<Listing> {
+  for (let n = 0; ; n++) {
+    const { body } = await s.api('GET', `/connections/${id}/files`);
+    if (body['reading'] !== true || n === 10) return body as Listing;
+  }
+}
+
 /** What lies in the folder, hidden files too. */
 const names = () => readdirSync(folder).toSorted();
 
