@@ -125,6 +125,11 @@ browserTest(
     await panel.getByText('Promoted by ada.').waitFor();
     expect(await ui.programs.api('GET', '/deploy/status')).toMatchObject({ snapshot_version: 2, pending_changes: 0 });
     await until(async () => (await described(url)) === 'One customer, said more clearly than before.', 10_000);
+    await ui.programs.api('PATCH', '/server/config', { server_name: 'Corner shop' });
+    await ui.programs.api('POST', '/deploy', {});
+    await page.reload();
+    await page.getByText('Nothing to deploy').waitFor();
+    expect(await panel.count()).toBe(0);
     await close(opened);
   },
   LIMIT_MS,

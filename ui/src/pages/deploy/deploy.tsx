@@ -11,6 +11,7 @@ import { SnapshotsPanel } from './snapshots-panel.tsx';
 import { CanaryDialog } from '#ui/src/features/deploy/canary-dialog.tsx';
 import { CanaryPanel } from '#ui/src/features/deploy/canary-panel.tsx';
 import { DeployDialog } from '#ui/src/features/deploy/deploy-dialog.tsx';
+import type { Status } from '#ui/src/features/deploy/deployment.ts';
 import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
 import { STATUS } from '#ui/src/features/deploy/words.ts';
 import './deploy.css';
@@ -97,7 +98,7 @@ export function Deploy() {
         </Show>
       }
     >
-      <Show when={status()?.canary}>{(canary) => <CanaryPanel deployment={deployment} canary={canary()} />}</Show>
+      <Show when={canaryToShow(status())}>{(canary) => <CanaryPanel deployment={deployment} canary={canary()} />}</Show>
       <Tabs
         label="Deploy views"
         value={params.get('view')}
@@ -164,4 +165,10 @@ export function Deploy() {
       />
     </Page>
   );
+}
+
+/** The one that runs, or how the last one ended, until the next deploy. */
+function canaryToShow(status: Status | undefined): Status['canary'] | undefined {
+  const canary = status?.canary;
+  return canary?.status === 'running' || (canary?.ended_at ?? '') >= (status?.deployed_at ?? '') ? canary : undefined;
 }
