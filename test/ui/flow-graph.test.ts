@@ -1,17 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  centreOn,
-  cut,
-  drawFlow,
-  firstView,
-  fit,
-  type FlowLayout,
-  related,
-  SCALE,
-  SERVER_ID,
-  shownPart,
-  zoomAt,
-} from '#ui/src/pages/flow/flow-graph.ts';
+import { cut, drawFlow, type FlowLayout, related, SERVER_ID } from '#ui/src/pages/flow/flow-graph.ts';
+import { centreOn, firstView, fit, SCALE, shownPart, zoomAt } from '#ui/src/pages/flow/flow-view.ts';
 
 const ALL = {
   search: '',

@@ -10,7 +10,8 @@ interface RouteEntry {
   /** `/tools/:id`; the first that matches is taken, so fixed words stand before variables. */
   readonly path: string;
   readonly title: string;
-  readonly audience: Audience;
+  /** Who may see it; absent: members. */
+  readonly audience?: Audience;
   /** The least role that sees it; without it the page is for administrators. */
   readonly least?: Role;
   /** Stands in the navigation when given. */
@@ -23,7 +24,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/connections',
     title: 'Connections',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'database' },
     load: async () => (await import('./pages/connections/connections.tsx')).Connections,
@@ -31,21 +31,18 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/connections/new',
     title: 'Connect a database',
-    audience: 'member',
     least: 'editor',
     load: async () => (await import('./pages/connections/new-connection.tsx')).NewConnection,
   },
   {
     path: '/connections/:id',
     title: 'Connection',
-    audience: 'member',
     least: 'viewer',
     load: async () => (await import('./pages/connections/connection.tsx')).ConnectionPage,
   },
   {
     path: '/tools',
     title: 'Tools',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'tool' },
     load: async () => (await import('./pages/tools/tools.tsx')).Tools,
@@ -53,21 +50,18 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/tools/new',
     title: 'New tool',
-    audience: 'member',
     least: 'editor',
     load: async () => (await import('./pages/tools/new-tool.tsx')).NewTool,
   },
   {
     path: '/tools/:id',
     title: 'Tool',
-    audience: 'member',
     least: 'viewer',
     load: async () => (await import('./pages/tools/tool-page.tsx')).ToolPage,
   },
   {
     path: '/resources',
     title: 'Resources',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'file' },
     load: async () => (await import('./pages/resources/resources.tsx')).Resources,
@@ -75,21 +69,18 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/resources/new',
     title: 'New resource',
-    audience: 'member',
     least: 'editor',
     load: async () => (await import('./pages/resources/new-resource.tsx')).NewResource,
   },
   {
     path: '/resources/:id',
     title: 'Resource',
-    audience: 'member',
     least: 'viewer',
     load: async () => (await import('./pages/resources/resource-page.tsx')).ResourcePage,
   },
   {
     path: '/prompts',
     title: 'Prompts',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'message' },
     load: async () => (await import('./pages/prompts/prompts.tsx')).Prompts,
@@ -97,21 +88,18 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/prompts/new',
     title: 'New prompt',
-    audience: 'member',
     least: 'editor',
     load: async () => (await import('./pages/prompts/new-prompt.tsx')).NewPrompt,
   },
   {
     path: '/prompts/:id',
     title: 'Prompt',
-    audience: 'member',
     least: 'viewer',
     load: async () => (await import('./pages/prompts/prompt-page.tsx')).PromptPage,
   },
   {
     path: '/toolsets',
     title: 'Toolsets',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'filter' },
     load: async () => (await import('./pages/toolsets/toolsets.tsx')).Toolsets,
@@ -119,21 +107,18 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/toolsets/new',
     title: 'New toolset',
-    audience: 'member',
     least: 'editor',
     load: async () => (await import('./pages/toolsets/new-toolset.tsx')).NewToolset,
   },
   {
     path: '/toolsets/:id',
     title: 'Toolset',
-    audience: 'member',
     least: 'viewer',
     load: async () => (await import('./pages/toolsets/toolset-page.tsx')).ToolsetPage,
   },
   {
     path: '/tests',
     title: 'Tests',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'check' },
     load: async () => (await import('./pages/tests/tests.tsx')).Tests,
@@ -141,7 +126,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/flow',
     title: 'Flow',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Build', icon: 'flow' },
     load: async () => (await import('./pages/flow/flow.tsx')).Flow,
@@ -150,7 +134,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/',
     title: 'Overview',
-    audience: 'member',
     least: 'viewer',
     nav: { group: '', icon: 'gauge' },
     load: async () => (await import('./pages/overview/overview.tsx')).Overview,
@@ -158,7 +141,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/deploy',
     title: 'Deploy',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Run', icon: 'rocket' },
     load: async () => (await import('./pages/deploy/deploy.tsx')).Deploy,
@@ -181,7 +163,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/playground',
     title: 'Playground',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Run', icon: 'play' },
     load: async () => (await import('./pages/playground/playground.tsx')).Playground,
@@ -190,7 +171,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/metrics',
     title: 'Metrics',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Observe', icon: 'chart' },
     load: async () => (await import('./pages/metrics/metrics.tsx')).Metrics,
@@ -198,14 +178,12 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/logs',
     title: 'Logs',
-    audience: 'member',
     nav: { group: 'Observe', icon: 'list' },
     load: async () => (await import('./pages/logs/logs.tsx')).Logs,
   },
   {
     path: '/queue',
     title: 'Queue',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Observe', icon: 'queue' },
     load: async () => (await import('./pages/queue/queue.tsx')).Queue,
@@ -213,7 +191,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/history',
     title: 'History',
-    audience: 'member',
     least: 'viewer',
     nav: { group: 'Observe', icon: 'history' },
     load: async () => (await import('./pages/history/history.tsx')).History,
@@ -222,14 +199,12 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/access',
     title: 'MCP access',
-    audience: 'member',
     nav: { group: 'Access', icon: 'link' },
     load: async () => (await import('./pages/access/access.tsx')).Access,
   },
   {
     path: '/people',
     title: 'People',
-    audience: 'member',
     least: 'admin',
     nav: { group: 'Access', icon: 'user' },
     load: async () => (await import('./pages/people/people.tsx')).People,
@@ -237,14 +212,12 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/agents',
     title: 'Agent access',
-    audience: 'member',
     nav: { group: 'Access', icon: 'bot' },
     load: async () => (await import('./pages/agents/agents.tsx')).Agents,
   },
   {
     path: '/sign-in',
     title: 'Sign-in',
-    audience: 'member',
     nav: { group: 'Access', icon: 'key' },
     load: async () => (await import('./pages/sign-ins/sign-ins.tsx')).SignIns,
   },
@@ -252,7 +225,6 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/transfer',
     title: 'Import/Export',
-    audience: 'member',
     least: 'editor',
     nav: { group: 'System', icon: 'swap' },
     load: async () => (await import('./pages/transfer/transfer.tsx')).Transfer,
@@ -260,27 +232,23 @@ const entries: readonly RouteEntry[] = [
   {
     path: '/settings',
     title: 'Settings',
-    audience: 'member',
     nav: { group: 'System', icon: 'sliders' },
     load: async () => (await import('./pages/settings/settings.tsx')).Settings,
   },
   {
     path: '/settings/:part',
     title: 'Settings',
-    audience: 'member',
     load: async () => (await import('./pages/settings/settings.tsx')).Settings,
   },
   {
     path: '/account',
     title: 'Account',
-    audience: 'member',
     least: 'caller',
     load: async () => (await import('./pages/account/account.tsx')).Account,
   },
   {
     path: '/welcome',
     title: 'First steps',
-    audience: 'member',
     load: async () => (await import('./pages/welcome/welcome.tsx')).Welcome,
   },
   // Before signing in
@@ -311,10 +279,12 @@ const entries: readonly RouteEntry[] = [
 ];
 
 export interface Route extends RouteEntry {
+  readonly audience: Audience;
   readonly page: Component & { preload: () => Promise<unknown> };
 }
 
 export const routes: readonly Route[] = entries.map((entry) => ({
+  audience: 'member',
   ...entry,
   page: lazy(async () => ({ default: await entry.load() })),
 }));

@@ -41,7 +41,11 @@ const SHOWN_MS = 6_000;
 /** Somebody has to read it and decide. */
 const SHOWN_WITH_ACTION_MS = 12_000;
 
-/** Short messages at the edge of the page. Bad news stays until it is dismissed, the rest goes by itself. */
+/**
+ * Short messages at the edge of the page. Bad news stays until it is dismissed, the rest goes by itself. Not Kobalte's Toast: that one
+ * keeps its list in the module, cannot count several deletions into one Undo, and adds 4.5 kB gzip to the first page; the list pauses
+ * below a pointer or the focus and is read out politely here, too.
+ */
 export function createToasts(timers: Timers = browserTimers): Toasts {
   const [list, setList] = createSignal<readonly Toast[]>([]);
   const ends = new Map<number, unknown>();

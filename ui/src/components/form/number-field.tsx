@@ -13,7 +13,11 @@ interface NumberFieldProps extends FieldWords {
   placeholder?: string | undefined;
 }
 
-/** A number that may be missing; arrow and page keys step through values. A text that is not a number is kept and reported, so that it is never saved as nothing. */
+/**
+ * A number that may be missing; arrow and page keys step through values. A text that is not a number is kept and reported, so that it is
+ * never saved as nothing. Not Kobalte's NumberField: what is no number is NaN to it, so the text could not be kept in the form and
+ * named in its error, and it adds 5.1 kB gzip.
+ */
 export function NumberField(props: NumberFieldProps) {
   const id = createUniqueId();
   const [typed, setTyped] = createSignal('');

@@ -1,5 +1,5 @@
 import { createEffect, createMemo, createSignal, For, type JSX, Match, on, Show, Switch } from 'solid-js';
-import type { Problem } from '#ui/src/kernel/problem.ts';
+import type { Query } from '#ui/src/kernel/data/query.ts';
 import type { Selection } from '#ui/src/kernel/selection.ts';
 import { nextRow, nextSort, type Sort, sortRows, type SortValue } from './table.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -25,12 +25,14 @@ export interface Column<T> {
 
 interface DataTableProps<T> {
   label: string;
-  /** Undefined while the first answer is awaited. */
-  rows: readonly T[] | undefined;
+  /** The list that is shown. */
+  list?: Query<{ readonly items: readonly T[] }>;
+  /** Or rows that were made of an answer: undefined while the first one is awaited. */
+  rows?: readonly T[] | undefined;
+  /** The query that they come from. When it fails, this is said in their place, with the way to try again. */
+  query?: Pick<Query<unknown>, 'problem' | 'reload'>;
   columns: readonly Column<T>[];
   key: (row: T) => string;
-  problem?: Problem | undefined;
-  onRetry?: () => void;
   /** Where a row leads: its first cell becomes the link. */
   href?: (row: T) => string;
   onOpen?: (row: T) => void;
@@ -56,14 +58,16 @@ const ROW_PX = 44;
 /** Rows of one kind. Keyboard: ↑ ↓ Home End move, Enter opens, Space chooses. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { router } = useKernel();
+  const given = () => (props.list === undefined ? props.rows : props.list.data()?.items);
+  const query = () => props.list ?? props.query;
   const [own_sort, setOwnSort] = createSignal<Sort>();
   const [active, setActive] = createSignal(0);
   const sort = () => (props.onSort === undefined ? own_sort() : props.sort);
   const rows = createMemo<readonly T[]>(() => {
     const order = own_sort();
     const value = order === undefined ? undefined : props.columns.find(({ id }) => id === order.column)?.sort;
-    const given = props.rows ?? [];
-    return order === undefined || value === undefined ? given : sortRows(given, value, order.down);
+    const all = given() ?? [];
+    return order === undefined || value === undefined ? all : sortRows(all, value, order.down);
   });
   const virtual = () => rows().length > VIRTUAL_FROM;
   const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12 });
@@ -132,14 +136,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
         )}
       </Show>
       <Switch>
-        <Match when={props.rows === undefined && props.problem}>
+        <Match when={given() === undefined && query()?.problem()}>
           {(problem) => (
             <div class="panel-body">
-              <ProblemNotice problem={problem()} onRetry={props.onRetry} />
+              <ProblemNotice problem={problem()} onRetry={() => void query()?.reload()} />
             </div>
           )}
         </Match>
-        <Match when={props.rows?.length === 0}>{props.empty}</Match>
+        <Match when={given()?.length === 0}>{props.empty}</Match>
         <Match when={true}>
           <div
             ref={sight.ref}
@@ -154,8 +158,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
             <table
               class="table"
               aria-label={props.label}
-              aria-rowcount={props.rows && props.rows.length + 1}
-              aria-busy={props.rows === undefined}
+              aria-rowcount={given() && rows().length + 1}
+              aria-busy={given() === undefined}
             >
               <thead>
                 <tr>
@@ -185,7 +189,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 </tr>
               </thead>
               <tbody onKeyDown={move}>
-                <Show when={props.rows !== undefined} fallback={<SkeletonRows columns={columns()} />}>
+                <Show when={given() !== undefined} fallback={<SkeletonRows columns={columns()} />}>
                   <SpacerRow height={virtual() ? sight.before() : 0} columns={columns()} />
                   <For each={shown()}>
                     {(index) => (
@@ -239,9 +243,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
             </table>
           </div>
           <Show when={props.more}>
-            {(more) => (
-              <LoadMore shown={props.rows?.length ?? 0} total={more().total} busy={more().busy} onMore={more().onMore} />
-            )}
+            {(more) => <LoadMore shown={rows().length} total={more().total} busy={more().busy} onMore={more().onMore} />}
           </Show>
         </Match>
       </Switch>

@@ -6,32 +6,28 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { KIND_WORDS, WORDS } from './words.ts';
 
 const MOST = 100;
 
 /** Clients that people signed in with, or only one's own; and the end of each. */
 export function GrantsPanel(props: { mine?: boolean }) {
-  const { call, dialogs, toasts } = useKernel();
+  const { call } = useKernel();
+  const { ask } = useAct();
   const list = useQuery((read) => read('grants.list', { mine: props.mine === true, limit: MOST }));
 
   const revoke = async ({ id, client, person }: Grant) => {
-    const agreed = await dialogs.confirm({
-      title: WORDS.revoke_title(client.name, person.username),
-      text: WORDS.revoke_text,
-      action: WORDS.revoke,
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('grants.delete', { id });
-      toasts.show(WORDS.revoked(client.name), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    await ask(
+      {
+        title: WORDS.revoke_title(client.name, person.username),
+        text: WORDS.revoke_text,
+        action: WORDS.revoke,
+      },
+      () => call('grants.delete', { id }),
+      WORDS.revoked(client.name),
+    );
   };
   const title = () => (props.mine === true ? WORDS.own_title : WORDS.title);
 
@@ -39,9 +35,7 @@ export function GrantsPanel(props: { mine?: boolean }) {
     <Panel title={title()} lead={props.mine === true ? WORDS.own_lead : WORDS.lead} flush>
       <DataTable
         label={title()}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={(row) => row.id}
         columns={[
           {

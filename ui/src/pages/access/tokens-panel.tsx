@@ -10,8 +10,8 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { NewTokenDialog } from '#ui/src/features/connect/new-token.tsx';
 import { EditToken } from '#ui/src/features/connect/token-form.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
 import { WORDS } from './words.ts';
 
@@ -24,25 +24,21 @@ export function TokensPanel(props: {
   onCreating: (open: boolean) => void;
   onMade: (token: string) => void;
 }) {
-  const { call, dialogs, toasts } = useKernel();
+  const { call, toasts } = useKernel();
+  const { ask } = useAct();
   const list = useQuery((read) => read('mcp_tokens.list', { limit: MOST }));
   const [edited, setEdited] = createSignal<McpToken>();
 
   const revoke = async ({ id, name }: McpToken) => {
-    const agreed = await dialogs.confirm({
-      title: WORDS.revoke_title(name),
-      text: WORDS.revoke_text,
-      action: WORDS.revoke_action,
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('mcp_tokens.delete', { id });
-      toasts.show(WORDS.was_revoked(name), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    await ask(
+      {
+        title: WORDS.revoke_title(name),
+        text: WORDS.revoke_text,
+        action: WORDS.revoke_action,
+      },
+      () => call('mcp_tokens.delete', { id }),
+      WORDS.was_revoked(name),
+    );
   };
 
   return (
@@ -58,9 +54,7 @@ export function TokensPanel(props: {
     >
       <DataTable
         label={WORDS.tokens}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={(row) => row.id}
         muted={(row) => row.revoked}
         columns={[
@@ -140,7 +134,6 @@ export function TokensPanel(props: {
         onClose={() => props.onCreating(false)}
         onMade={(token) => {
           props.onMade(token);
-          void list.reload();
         }}
       />
       <Dialog open={edited() !== undefined} title={WORDS.edit_title(edited()?.name ?? '')} onClose={() => setEdited(undefined)}>
@@ -152,7 +145,6 @@ export function TokensPanel(props: {
               onDone={({ name }) => {
                 setEdited(undefined);
                 toasts.show(WORDS.was_changed(name), 'good');
-                void list.reload();
               }}
             />
           )}

@@ -5,33 +5,29 @@ import { Section } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { startOf } from '#ui/src/features/sign-in/provider-buttons.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { WORDS } from './words.ts';
 
 /** One's own accounts at identity providers: linked as ways of signing in, and unlinked. */
 export function Providers() {
-  const { call, dialogs, session, toasts } = useKernel();
+  const { call, session } = useKernel();
+  const { ask } = useAct();
   const list = useQuery((read) => read('auth.identities', {}));
   const linked = createMemo(() => list.data()?.items ?? []);
   const nameOf = ({ provider, issuer }: LinkedAccount): string => provider ?? new URL(issuer).host;
 
   const unlink = async (account: LinkedAccount) => {
     const name = nameOf(account);
-    const agreed = await dialogs.confirm({
-      title: WORDS.unlink_title(name),
-      text: WORDS.unlink_text,
-      action: WORDS.unlink,
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('auth.unlink_identity', { id: account.id });
-      toasts.show(WORDS.unlinked(name), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    await ask(
+      {
+        title: WORDS.unlink_title(name),
+        text: WORDS.unlink_text,
+        action: WORDS.unlink,
+      },
+      () => call('auth.unlink_identity', { id: account.id }),
+      WORDS.unlinked(name),
+    );
   };
 
   return (

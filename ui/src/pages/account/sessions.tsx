@@ -8,25 +8,19 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { deviceOf } from './account-device.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { WORDS } from './words.ts';
 
 /** Where the administrator is signed in, and the way to end that. */
 export function Sessions() {
-  const { call, dialogs, toasts } = useKernel();
+  const { call, dialogs } = useKernel();
+  const { act } = useAct();
   const list = useQuery((read) => read('auth.sessions', {}));
   const others = () => (list.data()?.items ?? []).filter(({ current }) => !current);
 
-  const end = async (sessions: readonly Session[], said: string) => {
-    try {
-      await Promise.all(sessions.map(({ id }) => call('auth.revoke_session', { id })));
-      toasts.show(said, 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
-  };
+  const end = (sessions: readonly Session[], said: string) =>
+    act(() => Promise.all(sessions.map(({ id }) => call('auth.revoke_session', { id }))), said);
   const endOne = async (session: Session) => {
     const agreed = await dialogs.confirm({
       title: WORDS.revoke_title(deviceOf(session.user_agent)),
@@ -62,9 +56,7 @@ export function Sessions() {
     >
       <DataTable
         label={WORDS.sessions}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={(row) => row.id}
         columns={[
           {

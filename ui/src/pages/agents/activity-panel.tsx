@@ -155,8 +155,7 @@ export function ActivityPanel() {
       <DataTable<AgentActivity>
         label={WORDS.activity}
         rows={pages.items()}
-        problem={pages.problem()}
-        onRetry={() => void pages.reload()}
+        query={pages}
         key={(row) => `${row.timestamp}/${row.token_prefix}/${row.tool_name}/${row.duration_ms}`}
         columns={[
           { id: 'tool', head: WORDS.tool, cell: (row) => <span class="mono small">{row.tool_name}</span> },

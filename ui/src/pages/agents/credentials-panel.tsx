@@ -13,8 +13,8 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
 import { left } from './access-activity.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { minutesWord } from '#ui/src/kernel/words.ts';
 import { NewCredential } from './new-credential.tsx';
 import { WORDS } from './words.ts';
@@ -85,7 +85,8 @@ export function CredentialsPanel(props: {
   onCreating: (open: boolean) => void;
   onMade: (credential: AgentCredential) => void;
 }) {
-  const { call, dialogs, toasts } = useKernel();
+  const { call } = useKernel();
+  const { ask } = useAct();
   const [made, setMade] = createSignal<Made>();
   const words = () => KINDS[props.kind];
   const list = useQuery(async (read): Promise<readonly Row[]> =>
@@ -95,20 +96,16 @@ export function CredentialsPanel(props: {
   );
   const over = (row: Row) => row.revoked || row.ends === 'ended';
   const revoke = async ({ id, name }: Row) => {
-    const agreed = await dialogs.confirm({
-      title: words().revoke(name),
-      text: WORDS.revoke_text,
-      action: WORDS.revoke,
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call(props.kind === 'token' ? 'agent_tokens.delete' : 'oauth_clients.delete', { id });
-      toasts.show(WORDS.was_revoked(name), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    const operation = props.kind === 'token' ? 'agent_tokens.delete' : 'oauth_clients.delete';
+    await ask(
+      {
+        title: words().revoke(name),
+        text: WORDS.revoke_text,
+        action: WORDS.revoke,
+      },
+      () => call(operation, { id }),
+      WORDS.was_revoked(name),
+    );
   };
 
   return (
@@ -124,8 +121,7 @@ export function CredentialsPanel(props: {
       <DataTable
         label={words().title}
         rows={list.data()}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        query={list}
         key={(row) => row.id}
         muted={over}
         columns={[
@@ -192,7 +188,6 @@ export function CredentialsPanel(props: {
             props.onCreating(false);
             setMade(answer);
             props.onMade(answer.credential);
-            void list.reload();
           }}
         />
       </Dialog>

@@ -12,8 +12,8 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
 import { placeOf } from './connection-draft.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { createSelection } from '#ui/src/kernel/selection.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
@@ -32,6 +32,7 @@ const STATES = [
 
 export function Connections() {
   const { call, router, session, toasts, commands } = useKernel();
+  const { act } = useAct();
   const filters = createSearchParams(router, { q: text(), state: oneOf(['all', 'on', 'off']) });
   const selection = createSelection();
   const remove = useDelete();
@@ -69,14 +70,9 @@ export function Connections() {
     toasts.show([`${name}: not connected.`, result.message, result.code && ADVICE[result.code]].filter(Boolean).join(' '), 'bad');
   };
   const enable = async (ids: readonly string[], enabled: boolean) => {
-    try {
-      await Promise.all(ids.map((id) => call('connections.update', { id, enabled })));
-      toasts.show(`${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`, 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    const work = () => Promise.all(ids.map((id) => call('connections.update', { id, enabled })));
+    await act(work, `${plural(ids.length, 'connection')} ${enabled ? 'enabled' : 'disabled'}.`);
     selection.clear();
-    await list.reload();
   };
   const removeAll = async (ids: readonly string[]) => {
     const chosen = (rows() ?? []).filter(({ id }) => ids.includes(id));
@@ -132,8 +128,7 @@ export function Connections() {
       <DataTable
         label={WORDS.title}
         rows={rows()}
-        problem={list.problem()}
-        onRetry={reload}
+        query={list}
         key={(row) => row.id}
         href={(row) => `/connections/${row.id}`}
         muted={(row) => !row.enabled}

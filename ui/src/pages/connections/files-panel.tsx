@@ -116,8 +116,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
         <DataTable
           label="Files"
           rows={files.data()?.items}
-          problem={files.problem()}
-          onRetry={() => void files.reload()}
+          query={files}
           key={({ name }) => name}
           current={({ name }) => name === chosen()}
           onOpen={({ name }) => setChosen(name)}

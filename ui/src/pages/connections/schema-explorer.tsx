@@ -54,8 +54,7 @@ export function SchemaExplorer(props: { connection_id: string }) {
         <DataTable
           label="Tables"
           rows={shown()}
-          problem={tables.problem()}
-          onRetry={() => void tables.reload()}
+          query={tables}
           key={fullName}
           current={(table) => fullName(table) === place.get('table')}
           onOpen={(table) => place.set({ table: fullName(table) })}
@@ -124,8 +123,7 @@ function TableColumns(props: { connection_id: string; table: Table }) {
       <DataTable
         label={`Columns of ${fullName(props.table)}`}
         rows={shown()}
-        problem={columns.problem()}
-        onRetry={() => void columns.reload()}
+        query={columns}
         key={(column) => column.name}
         columns={[
           { id: 'name', head: 'Column', sort: ({ name }) => name, cell: (column) => <ColumnName column={column} /> },

@@ -33,7 +33,7 @@ export function TestResult(props: {
           </Show>
           <Show when={(!props.result.success || warned()) && props.onSave}>
             {(save) => (
-              <Button size="small" kind="quiet" onPress={() => save()()}>
+              <Button size="small" onPress={() => save()()}>
                 Save anyway
               </Button>
             )}

@@ -62,8 +62,7 @@ export function CandidatesPanel(props: {
       <DataTable
         label="Candidates"
         rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        query={list}
         key={(row) => row.candidate}
         current={(row) => canary()?.status === 'running' && canary()?.candidate === row.candidate}
         columns={[

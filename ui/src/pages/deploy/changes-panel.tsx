@@ -227,7 +227,13 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
               {(host) => (
                 <li>
                   <StatusDot
-                    tone={host.snapshot_version === props.status.snapshot_version ? 'good' : 'brass'}
+                    tone={
+                      host.snapshot_version === null
+                        ? 'plain'
+                        : host.snapshot_version === props.status.snapshot_version
+                          ? 'good'
+                          : 'brass'
+                    }
                     label={host.snapshot_version === null ? 'not serving' : `serves version ${host.snapshot_version}`}
                   />
                   <span class="mono small">{host.id}</span>

@@ -79,8 +79,7 @@ export function SnapshotsPanel(props: {
       <DataTable
         label="Deployed versions"
         rows={rows()}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        query={list}
         key={(row) => String(row.version)}
         current={(row) => row.active}
         columns={[

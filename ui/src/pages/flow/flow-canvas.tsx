@@ -1,19 +1,6 @@
 import { createMemo, createSignal, For, on, createEffect, onCleanup, onMount, Show } from 'solid-js';
-import {
-  centreOn,
-  CHIP,
-  cut,
-  firstView,
-  fit,
-  type FlowGroup,
-  type FlowNode,
-  type FlowPicture,
-  related,
-  SERVER_ID,
-  shownPart,
-  type View,
-  zoomAt,
-} from './flow-graph.ts';
+import { CHIP, cut, type FlowGroup, type FlowNode, type FlowPicture, related, SERVER_ID } from './flow-graph.ts';
+import { centreOn, firstView, fit, shownPart, type View, zoomAt } from './flow-view.ts';
 import type { Kind } from '#ui/src/kernel/metrics.ts';
 import { count } from '#ui/src/kernel/words.ts';
 import { IconButton } from '#ui/src/components/button.tsx';

@@ -1,5 +1,6 @@
 import { For } from 'solid-js';
-import { type FlowPicture, shownPart, type View } from './flow-graph.ts';
+import type { FlowPicture } from './flow-graph.ts';
+import { shownPart, type View } from './flow-view.ts';
 
 const MAP = { width: 168, height: 112 };
 

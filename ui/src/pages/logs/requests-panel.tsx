@@ -207,8 +207,7 @@ export function RequestsPanel() {
           rows={calls.items()}
           columns={columns}
           key={({ id }) => id}
-          problem={calls.problem()}
-          onRetry={() => void calls.reload()}
+          query={calls}
           onOpen={setShown}
           more={
             calls.total() === undefined

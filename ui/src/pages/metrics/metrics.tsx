@@ -97,10 +97,14 @@ function Figures(props: { rows: ReturnType<typeof toRows> | undefined; period: k
         tone={total().errors === 0 ? 'plain' : errorTone(total().error_rate)}
         href={callsHref({ outcome: 'failed', range: props.period })}
       />
-      <Stat label="Average" value={known(() => duration(total().avg_ms))} hint={PERIOD_WORDS[props.period]} />
+      <Stat
+        label="Average"
+        value={known(() => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
+        hint={PERIOD_WORDS[props.period]}
+      />
       <Stat
         label="Highest p95"
-        value={known(() => duration(slowest()?.p95_ms ?? 0))}
+        value={known(() => (total().calls === 0 ? '–' : duration(slowest()?.p95_ms ?? 0)))}
         hint={<span class="mono">{slowest()?.name ?? 'No calls'}</span>}
       />
     </StatGrid>

@@ -78,9 +78,7 @@ export function People() {
       </FilterBar>
       <DataTable
         label={WORDS.title}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
@@ -182,7 +180,7 @@ export function People() {
           onSubmit={(draft) => call('people.create', draft)}
           onDone={(person) => {
             setInviting(false);
-            void people.attempt(() => people.makeLink(person));
+            void people.act(() => people.makeLink(person));
           }}
           onCancel={() => setInviting(false)}
         />

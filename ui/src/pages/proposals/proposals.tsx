@@ -54,8 +54,7 @@ export function Proposals() {
       <DataTable
         label={WORDS.title}
         rows={pages.items()}
-        problem={pages.problem()}
-        onRetry={() => void pages.reload()}
+        query={pages}
         key={({ id }) => id}
         href={({ id }) => `/proposals/${id}`}
         muted={({ status }) => status === 'rejected'}

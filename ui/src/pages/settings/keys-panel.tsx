@@ -7,8 +7,8 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 
 type State = SigningKeys['items'][number]['state'];
 
@@ -34,21 +34,16 @@ const STATES = {
 
 /** The keys that sign access tokens, and their rotation. */
 export function KeysPanel() {
-  const { call, dialogs, toasts } = useKernel();
+  const { call } = useKernel();
+  const { ask } = useAct();
   const keys = useQuery((read) => read('signing_keys.get', {}));
   const [busy, setBusy] = createSignal(false);
 
   const rotate = async () => {
-    if (!(await dialogs.confirm({ title: WORDS.confirm_title, text: WORDS.confirm_text, action: WORDS.rotate }))) return;
     setBusy(true);
-    try {
-      await call('signing_keys.rotate', {});
-      toasts.show(WORDS.rotated, 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
+    const question = { title: WORDS.confirm_title, text: WORDS.confirm_text, action: WORDS.rotate, danger: false };
+    await ask(question, () => call('signing_keys.rotate', {}), WORDS.rotated);
     setBusy(false);
-    await keys.reload();
   };
 
   return (
@@ -64,9 +59,7 @@ export function KeysPanel() {
     >
       <DataTable
         label={WORDS.title}
-        rows={keys.data()?.items}
-        problem={keys.problem()}
-        onRetry={() => void keys.reload()}
+        list={keys}
         key={({ kid }) => kid}
         columns={[
           { id: 'key', head: WORDS.key, cell: (key) => <span class="mono small truncate">{key.kid}</span> },

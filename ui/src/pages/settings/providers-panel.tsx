@@ -8,8 +8,8 @@ import { Menu } from '#ui/src/components/menu.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { ProviderForm } from './provider-form.tsx';
 import { ProviderTest } from './provider-test.tsx';
 import { WORDS } from './provider-words.ts';
@@ -18,37 +18,25 @@ const MOST = 100;
 
 /** The identity providers that people sign in with: added, tested, changed and deleted. */
 export function ProvidersPanel() {
-  const { call, dialogs, toasts } = useKernel();
+  const { call, toasts } = useKernel();
+  const { act, ask } = useAct();
   const list = useQuery((read) => read('identity_providers.list', { limit: MOST }));
   const [adding, setAdding] = createSignal(false);
   const [editing, setEditing] = createSignal<IdentityProvider>();
   const [testing, setTesting] = createSignal<IdentityProvider>();
 
-  const attempt = async (work: () => Promise<unknown>, done: string) => {
-    try {
-      await work();
-      toasts.show(done, 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
-  };
-  const remove = async ({ id, name, people }: IdentityProvider) => {
-    const agreed = await dialogs.confirm({
-      title: WORDS.remove_title(name),
-      text: WORDS.remove_text(people),
-      action: WORDS.remove,
-      danger: true,
-    });
-    if (agreed) await attempt(() => call('identity_providers.delete', { id }), WORDS.removed(name));
-  };
+  const remove = ({ id, name, people }: IdentityProvider) =>
+    ask(
+      { title: WORDS.remove_title(name), text: WORDS.remove_text(people), action: WORDS.remove },
+      () => call('identity_providers.delete', { id }),
+      WORDS.removed(name),
+    );
   const enable = ({ id, name, version, enabled }: IdentityProvider) =>
-    attempt(() => call('identity_providers.update', { id, version, enabled: !enabled }), WORDS.saved(name));
+    act(() => call('identity_providers.update', { id, version, enabled: !enabled }), WORDS.saved(name));
   const saved = (provider: IdentityProvider) => {
     setAdding(false);
     setEditing(undefined);
     toasts.show(WORDS.saved(provider.name), 'good');
-    void list.reload();
     setTesting(provider);
   };
 
@@ -65,9 +53,7 @@ export function ProvidersPanel() {
     >
       <DataTable
         label={WORDS.title}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[

@@ -8,8 +8,8 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { EditApp, type Made, NewApp } from './app-form.tsx';
 import { WORDS } from './words.ts';
 
@@ -17,39 +17,30 @@ const MOST = 100;
 
 /** Clients that an administrator registers by hand. */
 export function AppsPanel() {
-  const { call, dialogs, toasts } = useKernel();
+  const { call, dialogs } = useKernel();
+  const { act, ask } = useAct();
   const list = useQuery((read) => read('oauth_apps.list', { limit: MOST }));
   const [creating, setCreating] = createSignal(false);
   const [editing, setEditing] = createSignal<OauthApp>();
   const [made, setMade] = createSignal<Made>();
 
   const remove = async ({ id, name }: OauthApp) => {
-    const agreed = await dialogs.confirm({
-      title: WORDS.delete_title(name),
-      text: WORDS.delete_text,
-      action: WORDS.delete,
-      danger: true,
-    });
-    if (!agreed) return;
-    try {
-      await call('oauth_apps.delete', { id });
-      toasts.show(WORDS.deleted(name), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    await ask(
+      {
+        title: WORDS.delete_title(name),
+        text: WORDS.delete_text,
+        action: WORDS.delete,
+      },
+      () => call('oauth_apps.delete', { id }),
+      WORDS.deleted(name),
+    );
   };
   const renew = async ({ id, version, name, client_secret_set }: OauthApp) => {
     const agreed =
       !client_secret_set ||
       (await dialogs.confirm({ title: WORDS.renew_title(name), text: WORDS.renew_text, action: WORDS.renew, danger: true }));
-    if (!agreed) return;
-    try {
-      setMade(await call('oauth_apps.renew_secret', { id, version }));
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
+    const app = agreed ? await act(() => call('oauth_apps.renew_secret', { id, version })) : undefined;
+    if (app !== undefined) setMade(app);
   };
   const secrets = () => {
     const { client_id = '', client_secret = null } = made() ?? {};
@@ -66,9 +57,7 @@ export function AppsPanel() {
     <Panel title={WORDS.apps} lead={WORDS.apps_lead} flush actions={create()}>
       <DataTable
         label={WORDS.apps}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={(row) => row.id}
         columns={[
           { id: 'name', head: WORDS.name, cell: (row) => row.name, sort: (row) => row.name },
@@ -115,7 +104,6 @@ export function AppsPanel() {
           onDone={(app) => {
             setCreating(false);
             setMade(app);
-            void list.reload();
           }}
         />
       </Dialog>
@@ -131,7 +119,6 @@ export function AppsPanel() {
               onCancel={() => setEditing(undefined)}
               onDone={() => {
                 setEditing(undefined);
-                void list.reload();
               }}
             />
           )}

@@ -28,9 +28,7 @@ export function AttemptsPanel() {
     >
       <DataTable
         label={WORDS.attempts}
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={(row) => row.id}
         columns={[
           { id: 'when', head: WORDS.when, cell: (row) => <Ago iso={row.timestamp} /> },

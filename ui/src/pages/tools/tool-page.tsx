@@ -2,7 +2,7 @@ import { Show } from 'solid-js';
 import type { Tool } from '#core/contract/definitions/tools.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
-import { useEntityActions } from '#ui/src/features/builder/definitions/use-entity-actions.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -13,9 +13,9 @@ import { count } from '#ui/src/kernel/words.ts';
 export function ToolPage() {
   const { call, router } = useKernel();
   const { id = '' } = useParams();
-  const actions = useEntityActions('tools', { onChange: () => undefined });
+  const { act } = useAct();
   const duplicate = async (original: Tool) => {
-    const copy = await actions.attempt(() => call('tools.duplicate', { id: original.id }));
+    const copy = await act(() => call('tools.duplicate', { id: original.id }));
     if (copy !== undefined) router.navigate(`/tools/${copy.id}`);
   };
   return (

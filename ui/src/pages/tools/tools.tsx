@@ -1,6 +1,6 @@
 import type { Tool } from '#core/contract/definitions/tools.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
-import { useEntityActions } from '#ui/src/features/builder/definitions/use-entity-actions.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { DriftBadge, useDrift } from '#ui/src/features/checks/drift.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
@@ -10,10 +10,10 @@ import { count } from '#ui/src/kernel/words.ts';
 /** Every tool. */
 export function Tools() {
   const { call, router } = useKernel();
-  const actions = useEntityActions('tools', { onChange: () => undefined });
+  const { act } = useAct();
   const drift = useDrift();
   const duplicate = async ({ id }: Tool) => {
-    const copy = await actions.attempt(() => call('tools.duplicate', { id }));
+    const copy = await act(() => call('tools.duplicate', { id }));
     if (copy !== undefined) router.navigate(`/tools/${copy.id}`);
   };
   return (

@@ -10,8 +10,8 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { ToolsetForm } from './toolset-form.tsx';
 import { useSelectable } from './use-selectable.ts';
 import { WORDS } from './words.ts';
@@ -22,35 +22,20 @@ const toDraft = ({ id: _, version: _version, created_at: _created, updated_at: _
 /** One stored toolset. */
 export function ToolsetPage() {
   const { id = '' } = useParams();
-  const { call, dialogs, router, toasts } = useKernel();
+  const { call, router } = useKernel();
+  const { act, ask } = useAct();
   const query = useQuery((read) => read('toolsets.get', { id }));
   const selectable = useSelectable();
 
-  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
-    try {
-      await work();
-      return true;
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-      return false;
-    }
-  };
   const remove = async ({ name }: Toolset) => {
-    const agreed = await dialogs.confirm({
-      title: WORDS.remove_title(name),
-      text: WORDS.remove_text,
-      action: WORDS.remove_action,
-      danger: true,
-    });
-    if (!agreed || !(await attempt(() => call('toolsets.delete', { id })))) return;
-    toasts.show(WORDS.removed(name), 'good');
-    router.navigate('/toolsets');
+    const question = { title: WORDS.remove_title(name), text: WORDS.remove_text, action: WORDS.remove_action };
+    const gone = await ask(question, () => call('toolsets.delete', { id }), WORDS.removed(name));
+    if (gone !== undefined) router.navigate('/toolsets');
   };
-  const duplicate = () =>
-    attempt(async () => {
-      const copy = await call('toolsets.duplicate', { id });
-      router.navigate(`/toolsets/${copy.id}`);
-    });
+  const duplicate = async () => {
+    const copy = await act(() => call('toolsets.duplicate', { id }));
+    if (copy !== undefined) router.navigate(`/toolsets/${copy.id}`);
+  };
 
   return (
     <Page

@@ -41,9 +41,7 @@ export function Toolsets() {
       <section class="panel" aria-label={WORDS.title}>
         <DataTable
           label={WORDS.title}
-          rows={list.data()?.items}
-          problem={list.problem()}
-          onRetry={() => void list.reload()}
+          list={list}
           key={({ id }) => id}
           href={({ id }) => `/toolsets/${id}`}
           muted={({ enabled }) => !enabled}

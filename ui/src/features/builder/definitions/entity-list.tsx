@@ -171,8 +171,7 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
         <DataTable<E>
           label={title}
           rows={rows()}
-          problem={query.problem()}
-          onRetry={() => void query.reload()}
+          query={query}
           key={({ id }) => id}
           href={href}
           muted={({ enabled }) => !enabled}

@@ -1,7 +1,6 @@
 import { type BulkResult, createBulk, type Entity, ENTITY_TYPE as ONE, type EntityNoun } from './bulk.ts';
 import type { MenuItem } from '#ui/src/components/menu.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
 /** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
@@ -80,14 +79,5 @@ export function useEntityActions(
       'line',
       { label: 'Delete…', icon: 'trash', danger: true, needs: `${noun}.delete`, onSelect: () => void removeAll([entity]) },
     ],
-    /** Runs one call; a refusal is told. */
-    async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
-      try {
-        return await work();
-      } catch (fault) {
-        toasts.show(toProblem(fault).detail, 'bad');
-        return undefined;
-      }
-    },
   };
 }

@@ -15,9 +15,7 @@ export function DeliveryLog(props: { notice: Notice }) {
   return (
     <DataTable
       label="Deliveries"
-      rows={log.data()?.items}
-      problem={log.problem()}
-      onRetry={() => void log.reload()}
+      list={log}
       key={({ id }) => id}
       columns={[
         { id: 'event', head: 'Event', cell: ({ event }) => eventWord(event) },

@@ -9,8 +9,8 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { toProblem } from '#ui/src/kernel/problem.ts';
 import { DeliveryLog } from './delivery-log.tsx';
 import { EditWebhook, NewWebhook } from './webhook-form.tsx';
 import { eventWord, STATUS } from './words.ts';
@@ -19,45 +19,32 @@ const MOST = 100;
 
 /** Webhooks: created, tested, changed and deleted, each with its delivery log. */
 export function WebhooksPanel() {
-  const { call, dialogs, toasts } = useKernel();
+  const { call } = useKernel();
+  const { act, ask } = useAct();
   const list = useQuery((read) => read('notices.list', { limit: MOST }));
   const [adding, setAdding] = createSignal(false);
   const [editing, setEditing] = createSignal<Notice>();
   const [logged, setLogged] = createSignal<Notice>();
   const [secret, setSecret] = createSignal<string>();
 
-  const attempt = async (work: () => Promise<string>) => {
-    try {
-      toasts.show(await work(), 'good');
-    } catch (fault) {
-      toasts.show(toProblem(fault).detail, 'bad');
-    }
-    await list.reload();
-  };
   const test = (notice: Notice) =>
-    attempt(async () => {
+    act(async () => {
       const { status, error, response_status } = await call('notices.test', { id: notice.id });
       if (status !== 'delivered') throw new Error(error ?? 'The test event was not delivered.');
       return `${notice.name} answered ${response_status}.`;
-    });
+    }, String);
   const enable = ({ id, name, enabled }: Notice) =>
-    attempt(async () => {
-      await call('notices.update', { id, enabled: !enabled });
-      return `${name} ${enabled ? 'disabled' : 'enabled'}.`;
-    });
-  const remove = async ({ id, name }: Notice) => {
-    const agreed = await dialogs.confirm({
-      title: `Delete the webhook ${name}?`,
-      text: 'Its delivery log is deleted too, and events that wait are not sent.',
-      action: 'Delete webhook',
-      danger: true,
-    });
-    if (!agreed) return;
-    await attempt(async () => {
-      await call('notices.delete', { id });
-      return `${name} deleted.`;
-    });
-  };
+    act(() => call('notices.update', { id, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
+  const remove = ({ id, name }: Notice) =>
+    ask(
+      {
+        title: `Delete the webhook ${name}?`,
+        text: 'Its delivery log is deleted too, and events that wait are not sent.',
+        action: 'Delete webhook',
+      },
+      () => call('notices.delete', { id }),
+      `${name} deleted.`,
+    );
 
   return (
     <Panel
@@ -72,9 +59,7 @@ export function WebhooksPanel() {
     >
       <DataTable
         label="Webhooks"
-        rows={list.data()?.items}
-        problem={list.problem()}
-        onRetry={() => void list.reload()}
+        list={list}
         key={({ id }) => id}
         muted={({ enabled }) => !enabled}
         columns={[
@@ -128,7 +113,6 @@ export function WebhooksPanel() {
           onDone={({ secret: made }) => {
             setAdding(false);
             setSecret(made);
-            void list.reload();
           }}
           onCancel={() => setAdding(false)}
         />
@@ -136,14 +120,7 @@ export function WebhooksPanel() {
       <Dialog open={editing() !== undefined} title={`Edit ${editing()?.name ?? ''}`} onClose={() => setEditing(undefined)}>
         <Show when={editing()} keyed>
           {(notice) => (
-            <EditWebhook
-              notice={notice}
-              onDone={() => {
-                setEditing(undefined);
-                void list.reload();
-              }}
-              onCancel={() => setEditing(undefined)}
-            />
+            <EditWebhook notice={notice} onDone={() => setEditing(undefined)} onCancel={() => setEditing(undefined)} />
           )}
         </Show>
       </Dialog>
