@@ -7,7 +7,6 @@ interface SearchField {
   label: string;
   value: string;
   onInput: (value: string) => void;
-  placeholder?: string;
   ref?: (input: HTMLInputElement) => void;
 }
 
@@ -27,7 +26,6 @@ export function FilterBar(props: {
             label={search().label}
             value={search().value}
             onInput={search().onInput}
-            placeholder={search().placeholder ?? search().label}
             {...(search().ref === undefined ? {} : { ref: search().ref })}
           />
         )}
@@ -87,7 +85,7 @@ export function SearchInput(props: SearchField & { autofocus?: boolean }) {
         class="input"
         type="search"
         aria-label={props.label}
-        placeholder={props.placeholder}
+        placeholder={props.label}
         value={typed() ?? props.value}
         autocomplete="off"
         spellcheck={false}

@@ -22,7 +22,7 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
   return (
     <Panel title={WORDS.choose} count={props.offers.length} flush>
       <div class="play-search">
-        <SearchInput label={WORDS.search} placeholder={WORDS.search} value={wanted()} onInput={setWanted} />
+        <SearchInput label={WORDS.search} value={wanted()} onInput={setWanted} />
       </div>
       <nav class="play-offers" aria-label={WORDS.choose}>
         <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>
