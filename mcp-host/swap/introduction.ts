@@ -3,7 +3,7 @@ import type { Registry } from './registry.ts';
 /** Clients cut what is longer. */
 const LONGEST = 2_048;
 /** Characters of the names in it; the rest is for the sentences around them. */
-const NAMES = 1_500;
+const NAMES = 400;
 
 const texts = new WeakMap<Registry, string | null>();
 
@@ -27,7 +27,7 @@ function introduce({ server, tools, resources, templates, prompts }: Registry): 
     topics.length === 0
       ? `${server.server_name} has prompts for working with databases.`
       : `${server.server_name} has current data from databases. Look here for: ${listOf(topics, NAMES)}.`,
-    ...(writing.length === 0 ? [] : [`Tools that change data: ${listOf(writing, NAMES / 5)}.`]),
+    ...(writing.length === 0 ? [] : [`Tools that change data: ${listOf(writing, NAMES / 2)}.`]),
     ...(tools.size === 0 ? [] : ['A result with truncated true is not complete: ask for less.']),
   ];
   return sentences.join(' ').slice(0, LONGEST);

@@ -66,6 +66,7 @@ describe('the stateless revision', () => {
         completions: {},
         logging: {},
       },
+      instructions: expect.stringMatching(/^Shop has current data from databases\. Look here for: .{300,400} and \d+ more\./),
     });
   });
 
