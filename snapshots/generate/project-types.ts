@@ -40,3 +40,20 @@ export interface Parameter {
   /** Fills it, instead of the model: `vars.<name>`, `call.time` or `call.id`. */
   readonly from?: string | undefined;
 }
+
+export type MaskKind = 'remove' | 'null' | 'text' | 'hash' | 'last4' | 'email' | 'year';
+export interface Mask {
+  readonly column: string;
+  readonly mask: MaskKind;
+  readonly unless_groups: readonly string[];
+}
+
+/** What a database is told of each caller. */
+export interface SessionValue {
+  readonly name: string;
+  readonly from: string;
+}
+export interface SessionRole {
+  readonly from: string;
+  readonly allow: readonly string[];
+}

@@ -97,6 +97,19 @@ describe('a generated project', () => {
     }
   });
 
+  test('imports packages that it declares, and none of the contract', () => {
+    const files = generate(hostile);
+    const declared = Object.keys(JSON.parse(files.find(({ path }) => path === 'package.json')?.content ?? '{}').dependencies);
+    const transpiler = new Bun.Transpiler({ loader: 'ts' });
+    const sources = files.filter(({ path }) => path.endsWith('.ts'));
+    const packages = sources.flatMap(({ content }) => transpiler.scan(content).imports.map(({ path }) => path));
+    const undeclared = packages.filter(
+      (path) => !/^(\.|node:|bun:)/.test(path) && !declared.some((name) => `${path}/`.startsWith(`${name}/`)),
+    );
+    expect(undeclared).toEqual([]);
+    expect(files.filter(({ path }) => path.includes('contract')).map(({ path }) => path)).toEqual([]);
+  });
+
   test('leaves out a tool whose statement is its argument, and says so', () => {
     const files = generate(hostile);
     expect(files.some(({ path }) => path === 'src/tools/anything.ts')).toBe(false);
