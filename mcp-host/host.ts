@@ -7,6 +7,7 @@ import { createCandidateAuth, isCandidateOwner } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
 import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
+import { createConfirmations } from './call/confirmation/confirmations.ts';
 import { createRunningCalls } from './call/deadline.ts';
 import { createAcknowledge, follow } from './follow-server.ts';
 import type { HostOptions } from './host-options.ts';
@@ -89,6 +90,7 @@ export function createHost(options: HostOptions): Host {
   const cache = createResultCache(ticks);
   const pseudonym = createPseudonym(options.auth.keys);
   const samples = createSamples();
+  const confirmations = createConfirmations({ keys: options.auth.keys, redis, host: boot_id, now, ticks });
   const limits = createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis });
   const slot_shares = redis && createSlotShares({ redis, owner: `${id}/${boot_id}`, queues: () => sources.queues(), log });
   const serving = createServing({
@@ -166,6 +168,7 @@ export function createHost(options: HostOptions): Host {
     now,
     running,
     pseudonym,
+    confirmations,
   });
   const replays = createReplays({
     samples,

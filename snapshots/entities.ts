@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
 import type { Resource } from '#core/contract/definitions/resources.ts';
+import { type WriteGuard, writeGuard } from '#core/contract/definitions/write-guard.ts';
 import { hostLimits, type Tool } from '#core/contract/definitions/tools.ts';
 import { toRules } from '#core/lib/call/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
@@ -71,6 +73,13 @@ const limitsOf = (tool: ToolDefinition) =>
     keyof typeof hostLimits
   >;
 
+const GUARD = v.getDefaults(v.object(writeGuard));
+/** Absent where it has its default: what an earlier release has frozen keeps its hash. */
+const guardOf = (tool: ToolDefinition): WriteGuard =>
+  Object.fromEntries(
+    (Object.keys(GUARD) as (keyof typeof GUARD)[]).flatMap((name) => (tool[name] === GUARD[name] ? [] : [[name, tool[name]]])),
+  );
+
 function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenTool {
   return {
     id: tool.id,
@@ -79,8 +88,10 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     mode: modeOf(tool.read_only, compiled),
     timeout_ms: tool.timeout_ms ?? connection.query_timeout_ms,
     max_rows: tool.max_rows ?? connection.max_rows,
+    max_bytes: tool.max_bytes ?? connection.max_bytes,
     return_type: tool.return_type,
     ...limitsOf(tool),
+    ...guardOf(tool),
     tags: tool.tags,
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
     listing: toolListing(tool, compiled),

@@ -4,6 +4,7 @@ import type { SessionRole, SessionValue } from '#core/contract/definitions/sessi
 import type { MaskRule } from '#core/lib/call/masks.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
+import type { WriteGuard } from '#core/contract/definitions/write-guard.ts';
 import type { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import type { frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
@@ -87,7 +88,7 @@ type Given<T> = {
   readonly [K in keyof T as null extends T[K] ? K : never]?: NonNullable<T[K]>;
 };
 
-export interface FrozenTool extends FrozenQuery, Given<HostLimits> {
+export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly id: string;
   readonly name: string;
   readonly return_type: ReturnType;

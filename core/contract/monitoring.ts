@@ -10,6 +10,10 @@ export type UsageKind = v.InferOutput<typeof UsageKind>;
 export const Period = v.picklist(['1h', '6h', '24h', '7d']);
 export type Period = v.InferOutput<typeof Period>;
 
+/** How a call of a tool that asks before it writes went on. */
+export const Confirmation = v.picklist(['asked', 'accepted', 'declined', 'expired', 'changed', 'checked']);
+export type Confirmation = v.InferOutput<typeof Confirmation>;
+
 /** A time with its zone, as the ISO 8601 text that is stored. */
 const Time = v.pipe(
   v.string(),
@@ -73,6 +77,12 @@ export const RequestLog = v.object({
   success: v.boolean(),
   error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
   snapshot_version: v.nullable(v.number()),
+  confirmation: v.pipe(
+    v.nullable(Confirmation),
+    v.description(
+      'Of a tool that asks before it writes; `changed` and `expired`: asked again, `checked`: a token of a two-step call. null: nobody was asked',
+    ),
+  ),
 });
 export type RequestLog = v.InferOutput<typeof RequestLog>;
 
@@ -169,6 +179,8 @@ export const CallGroup = v.object({
   token_prefix: v.nullish(cut(32), null),
   /** While a canary runs: which one, and the side that the call was on. */
   canary: v.nullish(v.object({ id: cut(64), side: v.picklist(['live', 'canary']) })),
+  /** Absent: nobody was asked. */
+  confirmation: v.optional(Confirmation),
 });
 export type CallGroup = v.InferOutput<typeof CallGroup>;
 

@@ -3,13 +3,26 @@ import { invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { refuse, toolListing } from '#snapshots/entities.ts';
+import { writeGuard } from '#core/contract/definitions/write-guard.ts';
+import { refuseLoosened } from '#core/identity/token-limits.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from './statements.ts';
+import { refuseMisfits } from './write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
-  checked: ['connection_id', 'sql_query', 'parameters', 'return_type', 'transform_template', 'masks', 'read_only'],
+  checked: [
+    ...(Object.keys(writeGuard) as (keyof typeof writeGuard)[]),
+    'connection_id',
+    'sql_query',
+    'parameters',
+    'return_type',
+    'transform_template',
+    'masks',
+    'read_only',
+  ],
+  refuse: ({ actor }, draft, stored) => refuseLoosened(actor, stored, draft),
   check: prepareTool,
   unchecked: (draft, { read_only }) => ({ ...draft, read_only }),
   // A changed statement is judged anew unless the caller says what it is.
@@ -45,6 +58,7 @@ export async function prepareTool(
       `read_only is true and the statement is not read-only: ${classification.reason ?? classification.command}`,
     );
   }
+  refuseMisfits(draft, read_only, classification);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   return { values, compiled };

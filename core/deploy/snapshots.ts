@@ -62,7 +62,8 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   const started = performance.now();
   const snapshot = await find(context, version);
   const active = await activeSnapshot(app);
-  if (active !== null) await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
+  if (active !== null)
+    await refuseActivation(context, await targetsOf(app, active, snapshot), await targetsOf(app, snapshot, active));
   const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
   await app.store.write(async (tx) => {
     const deployed_at = app.clock().toISOString();
@@ -82,13 +83,13 @@ async function activate(context: Context, { version, note, allow }: Input<'snaps
   return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
 }
 
-/** The parts of a version that decide who gets in, who sees what and where secrets go. */
-export async function targetsOf(app: App, { tree, server }: StoredSnapshot) {
-  const { connections, toolsets } = await contentOf(
-    app,
-    tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset'),
-  );
-  return { server, connections, toolsets };
+/** The parts of a version that decide who gets in, who sees and changes what, and where secrets go. */
+export async function targetsOf(app: App, { tree, server }: StoredSnapshot, other: StoredSnapshot) {
+  const { now } = differing(other.tree.leaves, tree.leaves);
+  const tools = now.filter(({ kind }) => kind === 'tool');
+  const whole = tree.leaves.filter(({ kind }) => kind === 'connection' || kind === 'toolset');
+  const { connections, toolsets, ...rest } = await contentOf(app, [...whole, ...tools]);
+  return { server, connections, toolsets, tools: rest.tools };
 }
 
 /** A stored configuration, ready for the gates. */

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { App } from '#core/app.ts';
 import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import { ConnectionDraft, MASK, type SslMode } from '#core/contract/definitions/connections.ts';
+import { type Given, loosened } from '#core/contract/definitions/write-guard.ts';
 import { marked, openNames } from '#core/contract/marks.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor, Context } from '#core/run.ts';
@@ -50,6 +51,12 @@ function refuseNamed(fields: readonly string[]): void {
   }));
   if (errors.length === 0) return;
   throw new AppError('admin_only', errors.map(({ message }) => message).join(' '), { errors });
+}
+
+/** Refuses a token's, and an editor's, change that lets a stored tool change more rows, or change them with fewer questions. */
+export function refuseLoosened(actor: Actor | null, before: Given | null, after: Given): void {
+  if (isAdministrator(actor)) return;
+  refuseNamed(before === null ? (after.two_step === true ? ['two_step'] : []) : loosened(before, after));
 }
 
 const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
@@ -106,7 +113,7 @@ const keptSecrets = (before: Target, after: Target): string[] => [
     .map(([key]) => `extra_params.${key}`),
 ];
 
-type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets'>;
+type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools'>;
 
 /** Refuses a token that activates a snapshot with other settings than those served now, or with a weaker or moved connection. */
 export async function refuseActivation({ app, actor }: Context, before: Targets, after: Targets): Promise<void> {
@@ -115,6 +122,11 @@ export async function refuseActivation({ app, actor }: Context, before: Targets,
   if (canonical(before.toolsets) !== canonical(after.toolsets)) {
     const detail = 'This snapshot has other toolsets, which say who sees what: only a signed-in administrator can activate it.';
     throw new AppError('admin_only', detail);
+  }
+  const served_tools = new Map(before.tools.map((tool) => [tool.id, tool]));
+  for (const tool of after.tools) {
+    const known = served_tools.get(tool.id);
+    if (known !== undefined) refuseLoosened(actor, known, tool);
   }
   for (const connection of after.connections) {
     const served: FrozenConnection | undefined = before.connections.find(({ id }) => id === connection.id);

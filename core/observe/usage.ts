@@ -76,13 +76,14 @@ async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls:
         client: text('client'),
         token_prefix: text('token_prefix'),
         error: text('error'),
+        confirmation: { type: 'text', cells: outcomes.map(({ confirmation }) => confirmation ?? null) },
         snapshot_version: { type: 'integer', cells: outcomes.map(({ snapshot_version: version }) => version ?? NO_VERSION) },
       },
     },
   );
   // The database numbers the rows in the order of the calls.
   const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
-  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION})`;
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation`;
   await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
 }
 

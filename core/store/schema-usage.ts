@@ -1,4 +1,4 @@
-import type { QueueGauge, UsageKind } from '#core/contract/monitoring.ts';
+import type { Confirmation, QueueGauge, UsageKind } from '#core/contract/monitoring.ts';
 import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from './kit.ts';
 
@@ -21,6 +21,7 @@ export function usageTables(k: Kit) {
       success: k.bool().notNull(),
       error: k.text(),
       snapshot_version: k.int(),
+      confirmation: k.text().$type<Confirmation>(),
     },
     (t) => [k.index('request_logs_time').on(t.timestamp, t.id), k.index('request_logs_name').on(t.name, t.timestamp)],
   );

@@ -7,6 +7,7 @@ import type { Claims } from '#core/lib/call/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
+import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { Sealed } from '#snapshots/format.ts';
 import { type Kit, pgKit, sqliteKit } from './kit.ts';
@@ -88,6 +89,18 @@ function define(k: Kit) {
       max_rows: k.int(),
       cache_ttl_seconds: k.int().notNull(),
       rate_limit_per_minute: k.int(),
+      max_bytes: k.int(),
+      max_affected_rows: k.int(),
+      confirm: k
+        .text()
+        .$type<Confirm>()
+        .notNull()
+        .default(sql`'never'`),
+      confirm_rows: k.int(),
+      two_step: k
+        .bool()
+        .notNull()
+        .default(sql`false`),
     },
     (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],
   );

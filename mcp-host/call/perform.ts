@@ -1,4 +1,4 @@
-import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
+import type { FrozenConnection, FrozenQuery, FrozenTool } from '#snapshots/format.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
@@ -8,7 +8,11 @@ import { holderOf } from '#mcp-host/auth/caller.ts';
 import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry.ts';
-import type { Run } from './cache.ts';
+import { isGuarded } from '#core/contract/definitions/write-guard.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
+import type { Values } from '#core/lib/call/values.ts';
+import type { CallResult } from './cache.ts';
+import { guardedWrite, InputRequired, type Review, TOKEN } from './confirmation/guarded-write.ts';
 import { type CallContext, CallerGone, type CallServices } from './context.ts';
 import { isLong, longMembers } from './long-result.ts';
 import { logCall } from './request-log.ts';
@@ -24,6 +28,8 @@ interface Kind<E extends Callable> {
   readonly name: 'tool' | 'resource';
   readonly finish: (outcome: Outcome, entity: E['entity'], context: CallContext) => string | Promise<string>;
   readonly fail: (fault: Fault, context: CallContext) => string;
+  /** What must not change more than is allowed or confirmed; null: it writes as it is called, or only reads. */
+  readonly guarded: (entity: E['entity']) => FrozenTool | null;
 }
 
 /** What goes wrong inside a tool is a result with `isError`. */
@@ -31,6 +37,7 @@ const TOOL: Kind<ToolEntry> = {
   name: 'tool',
   finish: ({ result, transformed }, { return_type }) => toolMembers(shape(result, return_type, transformed)),
   fail: ({ text }) => `"content":[${textBlock(text)}],"isError":true`,
+  guarded: (tool) => (tool.mode === 'write' && isGuarded(tool) ? tool : null),
 };
 
 const RESOURCE: Kind<ResourceEntry> = {
@@ -45,10 +52,11 @@ const RESOURCE: Kind<ResourceEntry> = {
     const { uri } = record.message.params;
     throw new RpcError(in_arguments ? RPC.invalid_params : RPC.internal, text, { data: { uri } });
   },
+  guarded: () => null,
 };
 
 /** The members of a `tools/call` result. */
-export function callTool(params: Members, context: CallContext, services: CallServices): Promise<string> {
+export function callTool(params: Members, context: CallContext, services: CallServices): Promise<string | InputRequired> {
   const { name, arguments: args = {} } = params;
   const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
   if (tool === undefined) {
@@ -56,7 +64,9 @@ export function callTool(params: Members, context: CallContext, services: CallSe
     throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.');
   }
   if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
-  return perform(TOOL, tool, args, context, services);
+  if (tool.entity.two_step !== true) return perform(TOOL, tool, args, context, services);
+  const { [TOKEN]: token, ...rest } = args;
+  return perform(TOOL, tool, rest, context, services, token);
 }
 
 /** Sends a signed-in person who lacks something for want of a scope to ask for it. */
@@ -82,7 +92,7 @@ const mediaBlock = ({ kind, data, mime_type }: NonNullable<Shaped['media']>): st
   JSON.stringify({ type: kind, data, mimeType: mime_type });
 
 /** The members of a `resources/read` result. */
-export function readResource(params: Members, context: CallContext, services: CallServices): Promise<string> {
+export function readResource(params: Members, context: CallContext, services: CallServices): Promise<string | InputRequired> {
   const { uri } = params;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
   const found = findResource(context.registry, uri);
@@ -112,7 +122,8 @@ async function perform<E extends Callable>(
   args: Members,
   context: CallContext,
   services: CallServices,
-): Promise<string> {
+  token?: unknown,
+): Promise<string | InputRequired> {
   const { entity, plan, connection } = entry;
   const { caller, deadline, record, registry, ask } = context;
   const { sources, cache, limits, log, now, pseudonym } = services;
@@ -121,11 +132,12 @@ async function perform<E extends Callable>(
   const call = { id: record.exchange.request_id ?? crypto.randomUUID(), time: now() };
   const facts = { arguments: args, vars: registry.vars, caller, call };
   let session: SessionState | null = null;
-  const run: Run = async (values, signal) => {
+  const run = async (values: Values, signal: StopSignal, review?: Review): Promise<CallResult> => {
     const pool = sources.hold(connection);
     try {
       const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
-      const outcome = await runQuery(plan, values, { source, opened, slot, signal, facts, session, pseudonym, timing: record });
+      const how = { source, opened, slot, signal, facts, session, pseudonym, timing: record, review };
+      const outcome = await runQuery(plan, values, how);
       const finished = kind.finish(outcome, entity, context);
       const members = typeof finished === 'string' ? finished : await finished;
       return { members, rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
@@ -139,8 +151,16 @@ async function perform<E extends Callable>(
     const checked = plan.resolve(facts, record);
     const values = checked instanceof Promise ? await checked : checked;
     session = sessionOf(connection, facts);
-    const { members, rows, wait_ms } = await (cache.through(entry, context, values, run, () => plan.beside(facts, session)) ??
-      run(values, deadline));
+    const tool = kind.guarded(entity);
+    const result =
+      tool === null
+        ? await (cache.through(entry, context, values, run, () => plan.beside(facts, session)) ?? run(values, deadline))
+        : await guardedWrite({ tool, args, token, context }, services.confirmations, (review) => run(values, deadline, review));
+    if (result instanceof InputRequired) {
+      logCall(context, services, kind.name, entity, null);
+      return result;
+    }
+    const { members, rows, wait_ms } = result;
     record.rows = rows;
     record.bytes = members.length;
     record.wait_ms = wait_ms;
@@ -149,6 +169,10 @@ async function perform<E extends Callable>(
     if (kind.name === 'tool' && record.exchange.endpoint.candidate === null) services.samples.keep(entity, args, context);
     return members;
   } catch (error) {
+    if (error instanceof RpcError) {
+      logCall(context, services, kind.name, entity, 'invalid');
+      throw error;
+    }
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };
     const fault = toFault(error, deadline, where, log);
     record.fault = fault.code;

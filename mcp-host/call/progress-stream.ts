@@ -22,6 +22,8 @@ export interface ProgressStream {
   readonly left: AbortSignal;
   /** The same access, with reports of the wait in the queue and of the statement. */
   follow(access: Access, timeout_ms: number): Access;
+  /** Sends one message, such as a request of ours. */
+  send(message: string): void;
   done(rows: number): void;
   failed(code: string): void;
 }
@@ -44,8 +46,10 @@ export function requestedProgress(
     log_level: isMcpLogLevel(own_level) ? own_level : log_level,
   };
   if (request.progress_token === null && request.log_level === null) return null;
-  return headers.get('accept')?.includes('text/event-stream') === true ? request : null;
+  return readsEvents(headers) ? request : null;
 }
+
+export const readsEvents = (headers: Headers): boolean => headers.get('accept')?.includes('text/event-stream') === true;
 
 /** Steps of a call: accepted 0, its statement runs 1, done 2. Between, the part of its time limit that has passed. */
 const STEPS = 2;
@@ -79,6 +83,7 @@ export function createProgressStream(
   };
   const runs = (timeout_ms: number) => {
     const start = performance.now();
+    clearInterval(beat);
     progress(1, 'The statement is running.');
     log('debug', 'running');
     beat = setInterval(() => {
@@ -91,6 +96,7 @@ export function createProgressStream(
   log('debug', 'accepted');
   return {
     left,
+    send,
     follow: ({ source, queue }, timeout_ms) => ({
       source() {
         runs(timeout_ms);

@@ -20,6 +20,7 @@ export function logCall(
       client: clientOf(record),
       token_prefix: caller.token_prefix,
       ...(registry.side === null ? undefined : { canary: registry.side }),
+      ...(record.confirmation !== null && { confirmation: record.confirmation }),
     },
     timestamp: now(),
     duration_ms: round(performance.now() - record.started),

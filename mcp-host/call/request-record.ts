@@ -1,3 +1,4 @@
+import type { Confirmation } from '#core/contract/monitoring.ts';
 import type { ErrorCode } from '#core/errors.ts';
 import type { RunTiming } from '#core/lib/call/query.ts';
 import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
@@ -22,6 +23,8 @@ export interface RequestRecord extends RunTiming {
   bytes: number;
   /** Why the call failed inside its tool or resource. */
   fault: ErrorCode | null;
+  /** How the question went that a guarded tool asks before it writes; null: nobody was asked. */
+  confirmation: Confirmation | null;
   /** Arguments that its tool or resource does not declare. */
   undeclared: number;
   /** What the request was refused or ended with. */
@@ -47,6 +50,7 @@ export const createRequestRecord = (
   rows: 0,
   bytes: 0,
   fault: null,
+  confirmation: null,
   undeclared: 0,
   error: null,
 });

@@ -6,6 +6,7 @@ import type { Log } from '#core/log.ts';
 import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
+import { createConfirmations } from '#mcp-host/call/confirmation/confirmations.ts';
 import { createRunningCalls } from '#mcp-host/call/deadline.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { healthOf } from '#mcp-host/observe/health.ts';
@@ -114,6 +115,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     now,
     running: createRunningCalls(),
     pseudonym,
+    confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, now, ticks }),
   });
   const { lacks } = bundle;
   const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins });

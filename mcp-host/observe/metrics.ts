@@ -67,6 +67,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   const databases = new Map<string, Buckets>();
   const ended = new Map<string, Buckets>();
   const faults = new Map<string, number>();
+  const confirmations = new Map<string, number>();
   let undeclared = 0;
   const refusals = new Map<number, number>();
   const processMetrics = createProcessMetrics();
@@ -83,6 +84,8 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
       const { buckets } = operationOf(operations, method, name, version, error, transport);
       observe(buckets, (performance.now() - record.started) / 1_000);
       if (record.fault !== null) faults.set(record.fault, (faults.get(record.fault) ?? 0) + 1);
+      const { confirmation } = record;
+      if (confirmation !== null) confirmations.set(confirmation, (confirmations.get(confirmation) ?? 0) + 1);
       undeclared += record.undeclared;
       if (connection === null || query_to === 0) return;
       observe(bucketsOf(databases, connection.db_type), (query_to - query_from) / 1_000);
@@ -123,6 +126,12 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
           'sluice_call_faults_total',
           'Calls that failed inside their tool or resource, by reason.',
           [...faults].map(([code, count]) => [{ code }, count] as const),
+        ),
+        metric(
+          'counter',
+          'sluice_confirmations_total',
+          'Calls of tools that ask before they write, by how the question went.',
+          [...confirmations].map(([outcome, count]) => [{ outcome }, count] as const),
         ),
         metric(
           'counter',

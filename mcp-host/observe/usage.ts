@@ -179,8 +179,8 @@ function createGroups() {
   /** Of each entity, that of the call before: mostly the same caller calls again. */
   const latest = new Map<string | null, number>();
   const find = (group: CallGroup): number => {
-    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary } = group;
-    const key = JSON.stringify([kind, name, entity_id, snapshot_version, client, token_prefix, canary]);
+    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation } = group;
+    const key = JSON.stringify([kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation]);
     const known = indexes.get(key);
     if (known !== undefined) return known;
     indexes.set(key, groups.length);
@@ -198,9 +198,13 @@ function createGroups() {
   };
 }
 
-const isSame = (known: CallGroup | undefined, { name, snapshot_version, client, token_prefix, canary }: CallGroup): boolean =>
+const isSame = (
+  known: CallGroup | undefined,
+  { name, snapshot_version, client, token_prefix, canary, confirmation }: CallGroup,
+): boolean =>
   known?.name === name &&
   known.canary === canary &&
   known.snapshot_version === snapshot_version &&
   known.client === client &&
-  known.token_prefix === token_prefix;
+  known.token_prefix === token_prefix &&
+  known.confirmation === confirmation;

@@ -1,3 +1,4 @@
+import { InputRequired } from '#mcp-host/call/confirmation/guarded-write.ts';
 import { CallerGone, type CallServices, createCallContext } from '#mcp-host/call/context.ts';
 import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';
@@ -34,8 +35,12 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
     try {
       const context = createCallContext(record, deadline, progress);
       const members = handler(message.params, context, options);
+      const answered = members instanceof Promise ? await members : members;
+      if (answered instanceof InputRequired) {
+        return `${resultHead(id)}${context.registry.pieces.input_required},${answered.members}${RESULT_TAIL}`;
+      }
       const head = `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now()) : ''}`;
-      return wrap(head, members instanceof Promise ? await members : members);
+      return wrap(head, answered);
     } catch (error) {
       record.error = error;
       // What needs further scopes is refused with the status of an HTTP reply, whatever the revision.

@@ -1,12 +1,21 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
-import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';
-import { requestedProgress } from '#mcp-host/call/progress-stream.ts';
+import { showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
+import type { ProgressRequest, ProgressStream } from '#mcp-host/call/progress-stream.ts';
+import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/call/request-record.ts';
 import { greeting } from '#mcp-host/swap/registry.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, textOf } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { BATCH_VERSIONS, errorText, HEADERLESS_VERSION, LEGACY_VERSIONS, type Members, resultText } from './messages.ts';
+import {
+  BATCH_VERSIONS,
+  errorText,
+  HEADERLESS_VERSION,
+  isMembers,
+  LEGACY_VERSIONS,
+  type Members,
+  resultText,
+} from './messages.ts';
 import { RPC, RpcError, type RpcId, type RpcMessage, toMessage } from './messages.ts';
 import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress.ts';
@@ -61,7 +70,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
-    const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange));
+    const forms = showsForms(params['capabilities']);
+    const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), forms);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
     return reply(resultText(id, greeting(registry, version)), 200, { [SESSION_HEADER]: session.id });
@@ -120,12 +130,21 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     if (id !== undefined && method === 'initialize') return initialize(message, id, exchange);
     const session = sessionOf(exchange, sessions);
     const record = createRequestRecord(message, exchange, protocol, session);
-    const wanted = id === undefined ? null : requestedProgress(method, params, headers, session?.log_level ?? null);
+    const wanted =
+      id === undefined
+        ? null
+        : (requestedProgress(method, params, headers, session?.log_level ?? null) ?? questionStream(record, headers));
     if (wanted === null) return legacy(record);
     return streamProgress(wanted, calledName(params), (progress) => {
       const answered = async () => textOf(await legacy(record, progress));
       return answered().catch((error: unknown) => faultText(record, id ?? '', error, log));
     });
+  };
+
+  /** The answer to a request of ours, which belongs to whoever has the session. */
+  const takeResponse = (exchange: Exchange, body: unknown): Response => {
+    if (isMembers(body) && typeof body['id'] === 'string') sessionOf(exchange, sessions)?.asked.get(body['id'])?.(body);
+    return accepted();
   };
 
   /** What needs a session and gets it, or the refusal. */
@@ -143,7 +162,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       try {
         if (Array.isArray(body)) return await batch(body, exchange);
         const message = toMessage(body);
-        if (message === null) return accepted();
+        if (message === null) return takeResponse(exchange, body);
         const answered = await one(message, exchange);
         if (typeof answered === 'string') return reply(answered);
         if (answered === null) return accepted();
@@ -160,6 +179,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         return new Response(null, { status: 204 });
       }),
   };
+}
+
+/** A call that may have to ask its person is answered with a stream, on which the question can be sent. */
+function questionStream({ session, message, exchange }: RequestRecord, headers: Headers): ProgressRequest | null {
+  const { method, params } = message;
+  if (session?.shows_forms !== true || method !== 'tools/call' || typeof params['name'] !== 'string') return null;
+  if (exchange.registry.tools.get(params['name'])?.entity.confirm === undefined || !readsEvents(headers)) return null;
+  return { progress_token: null, log_level: null };
 }
 
 /** A new one for each session and stream: its rights change by themselves. */

@@ -24,6 +24,10 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'unavailable',
   'too_large',
   'caller_value_missing',
+  'confirmation_required',
+  'declined',
+  'too_many_rows',
+  'not_countable',
 ]);
 const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
   database_unreachable: 'The database of this tool cannot be reached right now. Try again later, or see the log of the host.',

@@ -60,7 +60,7 @@ export class RpcError extends Error {
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A request or notification out of parsed JSON; null for a response, which the host never asked for. */
+/** A request or notification out of parsed JSON; null for a response to a request of ours. */
 export function toMessage(value: unknown): RpcMessage | null {
   if (!isMembers(value) || value['jsonrpc'] !== '2.0') throw invalidRequest('The body is not a JSON-RPC 2.0 message.');
   const { id, method, params = {} } = value;

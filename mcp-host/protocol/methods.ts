@@ -1,4 +1,5 @@
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
+import type { InputRequired } from '#mcp-host/call/confirmation/guarded-write.ts';
 import { callTool, readResource } from '#mcp-host/call/perform.ts';
 import { discovery, lifetime, type Registry } from '#mcp-host/swap/registry.ts';
 import { LIST_METHODS, type ListMethod, type Page, pageAt } from './lists.ts';
@@ -6,7 +7,11 @@ import { type Members, RPC, RpcError } from './messages.ts';
 import { complete, getPrompt } from './prompt.ts';
 
 /** Answers with the members of a result. */
-export type Handler = (params: Members, context: CallContext, services: CallServices) => string | Page | Promise<string>;
+export type Handler = (
+  params: Members,
+  context: CallContext,
+  services: CallServices,
+) => string | Page | Promise<string | InputRequired>;
 type Handlers = Readonly<Record<string, Handler>>;
 
 const list =

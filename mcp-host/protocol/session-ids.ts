@@ -5,6 +5,8 @@ export interface SessionFacts {
   readonly opened_at: number;
   readonly version: string;
   readonly client: string;
+  /** Its client can be asked with a form. */
+  readonly shows_forms: boolean;
 }
 
 /** Ids that any host of the installation can check, so that it takes on a session that another one opened. */
@@ -24,8 +26,9 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
   const ring = keys.length === 0 ? [randomBytes(32)] : keys.map(toKey);
   const mac = (key: Buffer, owner: string, body: string) => createHmac('sha256', key).update(`${owner}\0${body}`).digest();
   return {
-    issue(owner, { opened_at, version, client }) {
-      const facts = Buffer.from(JSON.stringify([opened_at, version, client.slice(0, LONGEST_CLIENT)])).toString('base64url');
+    issue(owner, { opened_at, version, client, shows_forms }) {
+      const said = [opened_at, version, client.slice(0, LONGEST_CLIENT), ...(shows_forms ? [1] : [])];
+      const facts = Buffer.from(JSON.stringify(said)).toString('base64url');
       const body = `${randomBytes(RANDOM_BYTES).toString('base64url')}.${facts}`;
       const [key] = ring;
       return key === undefined ? '' : `${body}.${mac(key, owner, body).toString('base64url')}`;
@@ -37,8 +40,9 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
       const given = Buffer.from(signature, 'base64url');
       const body = `${random}.${facts}`;
       if (given.length !== MAC_BYTES || !ring.some((key) => timingSafeEqual(mac(key, owner, body), given))) return null;
-      const [opened_at, version, client] = JSON.parse(Buffer.from(facts, 'base64url').toString()) as [number, string, string];
-      return { opened_at, version, client };
+      const read = JSON.parse(Buffer.from(facts, 'base64url').toString()) as [number, string, string, 1?];
+      const [opened_at, version, client, forms] = read;
+      return { opened_at, version, client, shows_forms: forms === 1 };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Stop } from '#core/engines/shared/stop.ts';
 import type { ListKind } from '#mcp-host/swap/registry.ts';
-import type { RpcId } from './messages.ts';
+import type { Members, RpcId } from './messages.ts';
 import { FULL_RIGHTS } from '#mcp-host/auth/rights.ts';
 import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Endpoint, WHOLE } from './endpoint.ts';
@@ -29,13 +29,17 @@ export interface Session extends Viewer {
   readonly missed_uris: Set<string>;
   /** Log messages of its calls that it wants to hear; null until it says so. */
   log_level: McpLogLevel | null;
+  /** Its client can be asked with a form. */
+  readonly shows_forms: boolean;
+  /** What waits for the response to a request of ours, by its id. */
+  readonly asked: Map<string, (response: Members) => void>;
   /** Its calls that run, with their ids: a careless client gives one id to several. */
   readonly running: Map<Pick<Stop, 'abort'>, RpcId>;
 }
 
 export interface Sessions {
   /** Null when all quota that it might take are taken by sessions in use. */
-  open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer): Session | null;
+  open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer, shows_forms?: boolean): Session | null;
   /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
   find(id: string, owner: string, holder?: () => string, viewer?: Viewer): Session | null;
   end(session: Session): void;
@@ -110,6 +114,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       subscribed: new Set(),
       missed_uris: new Set(),
       log_level: null,
+      asked: new Map(),
       running: new Map(),
     };
     sessions.set(id, session);
@@ -124,9 +129,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     return add(id, owner, holder, viewer, facts);
   };
   return {
-    open(owner, version, client, holder = owner, viewer = EVERYTHING) {
+    open(owner, version, client, holder = owner, viewer = EVERYTHING, shows_forms = false) {
       if (!makeRoom(holder)) return null;
-      const facts = { opened_at: now(), version, client };
+      const facts = { opened_at: now(), version, client, shows_forms };
       return add(ids.issue(boundTo(owner, viewer.endpoint), facts), owner, holder, viewer, facts);
     },
     find(id, owner, holder = () => owner, viewer = EVERYTHING) {

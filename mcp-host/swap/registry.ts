@@ -12,12 +12,12 @@ import type { Kind, Leaf } from '#snapshots/tree.ts';
 import type { Json } from '#core/engines/shared/source.ts';
 import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
-import { listingInOrder } from '#core/lib/call/arguments.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { introductionOf } from './introduction.ts';
+import { toolItem } from './tool-item.ts';
 import { ICON } from '#mcp-host/protocol/icon.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { parseUriTemplate, type UriTemplate } from '#core/lib/uri-template.ts';
@@ -79,6 +79,8 @@ export interface Pieces {
   readonly snapshot: string;
   /** First members of every 2026-07-28 result. */
   readonly modern: string;
+  /** The same of one that asks for something first. */
+  readonly input_required: string;
   readonly cache_scope: string;
 }
 
@@ -221,7 +223,7 @@ const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf)
   connection: (made: FrozenConnection) => ({ made, item: '' }),
   tool: (entity: FrozenTool, connectionOf) => ({
     made: { entity, connection: connectionOf(entity), plan: planQuery(entity, dialectNamed(entity.statement.dialect)) },
-    item: JSON.stringify(listingInOrder(entity)),
+    item: JSON.stringify(toolItem(entity)),
   }),
   resource: (entity: FrozenResource, connectionOf) => ({
     made: {
@@ -248,11 +250,13 @@ function renderPieces({ server_name, auth_type }: FrozenServer, version: number,
   const identity = { name: server_name, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
   const snapshot = `"${META.snapshot}":${version}`;
+  const meta = `"_meta":{"${META.server}":${server_info},${snapshot}}`;
   return {
     server_info,
     server_card: JSON.stringify({ ...identity, title, icons: [ICON] }),
     snapshot,
-    modern: `"resultType":"complete","_meta":{"${META.server}":${server_info},${snapshot}}`,
+    modern: `"resultType":"complete",${meta}`,
+    input_required: `"resultType":"input_required",${meta}`,
     cache_scope: auth_type === 'none' ? 'public' : 'private',
   };
 }

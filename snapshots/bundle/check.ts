@@ -20,12 +20,17 @@ export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], 
   const { server } = snapshot.content;
   const connections = usedConnections(snapshot);
   return {
-    faults: [...serverFaults(server), ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target))],
+    faults: [
+      ...serverFaults(server),
+      ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target)),
+      ...confirmFaults(snapshot, target),
+    ],
     warnings: [
       ...serverWarnings(server, target),
       ...tokenWarnings(server, tokens),
       ...connections.map(({ name }) => limitWarning(name, target)),
       ...toolWarnings(snapshot, target),
+      ...confirmWarnings(snapshot, target),
     ],
   };
 }
@@ -91,6 +96,24 @@ function toolWarnings({ content: { tools } }: Snapshot, target: BundleTarget): s
     if (bundled === undefined || users.length === 0) return [];
     return [`${field} ${target === 'workers' ? bundled.workers : bundled.process}: ${listed(users)}.`];
   });
+}
+
+const asking = ({ content: { tools } }: Snapshot): string[] =>
+  tools.filter(({ confirm = 'never' }) => confirm !== 'never').map(({ name }) => name);
+
+/** On Workers nothing remembers which answer was used, from one call to the next. */
+function confirmFaults(snapshot: Snapshot, target: BundleTarget): string[] {
+  const tools = asking(snapshot);
+  if (tools.length === 0 || target !== 'workers') return [];
+  return [
+    `confirm cannot be bundled for Workers: no answer could count only once. It is used by ${listed(tools)}. Bundle for Deno or Bun, or leave these tools out.`,
+  ];
+}
+
+function confirmWarnings(snapshot: Snapshot, target: BundleTarget): string[] {
+  const tools = asking(snapshot);
+  if (tools.length === 0 || target === 'workers') return [];
+  return [`confirm: an answer counts in the ${PLATFORM[target]} process that asked; another one asks again: ${listed(tools)}.`];
 }
 
 const SHOWN = 10;

@@ -1,4 +1,5 @@
 import type { FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool, Snapshot } from '#snapshots/format.ts';
+import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import { listingInOrder } from '#core/lib/call/arguments.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { engineOf } from '#core/engines/index.ts';
@@ -29,7 +30,8 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
   const why = (query: FrozenQuery) => whyLeftOut(query, told);
   const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
-  const kept = { tools: served(tools, why), resources: served(resources, why), prompts: served(prompts, greets) };
+  const whyTool = (tool: FrozenTool) => (tool.mode === 'write' && isGuarded(tool) ? GUARDED : why(tool));
+  const kept = { tools: served(tools, whyTool), resources: served(resources, why), prompts: served(prompts, greets) };
   const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
   const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
   const templates =
@@ -84,6 +86,8 @@ ${members.join('')}  connections,
   }
 }
 
+/** A project counts no rows and asks nobody: the tool would write what nobody allowed. */
+const GUARDED = 'it is limited or confirmed by the rows that it changes, which only Sluice counts';
 /** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';
 

@@ -113,7 +113,10 @@ describe.each(ERAS)('%s', (_, connect) => {
   test('lists tools in their order with their schemas', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['as_csv', 'broken', 'customers', 'greeting']);
-    expect(tools.find(({ name }) => name === 'customers') as unknown).toEqual(content.tools[0]?.listing);
+    expect(tools.find(({ name }) => name === 'customers') as unknown).toEqual({
+      ...content.tools[0]?.listing,
+      _meta: { 'anthropic/maxResultSizeChars': 500_000 },
+    });
   });
 
   test('calls a tool and gets the rows both as structured content and as text', async () => {

@@ -62,6 +62,11 @@ const tool = fc.record({
   max_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
   cache_ttl_seconds: fc.integer({ min: 0, max: 10 }),
   rate_limit_per_minute: fc.option(fc.integer({ min: 1, max: 100_000 })),
+  max_bytes: fc.option(fc.integer({ min: 1_024, max: 1_000_000 })),
+  max_affected_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
+  confirm: fc.constantFrom('never' as const, 'always' as const, 'above' as const),
+  confirm_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
+  two_step: fc.boolean(),
 });
 
 const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>

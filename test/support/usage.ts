@@ -13,9 +13,9 @@ type Batch = { readonly groups: readonly CallGroup[]; readonly calls: Calls };
 export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
   return {
-    groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix }) => {
+    groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, confirmation }) => {
       const group = { kind, name, entity_id, connection_id, snapshot_version, client, token_prefix };
-      return group;
+      return confirmation === undefined ? group : { ...group, confirmation };
     }),
     calls: {
       group: records.map((_, place) => place),

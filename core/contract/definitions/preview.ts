@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { Id, integerBetween, SqlText, Tags, TemplateText, textBetween, Title, Warnings } from '../fields.ts';
 import { GuardFinding } from '../guard.ts';
 import { LintFinding } from '../lint.ts';
+import { writeGuard } from './write-guard.ts';
 import { operation } from '../operation.ts';
 import { Masks } from './masks.ts';
 import { PretendedCaller } from './pretended-caller.ts';
@@ -140,6 +141,7 @@ export const preview = {
       return_type: v.optional(ReturnType, 'rows'),
       read_only: v.optional(v.nullable(v.boolean()), null),
       annotations: v.optional(Annotations, {}),
+      ...writeGuard,
     }),
     output: v.object({
       ...judged,

@@ -6,6 +6,7 @@ import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 import { masks } from './masks.ts';
 import { Parameters } from './parameters.ts';
+import { writeGuard } from './write-guard.ts';
 
 export const ReturnType = v.picklist(['rows', 'row', 'column', 'value', 'text', 'markdown', 'csv', 'image', 'audio']);
 export type ReturnType = v.InferOutput<typeof ReturnType>;
@@ -74,6 +75,15 @@ export const toolLimits = {
     }),
     null,
   ),
+  max_bytes: v.optional(
+    field(v.nullable(integerBetween(1_024, 512 * 1024 * 1024)), {
+      label: 'Size limit',
+      unit: 'bytes',
+      help: 'Of the rows as JSON. Defaults to the size limit of the connection.',
+      open: true,
+    }),
+    null,
+  ),
   ...hostLimits,
 };
 
@@ -110,6 +120,7 @@ const draft = {
   ),
   annotations: v.optional(field(Annotations, { label: 'Annotations', open: true }), {}),
   ...toolLimits,
+  ...writeGuard,
 };
 
 export const ToolDraft = v.strictObject(draft);

@@ -59,6 +59,11 @@ export const LINT_RULES = {
     label: 'Optional value compared with =',
     help: 'Outside an optional block, a parameter that is not given is NULL, and = NULL matches no row.',
   },
+  'write-unconfirmed': {
+    severity: 'info',
+    label: 'Writes without confirmation',
+    help: 'The tool changes data and confirm is never, so a model alone decides. Clients that can ask a person do so when confirm is set.',
+  },
   'secret-text': {
     severity: 'error',
     label: 'Text looks like a secret',

@@ -7,7 +7,18 @@ export function statementRules({ query }: Subject): Found[] {
   if (query === null) return [];
   const pieces = piecesOf(query.sql, query.dialect);
   if (pieces.length === 0) return [];
-  return [...starRule(query, pieces), ...boundRule(query, pieces), ...optionalRule(query, pieces)];
+  return [...starRule(query, pieces), ...boundRule(query, pieces), ...optionalRule(query, pieces), ...confirmRule(query, pieces)];
+}
+
+/** Statements that can be run, counted and rolled back. */
+const COUNTED = new Set(['insert', 'update', 'delete', 'merge', 'with', 'select']);
+
+function confirmRule({ reads, confirms }: SubjectQuery, [first]: readonly Piece[]): Found[] {
+  if (reads || confirms) return [];
+  const message = 'This tool changes data and asks nobody. Set confirm, so that a person sees how many rows would change.';
+  const found = { rule: 'write-unconfirmed', field: 'confirm', message } as const;
+  if (!COUNTED.has(first?.text ?? '')) return [found];
+  return [{ ...found, fix: { label: 'Ask before every change', changes: { confirm: 'always' } } }];
 }
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;

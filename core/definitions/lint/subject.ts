@@ -4,6 +4,7 @@ import type { LintRule } from '#core/contract/settings/lint-rules.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import type { Column } from '#core/engines/shared/source.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
@@ -29,6 +30,8 @@ export interface SubjectQuery {
   readonly parameters: readonly Parameter[];
   readonly returns: ReturnType;
   readonly reads: boolean;
+  /** Somebody is asked before it writes. */
+  readonly confirms: boolean;
   /** As the database described them; null: unknown, or the text is not the one that somebody wrote. */
   readonly columns: readonly Column[] | null;
 }
@@ -58,7 +61,7 @@ const filled = (texts: Readonly<Record<string, string | null | undefined>>): Rec
   Object.fromEntries(Object.entries(texts).flatMap(([field, text]) => (text ? [[field, text]] : [])));
 
 export const ofToolDraft = (
-  tool: QueryDraft & { readonly return_type: ReturnType; readonly read_only: boolean },
+  tool: QueryDraft & { readonly return_type: ReturnType; readonly read_only: boolean; readonly confirm?: Confirm | undefined },
   { statement, columns }: Known,
 ): Subject => ({
   ...about(tool),
@@ -70,6 +73,7 @@ export const ofToolDraft = (
     parameters: tool.parameters,
     returns: tool.return_type,
     reads: tool.read_only,
+    confirms: (tool.confirm ?? 'never') !== 'never',
     columns,
   },
 });
@@ -124,6 +128,7 @@ const READ = {
         ...frozenQuery(tool),
         return_type: tool.return_type,
         read_only: tool.mode !== 'write',
+        confirm: tool.confirm,
       },
       { statement: tool.statement, columns: null },
     ),

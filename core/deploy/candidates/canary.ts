@@ -128,7 +128,7 @@ const receiptOf = (app: App, { checksum, counts }: StoredSnapshot, started: numb
 async function passGates(context: Context, id: string, active: StoredSnapshot, allow: readonly GateName[], gates = REHEARSED) {
   const { app } = context;
   const snapshot = await readStored(app, id);
-  await refuseActivation(context, await targetsOf(app, active), await targetsOf(app, snapshot));
+  await refuseActivation(context, await targetsOf(app, active, snapshot), await targetsOf(app, snapshot, active));
   const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
   return { id, ...passed };
 }

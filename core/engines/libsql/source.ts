@@ -7,6 +7,7 @@ import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, ConnectionSettings, DialPolicy, QueryResult, Row, RunOptions, Source } from '../shared/source.ts';
 import { createCatalogue } from '../sqlite/catalogue.ts';
+import { replacesRows } from '../sqlite/count.ts';
 import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
 
 const OWN: RunOptions = { mode: 'read', timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
@@ -107,9 +108,18 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
       throw new AppError('sql_error', 'This statement is not allowed. A statement can only use the tables of its own database.');
     }
     await describeOnce(stream, text);
+    const { review } = options;
+    const before = review === undefined ? 0 : (await stream.changes()).all;
     const found = await fetchRows(stream, { begin: 'BEGIN IMMEDIATE', text, values, writes: true }, options);
     stop.throwIfAborted();
-    await stream.commit();
+    if (review === undefined) {
+      await stream.commit();
+      return found;
+    }
+    const after = await stream.changes();
+    const all = after.all - before;
+    // What is not committed ends with the conversation. What changes nothing leaves the count of the statement before.
+    if (review({ direct: all === 0 ? 0 : after.last, all })) await stream.commit();
     return found;
   }
 
@@ -131,6 +141,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
       return { columns: toColumns(cols), typed: false };
     },
     ...createCatalogue(look),
+    cannotCount: (text) => replacesRows(text, look),
     async test() {
       const [row] = await look('SELECT sqlite_version() AS version', []);
       // Some servers let nobody look; then there is nothing to warn of.

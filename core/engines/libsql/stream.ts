@@ -55,6 +55,8 @@ export interface HranaStream {
   describe(text: string): Promise<HranaDescription>;
   /** Runs the steps and hands over what they give as it arrives; no line may have more than `line_limit` characters. */
   cursor(steps: readonly HranaStep[], line_limit: number): AsyncGenerator<HranaEntry>;
+  /** Rows that the conversation changed so far, with those of cascades and triggers, and those of its last statement alone. */
+  changes(): Promise<{ readonly all: number; readonly last: number }>;
   /** Commits and ends the conversation; the caller's signal no longer stops it. */
   commit(): Promise<void>;
   /** Ends the conversation, which rolls back what is open in it. Never rejects. */
@@ -106,6 +108,15 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
         else yield entry as HranaEntry;
         first = false;
       }
+    },
+    async changes() {
+      const sql = 'SELECT total_changes(), changes()';
+      const [result] = await pipeline([{ type: 'execute', stmt: { sql, args: [], want_rows: true } }], signal);
+      const { rows } = result as { readonly rows: readonly (readonly HranaValue[])[] };
+      const [all, last] = (rows[0] ?? []).map((value) => Number(fromHranaValue(value)));
+      if (all === undefined || last === undefined || Number.isNaN(all + last))
+        throw new TypeError('This is no count of changes.');
+      return { all, last };
     },
     async commit() {
       const statement = { type: 'execute', stmt: { sql: 'COMMIT', args: [], want_rows: false } };

@@ -10,7 +10,7 @@ import { type MysqlField, toColumn, Types } from './values.ts';
 import { uniqueNames } from '../shared/rows.ts';
 import { OWN_BYTES } from './wire.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column, QueryResult, SessionMode } from '../shared/source.ts';
+import type { Column, QueryResult, RunOptions, SessionMode } from '../shared/source.ts';
 import { STOP_GRACE } from '../shared/stop.ts';
 import { untilAborted, within } from '../shared/deadline.ts';
 
@@ -34,6 +34,7 @@ export interface MysqlRun {
   readonly max_rows: number;
   readonly max_bytes: number;
   readonly rollback?: boolean | undefined;
+  readonly review?: RunOptions['review'];
   /** Variables of the session and what the caller has for each. */
   readonly variables: readonly (readonly [name: string, value: string | null])[];
 }
@@ -42,6 +43,8 @@ export interface MysqlSession extends PooledSession {
   /** Runs one statement of the binary protocol; aborted, it is killed in the server and the session ends. */
   run(request: MysqlRun, signal: AbortSignal): Promise<QueryResult>;
   describe(text: string, stop: AbortSignal): Promise<MysqlDescription>;
+  /** Rows that the session wrote, changed or deleted so far, those of triggers and functions too; attempts that failed count. */
+  rowsTouched(): Promise<number>;
   /** One of our own statements, without result. */
   command(text: string): Promise<void>;
   /** Forgets everything that statements left in the session: variables, locks, temporary tables, prepared statements. */
@@ -65,6 +68,7 @@ interface Prepared {
 const READ_ONLY = 'START TRANSACTION READ ONLY';
 const BEGIN: Readonly<Record<SessionMode, string>> = { fixed: READ_ONLY, read: READ_ONLY, write: 'START TRANSACTION' };
 
+const ROWS_TOUCHED = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')";
 /** Columns of ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE, which a read-only transaction lets through. */
 const ADMINISTRATION = 'Table,Op,Msg_type,Msg_text';
 
@@ -258,6 +262,11 @@ export async function openMysqlSession(
       };
     },
     command,
+    async rowsTouched() {
+      allowOwn();
+      const rows = await unlessFlooded(askMysql(connection, ROWS_TOUCHED));
+      return rows.reduce((sum, row) => sum + Number(row['Value']), 0);
+    },
     async reset() {
       settings = '';
       allowOwn();

@@ -12,6 +12,7 @@ import {
   toTableColumn,
 } from './catalogue.ts';
 import { callerWarnings } from './caller-warnings.ts';
+import { CASCADES, openCounter, RUN_BY_NAME, uncountedCascade } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
 import { isReadOnlyRefusal } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
@@ -89,11 +90,15 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   });
 
   async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun, stop: AbortSignal): Promise<QueryResult> {
+    const { review, rollback = false } = request;
     try {
+      if (mode !== 'write') return await session.run(request, stop);
+      const counter = review === undefined ? null : await openCounter(session);
       const result = await session.run(request, stop);
-      if (mode !== 'write') return result;
       stop.throwIfAborted();
-      if (request.rollback !== true) await commit(session);
+      const commits = counter === null || review === undefined ? !rollback : review(await counter(result.affected_rows));
+      stop.throwIfAborted();
+      if (commits) await commit(session);
       return result;
     } finally {
       // What names plain tables only leaves nothing but its transaction.
@@ -111,7 +116,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   }
 
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
-    const { timeout_ms, max_rows, max_bytes, rollback } = options;
+    const { timeout_ms, max_rows, max_bytes, rollback, review } = options;
     const values = statement.values.map((value, i) => toMysqlValue(value, statement.types[i] ?? 'string', extras.offset));
     const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
     const deadline = openDeadline(timeout_ms, options.signal);
@@ -123,7 +128,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
         runIn(
           session,
           mode,
-          { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback },
+          { text: statement.text, values, variables, timeout_ms, max_rows, max_bytes, rollback, review },
           deadline.signal,
         ),
       );
@@ -153,6 +158,13 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     return (await query({ text, values, types, typed: false }, OWN)).rows;
   }
 
+  async function cannotRollBack(): Promise<string | null> {
+    const [found] = await look(LASTING_TABLE, []);
+    if (found === undefined) return null;
+    const { schema, name, engine } = found;
+    return `This server cannot roll back every table: ${textOf(schema)}.${textOf(name)} uses ${textOf(engine)}. Convert such tables to InnoDB first.`;
+  }
+
   return {
     query,
     describe: async (text) => ({ columns: (await describe(text)).columns, typed: false }),
@@ -174,11 +186,12 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       const texts = checks.map((row) => textOf(row['text']));
       return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
     },
-    async cannotRollBack() {
-      const [found] = await look(LASTING_TABLE, []);
-      if (found === undefined) return null;
-      const { schema, name, engine } = found;
-      return `This server cannot roll back every table: ${textOf(schema)}.${textOf(name)} uses ${textOf(engine)}. Convert such tables to InnoDB first.`;
+    cannotRollBack,
+    async cannotCount(text) {
+      const lasting = await cannotRollBack();
+      if (lasting !== null) return lasting;
+      const cascades = await look(CASCADES, []);
+      return cascades.length === 0 ? null : uncountedCascade(text, cascades, await look(RUN_BY_NAME, []));
     },
     async test() {
       const grants = await look('SHOW GRANTS', []);

@@ -11,7 +11,7 @@ import {
   parseMessage,
   SYNC,
 } from '#core/lib/postgres/messages.ts';
-import { type Incoming, readColumns, readCount, readOids } from '#core/lib/postgres/reader.ts';
+import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
 import { declaredOid, isJsonOid } from './types.ts';
@@ -25,6 +25,8 @@ export interface Kept {
   readonly columns: SourceColumns;
 }
 
+/** Tags of statements that say how many rows they changed. */
+const CHANGING = /^(?:INSERT|UPDATE|DELETE|MERGE) /;
 const CHUNK_ROWS = 500;
 const MORE = Buffer.concat([executeSome(CHUNK_ROWS), FLUSH]);
 
@@ -62,8 +64,10 @@ export async function execute(
   const rows = openRows(columns, options, memory);
   const enough = enoughOf(max_bytes);
   let affected = 0;
+  let direct: number | null = null;
   const tail = portal ? [executeSome(Math.min(CHUNK_ROWS, max_rows + 1)), FLUSH] : [EXECUTE];
   const on = (message: Incoming) => {
+    if (message.type === 'C' && mode === 'write' && CHANGING.test(readTag(message))) direct = readCount(message);
     if (message.type === 'C' && columns.length === 0) affected = readCount(message);
     const next = portal ? nextStep(message.type, rows) : null;
     if (next !== null) line.more(next, next !== MORE);
@@ -84,7 +88,13 @@ export async function execute(
       throw new AppError('too_large', 'The statement returned a row beyond the byte limit, so it was rolled back; return less.');
     rows.truncate();
   }
-  return { source: columns, rows: rows.rows, truncated: rows.truncated(), affected_rows: columns.length > 0 ? null : affected };
+  return {
+    source: columns,
+    rows: rows.rows,
+    truncated: rows.truncated(),
+    affected_rows: columns.length > 0 ? null : affected,
+    direct,
+  };
 }
 
 /** What the server is told after a chunk of a portal; the end of every portal is a Sync. */

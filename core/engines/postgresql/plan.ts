@@ -51,6 +51,8 @@ export interface Fetched {
   readonly rows: Row[];
   readonly truncated: boolean;
   readonly affected_rows: number | null;
+  /** Rows that a writing statement says that it changed; null or absent: it does not say. */
+  readonly direct?: number | null;
 }
 
 export interface FetchOptions extends Pick<RunOptions, 'mode' | 'max_rows' | 'max_bytes'> {

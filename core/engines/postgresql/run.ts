@@ -3,6 +3,7 @@ import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
 import { settingsAlone } from '#core/lib/postgres/settings.ts';
 import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
+import { changesBetween, countChanges } from './count.ts';
 import { execute, prepare } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import type { PostgresSession } from './session.ts';
@@ -19,7 +20,7 @@ export interface Call {
   readonly signal: StopSignal;
 }
 
-type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'session'>;
+type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'review' | 'session'>;
 type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call) => Promise<Fetched>;
 
 /** Statements that a session keeps prepared: one that has seen more texts is replaced. */
@@ -112,20 +113,26 @@ async function runRead(session: PostgresSession, statement: BoundStatement, limi
 }
 
 async function runWrite(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+  const { review, rollback = false } = limits;
   let fetched: Fetched;
+  let commits = !rollback;
   try {
     fetched = await stoppable(session, call.signal, async () => {
       await begin(session, 'begin', limits);
+      const before = review === undefined ? null : await countChanges(session.line);
       const answer = await fetchWithin(session, statement, { ...limits, portal: false }, call.memory);
       // What a commit would refuse is refused here too.
-      if (limits.rollback === true) await session.line.exchange(simpleQuery('set constraints all immediate'), 'within');
+      if (rollback || before !== null) await session.line.exchange(simpleQuery('set constraints all immediate'), 'within');
+      if (before !== null && review !== undefined) {
+        commits = review(changesBetween(before, await countChanges(session.line), answer.direct ?? null));
+      }
       return answer;
     });
   } catch (error) {
     await leave(session, 'rollback', 'discard all');
     throw error;
   }
-  if (limits.rollback === true) {
+  if (!commits) {
     await leave(session, 'rollback', 'discard all');
     return fetched;
   }

@@ -13,6 +13,7 @@ import {
   VERSION_SQL,
 } from './catalogue.ts';
 import { callerQuestion, callerWarnings } from './caller-warnings.ts';
+import { uncounted, UNCOUNTED_SQL } from './count.ts';
 import { settingNames } from './session-values.ts';
 import { createLatencyStats } from '../shared/latency-stats.ts';
 import { isCode, LOST } from './errors.ts';
@@ -213,6 +214,10 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       return { items: rows.filter((row) => row['name'] !== null).map(toTableColumn), total: Number(rows[0]?.['total'] ?? 0) };
     },
     cannotRollBack: async () => null,
+    cannotCount: async () => {
+      const [row] = await ask({ text: UNCOUNTED_SQL, values: [], types: [] });
+      return uncounted(row);
+    },
     async test() {
       const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
       const roles = await ask({ text: ROLES_SQL, values: [], types: [] });

@@ -127,8 +127,21 @@ export interface RunOptions {
   readonly session?: SessionState | undefined;
   /** With `write`: rolled back where it would be committed. Only for a source that says it can (`cannotRollBack`). */
   readonly rollback?: boolean;
+  /**
+   * With `write`: every row that changed is counted before the commit, and only true commits. Only where `cannotCount` says that it can;
+   * the statement has then run to its end, with what is deferred to the commit.
+   */
+  readonly review?: ((changes: Changes) => boolean) | undefined;
   /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
   readonly signal?: StopSignal | undefined;
+}
+
+/** Rows that one writing statement changed. */
+export interface Changes {
+  /** Those that the database counts for the statement itself; null: it does not say. */
+  readonly direct: number | null;
+  /** Those of cascades, triggers and functions too. */
+  readonly all: number;
 }
 
 /** Room for one statement behind other fast ones on a session that they share. Used once, by the caller that has it. */
@@ -183,6 +196,8 @@ export interface Source {
   columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
   /** Why a statement that writes cannot be run and rolled back, as a sentence; null: it can. Absent: never. */
   cannotRollBack?(): Promise<string | null>;
+  /** Why the rows that a writing statement changes cannot be counted and undone, as a sentence; null: they can. Absent: never. */
+  cannotCount?(text: string): Promise<string | null>;
   test(): Promise<TestReport>;
   /** Sessions open now, for leak tests and gauges. */
   sessions(): number;

@@ -48,6 +48,8 @@ export function openSqliteEngine(path: string, writable: boolean): SqliteEngine 
   const rollback = database.prepare('ROLLBACK');
   const schemaVersion = database.prepare('PRAGMA schema_version');
   const touchSchema = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
+  const total = database.prepare('SELECT total_changes() AS n');
+  const last = database.prepare('SELECT changes() AS n');
   database.setAuthorizer(guard.authorize);
   let seen: unknown;
   const cache = new Map<string, Compiled>();
@@ -99,9 +101,22 @@ export function openSqliteEngine(path: string, writable: boolean): SqliteEngine 
     return compiled;
   }
 
+  /** Rows of cascades and triggers are in the total alone. */
+  const totalChanges = (): number => Number(total.get()?.['n']);
+
   function run(request: SqliteRun): SqliteRows {
     if (request.policy === 'write') begin.run();
     followSchema();
+    if (request.counts !== true) return runOnce(request);
+    const before = totalChanges();
+    const found = runOnce(request);
+    const all = totalChanges() - before;
+    // What changes nothing leaves the count of the statement before.
+    const direct = all === 0 ? 0 : Number(last.get()?.['n']);
+    return { ...found, changes: { direct, all } };
+  }
+
+  function runOnce(request: SqliteRun): SqliteRows {
     return under(request.policy, () => {
       const compiled = compiledFor(request);
       if (compiled.columns.length > 0) return { columns: compiled.columns, ...fetch(compiled, request), affected_rows: null };

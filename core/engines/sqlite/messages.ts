@@ -16,6 +16,8 @@ export interface SqliteRun {
   readonly policy: 'read' | 'write' | 'trusted';
   readonly max_rows: number;
   readonly max_bytes: number;
+  /** Every row that changes is counted. */
+  readonly counts?: boolean;
 }
 
 export interface SqliteRows {
@@ -24,6 +26,8 @@ export interface SqliteRows {
   readonly rows: string;
   readonly truncated: boolean;
   readonly affected_rows: number | null;
+  /** Where it was asked for. */
+  readonly changes?: { readonly direct: number; readonly all: number };
 }
 
 export interface SqliteFault {

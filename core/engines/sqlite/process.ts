@@ -8,9 +8,12 @@ import type { Column } from '../shared/source.ts';
 
 const CHILD_FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
 
+/** Whether what a writing statement did is committed. */
+export type Commits = (result: SqliteRows) => boolean;
+
 export interface SqliteSession extends PooledSession {
   /** With the `write` policy the transaction is committed; once that began, `signal` no longer stops it. */
-  run(request: SqliteRun, signal: AbortSignal, rollback?: boolean): Promise<SqliteRows>;
+  run(request: SqliteRun, signal: AbortSignal, commits?: Commits): Promise<SqliteRows>;
   /** Of each text the columns, or why it does not compile. */
   describe(texts: readonly string[], signal: AbortSignal): Promise<(readonly Column[] | AppError)[]>;
 }
@@ -92,10 +95,11 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     get usable() {
       return usable;
     },
-    async run(request, stop, rollback = false) {
+    async run(request, stop, commits = () => true) {
       const { result } = await askFor('rows', { ask: 'run', ...request }, stop);
-      if (rollback) await askFor('rolled back', { ask: 'rollback' });
-      else if (request.policy === 'write') await askFor('committed', { ask: 'commit' });
+      if (request.policy !== 'write') return result;
+      if (commits(result)) await askFor('committed', { ask: 'commit' });
+      else await askFor('rolled back', { ask: 'rollback' });
       return result;
     },
     async describe(texts, stop) {

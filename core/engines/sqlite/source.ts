@@ -14,6 +14,7 @@ import type {
   Source,
 } from '../shared/source.ts';
 import { createCatalogue, SCHEMA_SQL } from './catalogue.ts';
+import { replacesRows } from './count.ts';
 import { NEEDS_RECOVERY } from './errors.ts';
 import { resolveSqliteFile } from './file.ts';
 import { openSqliteSession, type SqliteSession } from './process.ts';
@@ -35,17 +36,19 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
   async function query(statement: BoundStatement, options: RunOptions): Promise<QueryResult> {
     const kind = options.mode === 'write' ? 'write' : 'read';
     const values = statement.values.map((value, i) => toSqliteValue(value, statement.types[i] ?? 'string'));
-    const { max_rows, max_bytes, rollback = false } = options;
+    const { max_rows, max_bytes, rollback = false, review } = options;
+    const counts = kind === 'write' && review !== undefined;
     const deadline = openDeadline(options.timeout_ms, options.signal);
     try {
       const found = await using(kind, deadline.signal, (session) =>
         session.run(
-          { text: statement.text, values, policy: kind, max_rows, max_bytes },
+          { text: statement.text, values, policy: kind, max_rows, max_bytes, counts },
           deadline.signal,
-          kind === 'write' && rollback,
+          ({ changes }) => !rollback && (review === undefined || (changes !== undefined && review(changes))),
         ),
       );
-      return { ...found, rows: JSON.parse(found.rows) as Row[] };
+      const { changes: _, ...result } = found;
+      return { ...result, rows: JSON.parse(found.rows) as Row[] };
     } finally {
       deadline.clear();
     }
@@ -102,6 +105,7 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     },
     ...createCatalogue(look),
     cannotRollBack: async () => null,
+    cannotCount: (text) => replacesRows(text, look),
     async test() {
       const [row] = await look('SELECT sqlite_version() AS version, (SELECT count(*) FROM sqlite_schema) AS objects', []);
       return { server_version: `SQLite ${textOf(row?.['version'])}`, warnings: [], superuser: false };

@@ -1,5 +1,5 @@
 import type { FrozenQuery } from '#snapshots/format.ts';
-import type { BoundStatement, PipelineSlot, QueryResult, SessionState, Source } from '#core/engines/shared/source.ts';
+import type { BoundStatement, Changes, PipelineSlot, QueryResult, SessionState, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
@@ -51,6 +51,8 @@ export interface Run {
   readonly pseudonym: Pseudonym;
   /** What a writing statement did is rolled back where it would be committed. */
   readonly rollback?: boolean;
+  /** With a writing statement: decides on its commit, once every changed row is counted. */
+  readonly review?: ((changes: Changes) => boolean) | undefined;
   /** Filled while it runs, so that a run which fails is told of as well. */
   readonly timing?: RunTiming;
 }
@@ -105,8 +107,9 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
   let result: QueryResult | null = null;
   if (timing !== undefined) timing.query_from = performance.now();
   const { mode, timeout_ms, max_rows, max_bytes } = query;
-  const rolled = run.rollback === true ? { rollback: true } : {};
-  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined, ...rolled };
+  const { review, rollback = false } = run;
+  const own = { ...(rollback && { rollback }), ...(review !== undefined && { review }) };
+  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined, ...own };
   try {
     if (pipelined?.take(slot?.slots() ?? 0) === true) {
       result = (await pipelined.slot?.query(limits)) ?? null;
@@ -118,6 +121,7 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
     }
     if (result === null) {
       const source = await run.source();
+      if (review !== undefined) await refuseUncounted(source, statement.text);
       result = await source.query(statement, limits);
     }
   } catch (error) {
@@ -131,6 +135,15 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
   const parsed = template();
   const transformed = parsed && applyTransform(parsed, { rows: result.rows, ...transformScope(values, run.facts) });
   return { result, transformed, wait_ms };
+}
+
+/** A write that nobody could count or undo is not even tried. */
+async function refuseUncounted(source: Source, text: string): Promise<void> {
+  const fault =
+    source.cannotCount === undefined
+      ? 'Sluice cannot count the rows that a statement changes on this kind of database, so this tool does not run here.'
+      : await source.cannotCount(text);
+  if (fault !== null) throw new AppError('not_countable', fault);
 }
 
 /** The pipeline slot of one statement, once there was one. */

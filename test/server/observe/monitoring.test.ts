@@ -204,7 +204,9 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
     ['products', true],
   ]);
   expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
-    'client connection_id duration_ms error id kind name rows snapshot_version success timestamp token_prefix wait_ms'.split(' '),
+    'client confirmation connection_id duration_ms error id kind name rows snapshot_version success timestamp token_prefix wait_ms'.split(
+      ' ',
+    ),
   );
   const totals: Record<string, number> = {
     'kind=prompt': 1,

@@ -9,7 +9,7 @@ import { callsHref, keyOf, metricsHref } from '#ui/src/kernel/metrics.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import type { CallEntry } from './download.ts';
-import { WORDS } from './words.ts';
+import { CONFIRMATION_WORDS, WORDS } from './words.ts';
 
 /** One call: what is known of it, and where to go on. */
 export function CallDrawer(props: { entry: CallEntry | undefined; onClose: () => void }) {
@@ -47,6 +47,10 @@ function Detail(props: { entry: CallEntry }) {
                 {props.entry.success ? WORDS.ok : errorWord(props.entry.error)}
               </Badge>
             ),
+          },
+          props.entry.confirmation !== null && {
+            label: WORDS.confirmation,
+            value: CONFIRMATION_WORDS[props.entry.confirmation],
           },
           { label: WORDS.time, value: exactTime(props.entry.timestamp), copy: props.entry.timestamp },
           { label: WORDS.duration, value: duration(props.entry.duration_ms) },

@@ -1,3 +1,4 @@
+import type { Confirmation } from '#core/contract/monitoring.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
 import type { Source } from '#ui/src/features/log/live-log.ts';
 import type { StreamState } from '#ui/src/features/log/live-stream.ts';
@@ -30,6 +31,15 @@ export const RANGE_WORDS = {
   all: 'All',
 } as const satisfies Record<(typeof RANGES)[number], string>;
 
+export const CONFIRMATION_WORDS = {
+  asked: 'Asked',
+  accepted: 'Accepted',
+  declined: 'Declined',
+  expired: 'Expired, asked again',
+  changed: 'Rows changed, asked again',
+  checked: 'Checked by token',
+} as const satisfies Record<Confirmation, string>;
+
 export const WORDS = {
   requests: 'Calls',
   level: 'Level',
@@ -43,6 +53,7 @@ export const WORDS = {
   client: 'Client',
   token: 'Token',
   result: 'Outcome',
+  confirmation: 'Confirmation',
   called: 'Called',
   download: 'Download',
   no_call: 'No results',

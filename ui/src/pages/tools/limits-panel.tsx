@@ -32,6 +32,7 @@ export function LimitsPanel(props: { form: Form<ToolDraft>; connection: Connecti
     const limits: Partial<Record<Limit, number | undefined>> = {
       timeout_ms: props.connection?.query_timeout_ms,
       max_rows: props.connection?.max_rows,
+      max_bytes: props.connection?.max_bytes,
     };
     return limits[name]?.toString();
   };

@@ -1,4 +1,4 @@
-import type { JSX } from 'solid-js';
+import { type JSX, Show } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
@@ -9,6 +9,7 @@ import { ownId } from '#ui/src/features/builder/use-draft-check.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel } from './limits-panel.tsx';
+import { WritesPanel } from './writes-panel.tsx';
 
 interface ToolBuilderProps {
   connections: readonly Connection[];
@@ -53,6 +54,10 @@ export function ToolBuilder(props: ToolBuilderProps) {
         return_type: draft.return_type,
         read_only: draft.read_only,
         annotations: draft.annotations,
+        max_affected_rows: draft.max_affected_rows,
+        confirm: draft.confirm,
+        confirm_rows: draft.confirm_rows,
+        two_step: draft.two_step,
       })}
       check={(input, signal) => call('preview.tool', input, signal)}
       becomes={() => ({ return_type: form.values.return_type })}
@@ -61,7 +66,14 @@ export function ToolBuilder(props: ToolBuilderProps) {
       lead="A model decides from these texts whether to call the tool."
       before={props.before}
       result={(error) => <FormField form={form} name="return_type" error={error('return_type')} />}
-      last={(error, statement) => <LimitsPanel form={form} connection={statement.connection()} error={error} />}
+      last={(error, statement) => (
+        <>
+          <Show when={statement.writes()}>
+            <WritesPanel form={form} error={error} />
+          </Show>
+          <LimitsPanel form={form} connection={statement.connection()} error={error} />
+        </>
+      )}
     />
   );
 }

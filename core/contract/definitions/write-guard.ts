@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import { integerBetween } from '../fields.ts';
+import { field } from '../marks.ts';
+
+/** When a person is asked before a writing tool commits. */
+export const Confirm = v.picklist(['never', 'always', 'above']);
+export type Confirm = v.InferOutput<typeof Confirm>;
+
+const MOST_ROWS = 1_000_000_000;
+
+/** What keeps a writing tool from changing more than somebody wants. Anybody who edits tools may tighten it; only an administrator loosens it. */
+export const writeGuard = {
+  max_affected_rows: v.optional(
+    field(v.nullable(integerBetween(1, MOST_ROWS)), {
+      label: 'Affected row limit',
+      unit: 'rows',
+      help: 'A statement that would change more is rolled back, rows of cascades and triggers included. Defaults to no limit.',
+      open: true,
+      breaking: (now, old) =>
+        isLower(now, old) ? `This tool now refuses to change more than ${String(now)} rows in one call.` : null,
+    }),
+    null,
+  ),
+  confirm: v.optional(
+    field(Confirm, {
+      label: 'Confirmation',
+      help: 'Sluice runs the statement, counts the rows, rolls back and asks a person. What is confirmed is what is committed. Defaults to never.',
+      open: true,
+      choices: {
+        never: { label: 'Never ask' },
+        always: { label: 'Ask before every change' },
+        above: { label: 'Ask above a number of rows' },
+      },
+      breaking: (_, old) =>
+        old === 'never' ? 'This tool now asks a person before it changes data; clients that cannot ask are refused.' : null,
+    }),
+    'never',
+  ),
+  confirm_rows: v.optional(
+    field(v.nullable(integerBetween(1, MOST_ROWS)), {
+      label: 'Ask above',
+      unit: 'rows',
+      help: 'Calls that change this many rows or fewer are not asked about. Only with confirmation above a number of rows.',
+      open: true,
+    }),
+    null,
+  ),
+  two_step: v.optional(
+    field(v.boolean(), {
+      label: 'Two-step calls',
+      help: 'Clients that cannot ask a person get a token and send it with the same call. The model passes it on, so it is a check, not a consent. Defaults to off.',
+    }),
+    false,
+  ),
+};
+
+type Entries = v.InferOutput<v.ObjectSchema<typeof writeGuard, undefined>>;
+/** What of it a snapshot holds: nothing where it has its default. */
+export type WriteGuard = { readonly [K in keyof Entries]?: NonNullable<Entries[K]> };
+
+const isLower = (now: unknown, old: unknown): boolean => typeof now === 'number' && (typeof old !== 'number' || now < old);
+
+/** The fields that would let a tool change more, or change it with fewer questions, than before. Absent is the default. */
+export function loosened(before: Given, after: Given): string[] {
+  const questions = ({ confirm = 'never', confirm_rows }: Given): number =>
+    confirm === 'never' ? Number.POSITIVE_INFINITY : confirm === 'always' ? 0 : (confirm_rows ?? 0);
+  const most = ({ max_affected_rows }: Given): number => max_affected_rows ?? Number.POSITIVE_INFINITY;
+  return [
+    ...(most(after) > most(before) ? ['max_affected_rows'] : []),
+    ...(questions(after) > questions(before) ? [after.confirm === 'above' ? 'confirm_rows' : 'confirm'] : []),
+    ...(after.two_step === true && before.two_step !== true ? ['two_step'] : []),
+  ];
+}
+
+/** As it is stored, or as it is frozen. */
+export type Given = { readonly [K in keyof Entries]?: Entries[K] | undefined };
+
+export const isGuarded = ({ confirm = 'never', max_affected_rows = null }: Given): boolean =>
+  confirm !== 'never' || max_affected_rows !== null;

@@ -1,0 +1,56 @@
+import { AppError } from '#core/errors.ts';
+import { textOf } from '../shared/rows.ts';
+import type { Changes, Row } from '../shared/source.ts';
+import type { MysqlSession } from './session.ts';
+
+/** Counts what runs in the session from now on. @returns what answers the count, given the rows that the statement says it changed. */
+export async function openCounter(session: MysqlSession): Promise<(direct: number | null) => Promise<Changes>> {
+  const first = await session.rowsTouched();
+  const before = await session.rowsTouched();
+  // MySQL collects the answer in a table of its own, whose rows count.
+  const own = before - first;
+  return async (direct) => {
+    const all = (await session.rowsTouched()) - before - own;
+    if (Number.isSafeInteger(all) && all >= 0) return { direct: direct === null ? null : Math.min(direct, all), all };
+    throw new AppError('not_countable', 'The statement was rolled back: the server did not count every row that it changes.');
+  };
+}
+
+/** Foreign keys whose cascades InnoDB runs by itself: no counter of a session has their rows. */
+export const CASCADES = `
+  SELECT DISTINCT referenced_table_name AS target, table_name AS name
+  FROM information_schema.referential_constraints
+  WHERE delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')`;
+
+/** What else runs when a statement has a name: triggers of a table, functions, views. A null text is not for this account to read. */
+export const RUN_BY_NAME = `
+  SELECT event_object_table AS name, action_statement AS text FROM information_schema.triggers
+  UNION ALL SELECT routine_name, routine_definition FROM information_schema.routines WHERE routine_schema NOT IN ('sys', 'mysql')
+  UNION ALL SELECT table_name, view_definition FROM information_schema.views WHERE table_schema NOT IN ('sys', 'mysql')`;
+
+const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}_$]+/gu) ?? [];
+
+/** Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, by whatever names there are on the way. */
+export function uncountedCascade(text: string, cascades: readonly Row[], run_by_name: readonly Row[]): string | null {
+  const reached = new Set(wordsOf(text));
+  let rest = run_by_name;
+  for (;;) {
+    const [run, others] = partition(rest, ({ name }) => reached.has(textOf(name).toLowerCase()));
+    if (run.length === 0) break;
+    for (const { name, text: body } of run) {
+      if (body === null)
+        return `What ${textOf(name)} runs cannot be read by this account, so the rows that it changes cannot be counted.`;
+      for (const word of wordsOf(textOf(body))) reached.add(word);
+    }
+    rest = others;
+  }
+  const found = cascades.find(({ target }) => reached.has(textOf(target).toLowerCase()));
+  if (found === undefined) return null;
+  const { target, name } = found;
+  return `${textOf(target)} has cascades to ${textOf(name)}, whose rows the server does not count. Change the rows of ${textOf(name)} in a statement of its own, and let the foreign key restrict.`;
+}
+
+const partition = (rows: readonly Row[], test: (row: Row) => boolean): [Row[], Row[]] => [
+  rows.filter(test),
+  rows.filter((row) => !test(row)),
+];

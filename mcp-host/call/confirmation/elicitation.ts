@@ -1,0 +1,14 @@
+import { isMembers, META, type Members } from '#mcp-host/protocol/messages.ts';
+
+/** Whether a client shows forms: `{}` means so, and a client that names modes names `form` among them. */
+export function showsForms(capabilities: unknown): boolean {
+  const elicitation = isMembers(capabilities) ? capabilities['elicitation'] : undefined;
+  if (!isMembers(elicitation)) return false;
+  return elicitation['form'] !== undefined || elicitation['url'] === undefined;
+}
+
+/** The capabilities that a request of the stateless revision declares. */
+export const declaredIn = (params: Members): unknown => {
+  const meta = params['_meta'];
+  return isMembers(meta) ? meta[META.capabilities] : undefined;
+};
