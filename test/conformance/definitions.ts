@@ -9,6 +9,9 @@ const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
 
 const parameter = (name: string, more: object = {}) => ({ name, type: 'string', description: `The ${name}`, ...more });
 
+/** Asks before it writes. */
+const ASKS = { return_type: 'text', sql_query: "insert into log values ('state-ok') returning text", confirm: 'always' };
+
 /** What the suite expects a server to offer, as SQL over a database. */
 const TOOLS = [
   { name: 'test_simple_text', return_type: 'text', sql_query: "select 'This is a simple text response for testing.'" },
@@ -21,6 +24,17 @@ const TOOLS = [
   },
   { name: 'test_tool_with_progress', return_type: 'text', sql_query: "select 'done'" },
   { name: 'test_tool_with_logging', return_type: 'text', sql_query: "select 'done'" },
+  ...[
+    'test_input_required_result_elicitation',
+    'test_input_required_result_request_state',
+    'test_input_required_result_tampered_state',
+  ].map((name) => ({ ...ASKS, name })),
+  {
+    ...ASKS,
+    name: 'test_elicitation',
+    sql_query: 'insert into log values (:message) returning text',
+    parameters: [{ name: 'message', type: 'string', description: 'The message' }],
+  },
   { name: 'test_logging_tool', return_type: 'text', sql_query: "select 'done'" },
   {
     name: 'add_numbers',
@@ -79,6 +93,7 @@ export async function deployDefinitions(programs: Programs): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const database = new Database(join(folder, 'conformance.sqlite'), { create: true });
   database.run('create table files (name text primary key, mime_type text not null, bytes blob not null)');
+  database.run('create table log (text text not null)');
   const insert = database.prepare('insert into files values (?, ?, ?)');
   insert.run('image', 'image/png', Buffer.from(PNG, 'base64'));
   insert.run('audio', 'audio/wav', Buffer.from(WAV, 'base64'));

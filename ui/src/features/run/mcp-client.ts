@@ -67,16 +67,27 @@ export interface McpClientOptions {
   readonly caller?: () => object | undefined;
   readonly host?: string | undefined;
   readonly onExchange: (exchange: Exchange) => void;
+  /** Asks the person whether a tool may change what it says; absent: nobody can be asked. Only without sessions. */
+  readonly onQuestion?: (question: Question) => Promise<boolean | null>;
   readonly onSessionEnd?: () => void;
   readonly fetch?: (path: string, init: RequestInit) => Promise<Response>;
 }
 
+/** What a tool asks before it writes. */
+export interface Question {
+  readonly message: string;
+  /** Of the one answer that lets it write. */
+  readonly yes: string;
+}
+
 const MOST_PAGES = 20;
+/** Rows may change while somebody thinks; then the question comes again. */
+const MOST_QUESTIONS = 5;
 let last_exchange = 0;
 
 /** A client of the deployed MCP endpoint, in either era, through the server that this page comes from. */
 export function createMcpClient(options: McpClientOptions): McpClient {
-  const { era, token, onExchange, onSessionEnd } = options;
+  const { era, token, onExchange, onQuestion, onSessionEnd } = options;
   const send = options.fetch ?? ((path, init) => fetch(path, init));
   const modern = era === '2026-07-28';
   let session: string | undefined;
@@ -153,7 +164,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   const post = async (method: string, params: Members, signal?: AbortSignal): Promise<Answer> => {
     last_id += 1;
     const id = last_id;
-    const meta = { [META.version]: era, [META.client]: CLIENT, [META.capabilities]: {} };
+    const meta = { [META.version]: era, [META.client]: CLIENT, [META.capabilities]: onQuestion === undefined ? {} : { elicitation: { form: {} } } };
     const message = { jsonrpc: '2.0', id, method, params: modern ? { ...params, _meta: meta } : params };
     const headers = method === 'initialize' ? {} : headersFor(method, params);
     const { answer } = await exchange('POST', message, headers, signal);
@@ -179,7 +190,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
         if (!begun.ok) return told(begun);
       }
       const used = session;
-      const answer = await post(method, params, signal);
+      const answer = await withAnswers(method, params, await post(method, params, signal), signal);
       // An unknown session: the host was started anew, or it ended for want of use.
       if (modern || answer.ok || answer.refusal.code !== SESSION_NOT_FOUND || used !== session) return told(answer);
       session = undefined;
@@ -187,6 +198,20 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     } catch (fault) {
       return { ok: false, refusal: toRefusal(fault) };
     }
+  };
+  /** Sends the same request again with what the person answered, until there is a result. */
+  const withAnswers = async (method: string, params: Members, first: Answer, signal?: AbortSignal): Promise<Answer> => {
+    let answer = first;
+    for (let asked = 0; asked < MOST_QUESTIONS && onQuestion !== undefined; asked++) {
+      const [key, question] = questionIn(answer) ?? [];
+      if (!answer.ok || key === undefined || question === undefined) break;
+      const yes = await onQuestion(question);
+      signal?.throwIfAborted();
+      const response = yes === null ? { action: 'cancel' } : yes ? { action: 'accept', content: { [ANSWER]: true } } : { action: 'decline' };
+      const { requestState } = answer.result;
+      answer = await post(method, { ...params, inputResponses: { [key]: response }, requestState }, signal);
+    }
+    return answer;
   };
   const told = (answer: Answer): Answer => {
     if (!answer.ok && answer.refusal.reason === 'session') onSessionEnd?.();
@@ -216,6 +241,22 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     },
     host: () => host,
   };
+}
+
+/** The required field of the form that a tool asks with. */
+const ANSWER = 'ok';
+
+/** The one form that a result asks for, with its key; undefined: it asks for nothing that a person here could answer. */
+function questionIn(answer: Answer): readonly [string, Question] | undefined {
+  const requests = answer.ok && answer.result['resultType'] === 'input_required' ? answer.result['inputRequests'] : undefined;
+  const [first] = isMembers(requests) ? Object.entries(requests) : [];
+  const params = first !== undefined && isMembers(first[1]) ? first[1]['params'] : undefined;
+  if (first === undefined || !isMembers(params)) return undefined;
+  const schema = isMembers(params['requestedSchema']) ? params['requestedSchema'] : {};
+  const properties = isMembers(schema['properties']) ? schema['properties'] : {};
+  const field = isMembers(properties[ANSWER]) ? properties[ANSWER] : undefined;
+  if (field === undefined) return undefined;
+  return [first[0], { message: String(params['message']), yes: String(field['title'] ?? 'Confirm') }];
 }
 
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);

@@ -16,6 +16,7 @@ import { createPlayground, type Memory, type Offer, type Playground as State } f
 import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
 import { CallForm } from './call-form.tsx';
 import { History } from './history.tsx';
+import { QuestionDialog } from './question-dialog.tsx';
 import { OfferList } from './offer-list.tsx';
 import { ResultPanel } from './result-panel.tsx';
 import { createSavedCalls, type SavedCall } from './saved-calls.ts';
@@ -113,6 +114,7 @@ export function Playground() {
         </div>
       }
     >
+      <QuestionDialog question={state.question()} />
       <Show when={as_caller() && !as_token()}>
         <Panel
           title="Show as another caller"

@@ -7,6 +7,7 @@ import {
   ERAS,
   type Exchange,
   type McpClientOptions,
+  type Question,
   type Refusal,
 } from '#ui/src/features/run/mcp-client.ts';
 import type { Members } from '#ui/src/features/run/members.ts';
@@ -43,6 +44,10 @@ export interface Run {
   readonly exchanges: readonly Exchange[];
 }
 
+export interface Asked extends Question {
+  readonly answer: (yes: boolean | null) => void;
+}
+
 export interface Playground {
   readonly era: () => Era;
   readonly token: () => string;
@@ -63,6 +68,8 @@ export interface Playground {
   readonly load: () => Promise<void>;
   readonly run: (offer: Offer, values: Members) => Promise<Run | undefined>;
   readonly cancel: () => void;
+  /** What the tool that runs asks before it writes, with the way to answer; null for the answer: it is left open. */
+  readonly question: () => Asked | undefined;
   readonly show: (run: Run) => void;
   readonly forget: () => void;
   /** What an argument of a prompt may be, as the server proposes it. */
@@ -129,8 +136,18 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
   let last_run = kept[0]?.id ?? 0;
   let loads = 0;
 
+  const [question, setQuestion] = createSignal<Asked>();
+  const onQuestion = (asked: Question) =>
+    new Promise<boolean | null>((resolve) => {
+      const answer = (yes: boolean | null) => {
+        setQuestion(undefined);
+        resolve(yes);
+      };
+      abort()?.signal.addEventListener('abort', () => answer(null), { once: true });
+      setQuestion({ ...asked, answer });
+    });
   const connect = (era: Era, host: string | undefined) =>
-    createMcpClient({ ...options, era, token, caller, host, onExchange: (exchange) => void exchanges.push(exchange) });
+    createMcpClient({ ...options, era, token, caller, host, onQuestion, onExchange: (exchange) => void exchanges.push(exchange) });
   let client = connect(ERAS[0], undefined);
   const reconnect = () => {
     void client.close();
@@ -221,6 +238,7 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
       return run;
     },
     cancel: () => abort()?.abort(),
+    question,
     show: (run) => void setShown(run),
     forget() {
       setRuns([]);
