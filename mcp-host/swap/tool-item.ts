@@ -23,5 +23,7 @@ const TOKEN_SCHEMA = {
 function twoStep({ outputSchema: _, ...listing }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { inputSchema: input } = listing;
   if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
-  return { ...listing, inputSchema: { ...input, properties: { ...(input.properties ?? {}), [TOKEN]: TOKEN_SCHEMA } } };
+  const { properties } = input;
+  if (typeof properties !== 'object') return listing;
+  return { ...listing, inputSchema: { ...input, properties: { ...properties, [TOKEN]: TOKEN_SCHEMA } } };
 }

@@ -31,11 +31,7 @@ export const EXCEPTIONS: Readonly<Record<string, Exceptions>> = {
   '2025-11-25': {
     ...COMMON,
     ...SCHEMA,
-    ...of(ASKS_ONE, [
-      'tools-call-sampling',
-      'elicitation-sep1034-defaults',
-      'elicitation-sep1330-enums',
-    ]),
+    ...of(ASKS_ONE, ['tools-call-sampling', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums']),
   },
   '2026-07-28': {
     ...COMMON,

@@ -34,7 +34,7 @@ async function modernClient(url: URL, answer: Answerer): Promise<Asking> {
 async function legacyClient(url: URL, answer: Answerer): Promise<Asking> {
   const client = new LegacyClient({ name: 'person', version: '1' }, { capabilities: { elicitation: {} } });
   client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message) as never);
-  await client.connect(new LegacyTransport(url) as never);
+  await client.connect(new LegacyTransport(url));
   return {
     call: async (name, args) => (await client.callTool({ name, arguments: args })) as Called,
     close: () => client.close(),

@@ -204,7 +204,7 @@ for (const { kind, up } of KINDS) {
 
     test('a two-step call carries a token that counts once, for the same arguments', async () => {
       const first = await remove({ envelope: ENVELOPE }, 'checked');
-      const { confirm_token, affected_rows } = first.body.result?.['structuredContent'] as Record<string, unknown>;
+      const { confirm_token, affected_rows } = (first.body.result?.['structuredContent'] ?? {}) as Record<string, unknown>;
       expect([affected_rows, await notes()]).toEqual([2, 2]);
       const second = (args: Record<string, unknown>) =>
         remove({ arguments: { ...args, confirm_token }, envelope: ENVELOPE }, 'checked');

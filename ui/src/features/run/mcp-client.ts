@@ -164,7 +164,11 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   const post = async (method: string, params: Members, signal?: AbortSignal): Promise<Answer> => {
     last_id += 1;
     const id = last_id;
-    const meta = { [META.version]: era, [META.client]: CLIENT, [META.capabilities]: onQuestion === undefined ? {} : { elicitation: { form: {} } } };
+    const meta = {
+      [META.version]: era,
+      [META.client]: CLIENT,
+      [META.capabilities]: onQuestion === undefined ? {} : { elicitation: { form: {} } },
+    };
     const message = { jsonrpc: '2.0', id, method, params: modern ? { ...params, _meta: meta } : params };
     const headers = method === 'initialize' ? {} : headersFor(method, params);
     const { answer } = await exchange('POST', message, headers, signal);
@@ -202,12 +206,14 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   /** Sends the same request again with what the person answered, until there is a result. */
   const withAnswers = async (method: string, params: Members, first: Answer, signal?: AbortSignal): Promise<Answer> => {
     let answer = first;
-    for (let asked = 0; asked < MOST_QUESTIONS && onQuestion !== undefined; asked++) {
+    if (onQuestion === undefined) return answer;
+    for (let asked = 0; asked < MOST_QUESTIONS; asked++) {
       const [key, question] = questionIn(answer) ?? [];
       if (!answer.ok || key === undefined || question === undefined) break;
       const yes = await onQuestion(question);
       signal?.throwIfAborted();
-      const response = yes === null ? { action: 'cancel' } : yes ? { action: 'accept', content: { [ANSWER]: true } } : { action: 'decline' };
+      const response =
+        yes === null ? { action: 'cancel' } : yes ? { action: 'accept', content: { [ANSWER]: true } } : { action: 'decline' };
       const { requestState } = answer.result;
       answer = await post(method, { ...params, inputResponses: { [key]: response }, requestState }, signal);
     }
@@ -256,7 +262,8 @@ function questionIn(answer: Answer): readonly [string, Question] | undefined {
   const properties = isMembers(schema['properties']) ? schema['properties'] : {};
   const field = isMembers(properties[ANSWER]) ? properties[ANSWER] : undefined;
   if (field === undefined) return undefined;
-  return [first[0], { message: String(params['message']), yes: String(field['title'] ?? 'Confirm') }];
+  const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+  return [first[0], { message: text(params['message'], ''), yes: text(field['title'], 'Confirm') }];
 }
 
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);

@@ -137,17 +137,26 @@ export function createPlayground(options: PlaygroundOptions = {}): Playground {
   let loads = 0;
 
   const [question, setQuestion] = createSignal<Asked>();
-  const onQuestion = (asked: Question) =>
-    new Promise<boolean | null>((resolve) => {
-      const answer = (yes: boolean | null) => {
-        setQuestion(undefined);
-        resolve(yes);
-      };
-      abort()?.signal.addEventListener('abort', () => answer(null), { once: true });
-      setQuestion({ ...asked, answer });
-    });
+  const onQuestion = (asked: Question) => {
+    const { promise, resolve } = Promise.withResolvers<boolean | null>();
+    const answer = (yes: boolean | null) => {
+      setQuestion(undefined);
+      resolve(yes);
+    };
+    abort()?.signal.addEventListener('abort', () => answer(null), { once: true });
+    setQuestion({ ...asked, answer });
+    return promise;
+  };
   const connect = (era: Era, host: string | undefined) =>
-    createMcpClient({ ...options, era, token, caller, host, onQuestion, onExchange: (exchange) => void exchanges.push(exchange) });
+    createMcpClient({
+      ...options,
+      era,
+      token,
+      caller,
+      host,
+      onQuestion,
+      onExchange: (exchange) => void exchanges.push(exchange),
+    });
   let client = connect(ERAS[0], undefined);
   const reconnect = () => {
     void client.close();
