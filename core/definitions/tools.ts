@@ -9,7 +9,7 @@ import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from './statements.ts';
-import { refuseMisfits } from './write-guard.ts';
+import { refuseMisfits } from './guard/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
   checked: [

@@ -2,7 +2,7 @@ import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
-import { notTried } from './preview/preview.ts';
+import { notTried } from '../preview/preview.ts';
 
 type Guard = Pick<ToolDraft, 'max_affected_rows' | 'confirm' | 'confirm_rows' | 'two_step'>;
 
