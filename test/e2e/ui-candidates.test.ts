@@ -81,9 +81,11 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
+    await page.getByRole('region', { name: 'Try it first' }).waitFor();
     const start = async (minutes: string) => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox').fill('Start canary');
+      await page.getByRole('option', { name: 'Start canary' }).waitFor();
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Start a canary' });
       await dialog.getByLabel('Share of callers').fill('50');
