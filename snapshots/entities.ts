@@ -22,8 +22,8 @@ export type ConnectionDefinition = Omit<FrozenConnection, 'pool_key' | 'max_conc
 /** A stored tool without what only people see. */
 export type ToolDefinition = Omit<Tool, 'connection_name' | 'output_schema' | 'warnings' | 'tokens' | 'findings'>;
 
-export type ResourceDefinition = Omit<Resource, 'connection_name' | 'warnings' | 'findings'>;
-export type PromptDefinition = Omit<Prompt, 'connection_name' | 'findings'>;
+export type ResourceDefinition = Omit<Resource, 'connection_name' | 'warnings' | 'tokens' | 'findings'>;
+export type PromptDefinition = Omit<Prompt, 'connection_name' | 'tokens' | 'findings'>;
 
 /** What a resource's artifact depends on: its rows are written by its media type, whatever the template. */
 export const resourceDefinition = (

@@ -1,7 +1,9 @@
 import type { PromptDraft } from '#core/contract/definitions/prompts.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, type FieldError, invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
+import { freezePrompt } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
@@ -20,6 +22,7 @@ export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
     compiled: null,
   }),
   unchecked: (draft) => draft,
+  derived: (_, row) => ({ tokens: estimateTokens(JSON.stringify(freezePrompt(row).listing)) }),
 });
 
 /** Everything that must hold wherever a prompt comes from; new ones also declare every variable. */

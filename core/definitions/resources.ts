@@ -1,10 +1,11 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { isSent } from '#core/lib/call/arguments.ts';
 import { parseUriTemplate, uriTemplateFault } from '#core/lib/uri-template.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from '#core/run.ts';
-import { refuse, resourceDefinition } from '#snapshots/entities.ts';
+import { refuse, resourceDefinition, resourceListing } from '#snapshots/entities.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
@@ -15,7 +16,10 @@ export const resource = createOwned<'resource', ResourceDraft>('resource', {
   checked: ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template', 'masks'],
   check: prepareResource,
   unchecked: (draft) => draft,
-  derived: (compiled) => ({ warnings: [...(compiled?.warnings ?? [])] }),
+  derived: (compiled, row) => ({
+    warnings: [...(compiled?.warnings ?? [])],
+    tokens: estimateTokens(JSON.stringify(resourceListing(row))),
+  }),
 });
 
 /** Everything that must hold before a resource is stored; nothing is stored here. @param earlier what is changed. */

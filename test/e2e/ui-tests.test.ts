@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
-import { browserTest } from '#test/support/browser.ts';
+import { browserTest, openPage } from '#test/support/browser.ts';
+import { until } from '#test/support/programs.ts';
 import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
 
 const ui = startUi();
@@ -100,6 +101,105 @@ browserTest(
     expect(run).toMatchObject({
       results: expect.arrayContaining([expect.objectContaining({ name: 'as clients see it', status: 'passed' })]),
     });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a call of the request log is kept with arguments only if this tab made it',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    await page.getByRole('button', { name: 'Keep as test' }).waitFor();
+    const openCall = async () => {
+      await page.goto(`${ui.programs.url}/logs?view=requests&name=sales_by_category`);
+      await page.getByRole('table').getByText('sales_by_category').first().click();
+      await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Keep as test' }).click();
+    };
+    const drawer = page.getByRole('dialog', { name: 'New test' });
+    const unknown = drawer.getByText('Arguments of other callers are not kept.');
+    await until(async () => {
+      const { items } = await ui.programs.api<{ items: { timestamp: string }[] }>('GET', '/logs?name=sales_by_category');
+      const at = await page.evaluate(() => JSON.parse(sessionStorage.getItem('sluice.playground.runs') ?? '[]')[0].at as string);
+      return items.some(({ timestamp }) => timestamp >= at);
+    }, 20_000);
+    await openCall();
+    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
+    expect(await unknown.count()).toBe(0);
+    // Another tab, or another caller: nobody knows what was sent.
+    await page.evaluate(() => sessionStorage.removeItem('sluice.playground.runs'));
+    await openCall();
+    await unknown.waitFor();
+    expect(await drawer.getByLabel('Arguments').inputValue()).toBe('{}');
+    expect(await drawer.getByLabel('Result equals').inputValue()).toBe('');
+    await expectAccessible(page, 'a test of a logged call');
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a prompt is kept as a test from its preview, and resources and prompts show their tokens',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    for (const noun of ['resources', 'prompts']) {
+      const { items } = await ui.programs.api<{ items: { id: string; tokens: number }[] }>('GET', `/${noun}`);
+      expect(items[0]?.tokens).toBeGreaterThan(0);
+      await page.goto(`${ui.programs.url}/${noun}`);
+      await page.getByRole('columnheader', { name: 'Tokens' }).waitFor();
+      await page.goto(`${ui.programs.url}/${noun}/${items[0]?.id}`);
+      await page.getByText(`${items[0]?.tokens} tokens`, { exact: true }).waitFor();
+    }
+    const side = page.getByRole('complementary', { name: 'What it does' });
+    await side.getByRole('button', { name: 'Keep as test' }).click();
+    const drawer = page.getByRole('dialog', { name: 'New test' });
+    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"role": "user"');
+    await drawer.getByLabel('Name').fill('as previewed');
+    await drawer.getByRole('button', { name: 'Create test' }).click();
+    await toast(page, 'Test created.').waitFor();
+    expect(await ui.programs.api('POST', '/tests/run', {})).toMatchObject({
+      results: expect.arrayContaining([expect.objectContaining({ name: 'as previewed', status: 'passed' })]),
+    });
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'a viewer of a definition reads its findings and tests, and runs them',
+  async () => {
+    const tool = await named('sales_by_category');
+    await ui.programs.api('PATCH', `/tools/${tool.id}`, { description: 'Sales.' });
+    const owner = { kind: 'tool', id: tool.id };
+    await ui.programs.api('POST', '/tests', { owner, name: 'seen by viewers', arguments: {}, expect: { rows: { min: 1 } } });
+    const { id } = await ui.programs.api<{ id: string }>('POST', '/people', { username: 'vera', role: 'viewer' });
+    const { invite_url } = await ui.programs.api<{ invite_url: string }>('POST', `/people/${id}/invite`, {});
+    const { pathname, search, hash } = new URL(invite_url);
+    const opened = await openPage(ui.browser, { width: 1280, scheme: 'light' });
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}${pathname}${search}${hash}`);
+    await page.getByLabel('Password', { exact: true }).fill('a long enough password');
+    await page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await page.waitForURL((url) => url.pathname !== '/invite');
+    await page.goto(`${ui.programs.url}/tools/${tool.id}`);
+    const side = page.getByRole('complementary', { name: 'Checks' });
+    await side
+      .getByRole('list', { name: 'Lint findings' })
+      .getByText(/description/i)
+      .first()
+      .waitFor();
+    expect(await side.getByRole('list', { name: 'Lint findings' }).getByRole('button').count()).toBe(0);
+    await expectAccessible(page, 'findings as a viewer sees them');
+    await side.getByRole('tab', { name: 'Tests' }).click();
+    await side.getByText('seen by viewers').waitFor();
+    expect(await side.getByRole('button', { name: 'New test' }).count()).toBe(0);
+    await side.getByRole('button', { name: 'Run tests' }).click();
+    await side.getByText('Passed').first().waitFor();
+    await expectAccessible(page, 'tests as a viewer sees them');
     await close(opened);
   },
   LIMIT_MS,

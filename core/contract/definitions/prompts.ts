@@ -52,6 +52,7 @@ export const Prompt = v.object({
   id: Id,
   ...draft,
   connection_name: v.nullable(v.string()),
+  tokens: v.pipe(v.number(), v.description('What its entry in the list of prompts costs a model, estimated')),
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,

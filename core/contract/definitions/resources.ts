@@ -50,6 +50,7 @@ export const Resource = v.object({
   ...draft,
   connection_name: v.string(),
   warnings: Warnings,
+  tokens: v.pipe(v.number(), v.description('What its entry in the list of resources costs a model, estimated')),
   version: Version,
   created_at: Timestamp,
   updated_at: Timestamp,

@@ -31,6 +31,8 @@ interface BuilderFrameProps {
   script: () => JSX.Element;
   /** Absent while it is not stored. */
   tests?: (() => JSX.Element) | undefined;
+  /** What lint found in the stored record, for those who cannot change it. Absent while it is not stored. */
+  findings?: (() => JSX.Element) | undefined;
   onRun: () => void;
   /** Raised when somebody wants to see what it does: below the form of a small screen it is out of sight. */
   reveal: number;
@@ -43,6 +45,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
   /** Tools, resources and prompts are written by the same roles. */
   const fixed = () => !session.may('tools.update');
   const [element, setElement] = createSignal<HTMLFormElement>();
+  const [checks, setChecks] = createSignal<'findings' | 'tests'>('findings');
   const save = () => element()?.requestSubmit();
   let aside: HTMLElement | undefined;
   createEffect(
@@ -127,6 +130,19 @@ export function BuilderFrame(props: BuilderFrameProps) {
               { value: 'model', label: 'What the model sees', panel: () => props.model() },
               { value: 'script', label: 'From a script', panel: () => props.script() },
               ...(props.tests === undefined ? [] : [{ value: 'tests' as const, label: 'Tests', panel: () => props.tests?.() }]),
+            ]}
+          />
+        </aside>
+      </Show>
+      <Show when={fixed() && props.tests !== undefined}>
+        <aside class="builder-side panel" aria-label="Checks">
+          <Tabs
+            label="Checks"
+            value={checks()}
+            onChange={setChecks}
+            tabs={[
+              { value: 'findings', label: 'Findings', panel: () => props.findings?.() },
+              { value: 'tests', label: 'Tests', panel: () => props.tests?.() },
             ]}
           />
         </aside>

@@ -3,6 +3,7 @@ import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Output, RawInput } from '#core/contract/index.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
+import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import type { Form, Path } from '#ui/src/kernel/form/form.ts';
@@ -145,6 +146,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
       tests={testsOf(kind, props.stored)}
+      findings={lintOf(kind, props.stored)}
     >
       {props.first?.(errorOf)}
       <StatementPanel

@@ -7,7 +7,8 @@ import './checks.css';
 /** What lint finds in one field, beside it, with its fix where the rule knows one. */
 export function LintNotes(props: {
   findings: readonly LintFinding[];
-  onFix: (changes: Readonly<Record<string, unknown>>) => void;
+  /** Absent: read-only. */
+  onFix?: ((changes: Readonly<Record<string, unknown>>) => void) | undefined;
 }) {
   return (
     <Show when={props.findings.length > 0}>
@@ -16,9 +17,9 @@ export function LintNotes(props: {
           {({ rule, severity, message, fix }) => (
             <li data-severity={severity} title={`${LINT_RULES[rule].label} (${rule})`}>
               <span>{message}</span>
-              <Show when={fix}>
+              <Show when={props.onFix === undefined ? undefined : fix}>
                 {(known) => (
-                  <Button size="small" kind="quiet" onPress={() => props.onFix(known().changes)}>
+                  <Button size="small" kind="quiet" onPress={() => props.onFix?.(known().changes)}>
                     {known().label}
                   </Button>
                 )}

@@ -8,7 +8,8 @@ const META = {
   client: 'io.modelcontextprotocol/clientInfo',
   capabilities: 'io.modelcontextprotocol/clientCapabilities',
 } as const;
-const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
+/** How the request log names the playground. */
+export const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
 
 const PLAYGROUND_PATH = '/api/v1/playground/mcp';
 /** The server says with it which host answered; without it the server itself did. */

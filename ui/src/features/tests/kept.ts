@@ -21,6 +21,8 @@ export interface NewTest extends Partial<Pick<TestDraft, 'arguments' | 'expect'>
   readonly caller?: RawInput<'tests.create'>['caller'];
   readonly owner: TestOwner;
   readonly name: string;
+  /** The call was seen in the request log, which has no arguments. */
+  readonly arguments_unknown?: boolean;
 }
 
 /** A name that says what was called; its author may write a better one. */

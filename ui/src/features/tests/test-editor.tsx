@@ -98,6 +98,9 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
           error={errors().arguments}
           hint="What the caller sends, as JSON."
         />
+        <Show when={'arguments_unknown' in test && test.arguments_unknown}>
+          <Notice tone="plain">{WORDS.arguments_unknown}</Notice>
+        </Show>
         <Show when={test.caller}>
           <Notice tone="plain">It runs as the chosen caller, with their values, masks and session values.</Notice>
         </Show>

@@ -16,6 +16,7 @@ export const WORDS = {
   run_all: 'Run tests',
   kept: 'Test created. Every deploy of a change runs it.',
   saved: 'Test saved.',
+  arguments_unknown: 'Arguments of other callers are not kept. Enter those that the test sends.',
   none: 'No tests yet',
   none_lead: 'Run the preview and keep its result as a test. Every deploy of a change then checks it.',
 } as const;

@@ -4,11 +4,14 @@ import { Drawer } from '#ui/src/components/dialog.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Link, LinkButton } from '#ui/src/components/link.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { callsHref, keyOf, metricsHref } from '#ui/src/kernel/metrics.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { errorWord, KIND_WORDS } from '#ui/src/kernel/metrics-words.ts';
 import type { CallEntry } from './download.ts';
+import { testOfCall } from './test-of-call.ts';
 import { CONFIRMATION_WORDS, WORDS } from './words.ts';
 
 /** One call: what is known of it, and where to go on. */
@@ -24,6 +27,7 @@ const LISTS = { tool: 'tools.list', resource: 'resources.list', prompt: 'prompts
 const PLAYGROUND = { tool: 'tool', resource: 'resource', prompt: 'prompt' } as const;
 
 function Detail(props: { entry: CallEntry }) {
+  const { call } = useKernel();
   // The log knows the name only: what it was the name of may be gone, or have another now.
   const entity = useQuery(async (read) => {
     const { kind, name } = props.entry;
@@ -70,7 +74,12 @@ function Detail(props: { entry: CallEntry }) {
       />
       <div class="row">
         <Show when={entity.data()}>
-          {(id) => <LinkButton href={`/${props.entry.kind}s/${id()}`}>Open definition</LinkButton>}
+          {(id) => (
+            <>
+              <LinkButton href={`/${props.entry.kind}s/${id()}`}>Open definition</LinkButton>
+              <KeepTest about={() => testOfCall(call, props.entry, id())} />
+            </>
+          )}
         </Show>
         <LinkButton href={metricsHref('24h', keyOf(props.entry.kind, props.entry.name))}>View metrics</LinkButton>
         <LinkButton href={`/playground?${new URLSearchParams({ [PLAYGROUND[props.entry.kind]]: props.entry.name })}`}>

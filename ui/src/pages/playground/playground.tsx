@@ -11,6 +11,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
+import { RUNS_KEY } from '#ui/src/features/run/kept-runs.ts';
 import { ERAS } from '#ui/src/features/run/mcp-client.ts';
 import { createPlayground, type Memory, type Offer, type Playground as State } from './state.ts';
 import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
@@ -29,7 +30,7 @@ const memory = (storage: Storage, key: string): Memory => ({
   read: () => storage.read(key),
   write: (text) => storage.write(key, text),
 });
-const PLAYGROUND_RUNS = memory(tabStorage, 'playground.runs');
+const PLAYGROUND_RUNS = memory(tabStorage, RUNS_KEY);
 const SAVED_CALLS = memory(browserStorage, 'playground.calls');
 
 const LINKED = ['tool', 'resource', 'prompt'] as const;

@@ -6,10 +6,10 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import type { Exchange } from '#ui/src/features/run/mcp-client.ts';
 import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
+import { toTest } from '#ui/src/features/tests/to-test.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { bytes, duration, plural } from '#ui/src/kernel/words.ts';
 import type { Run } from './state.ts';
-import { toTest } from './to-test.ts';
 import { WORDS } from './words.ts';
 
 /** What came back: as rows, as JSON, as the model gets it, and the messages themselves. */

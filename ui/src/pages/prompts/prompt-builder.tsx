@@ -16,12 +16,15 @@ import { ResultView } from '#ui/src/features/run/result-view.tsx';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { asCaller } from '#ui/src/features/builder/use-statement.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
+import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
+import { nameFor, type NewTest } from '#ui/src/features/tests/kept.ts';
 import { testsOf } from '#ui/src/features/tests/tests-of.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
 import { asArgument, asParameter, messagesOf, withMessages } from '#ui/src/features/builder/messages.ts';
 import type { Path } from '#ui/src/kernel/form/form.ts';
+import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
 import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MessageList } from './message-list.tsx';
@@ -69,6 +72,8 @@ export function PromptBuilder(props: PromptBuilderProps) {
         entered()[name] ?? (required ? String(choices?.[0] ?? `‹${name}›`) : ''),
       ]),
     );
+  /** What the shown messages were made with: the fields may have changed since. */
+  const [shown, setShown] = createSignal<{ values: Readonly<Record<string, string>>; caller: ReturnType<typeof caller> }>();
   const check = useDraftCheck({
     watch: () => [
       form.values.name,
@@ -87,7 +92,8 @@ export function PromptBuilder(props: PromptBuilderProps) {
         template: template === null ? null : written(template),
         messages: list?.map((message) => ({ ...message, template: written(message.template) })) ?? null,
       };
-      return call(
+      const sent = { values: values(), caller: caller() };
+      const answer = await call(
         'preview.prompt',
         {
           ...ownId(props.prompt),
@@ -97,11 +103,13 @@ export function PromptBuilder(props: PromptBuilderProps) {
           tags,
           ...texts,
           arguments: own,
-          values: values(),
-          ...asCaller(caller()),
+          values: sent.values,
+          ...asCaller(sent.caller),
         },
         signal,
       );
+      if (!signal.aborted) setShown(sent);
+      return answer;
     },
     sql: () => '',
   });
@@ -125,6 +133,19 @@ export function PromptBuilder(props: PromptBuilderProps) {
     const given = list.map(({ role, text }) => ({ role, content: { type: 'text', text } }));
     return list.length === 0 ? undefined : toResult({ messages: given });
   });
+
+  const keptAs = ({ id, name }: Prompt): NewTest => {
+    const seen = shown();
+    // An optional argument that is left empty is not sent.
+    const sent = Object.fromEntries(Object.entries(seen?.values ?? {}).filter(([, value]) => value !== ''));
+    return {
+      owner: { kind: 'prompt', id },
+      name: nameFor(name, sent),
+      arguments: sent,
+      caller: asCaller(seen?.caller).caller ?? null,
+      expect: { equals: check.data()?.messages },
+    };
+  };
 
   return (
     <BuilderFrame
@@ -162,13 +183,27 @@ export function PromptBuilder(props: PromptBuilderProps) {
                 </Notice>
               )}
             </Match>
-            <Match when={rendered()}>{(result) => <ResultView label="Messages" result={result()} />}</Match>
+            <Match when={rendered()}>
+              {(result) => (
+                <>
+                  <ResultView label="Messages" result={result()} />
+                  <Show when={props.prompt}>
+                    {(stored) => (
+                      <div class="row">
+                        <KeepTest about={() => keptAs(stored())} />
+                      </div>
+                    )}
+                  </Show>
+                </>
+              )}
+            </Match>
           </Choose>
         </div>
       )}
       model={() => <ModelView judged={check.data()} problem={check.problem()} pending={check.pending()} />}
       script={() => <ScriptView {...builder.snippets()} />}
       tests={testsOf('prompt', props.prompt)}
+      findings={lintOf('prompt', props.prompt)}
     >
       <Panel title="Messages" lead={'Templates: {{ topic }} is an argument, {{ vars.name }} a variable of the server.'}>
         <div class="panel-body">

@@ -1,4 +1,5 @@
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import { TokenBadge } from '#ui/src/features/builder/definitions/token-badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toPromptDraft } from '#ui/src/features/builder/drafts.ts';
@@ -12,6 +13,7 @@ export function PromptPage() {
       noun="prompts"
       id={id}
       load={(read, wanted) => read('prompts.get', { id: wanted })}
+      badges={({ tokens }) => <TokenBadge tokens={tokens} list="prompts" />}
       menu={(prompt) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
       builder={(parts) => (
         <PromptBuilder

@@ -1,4 +1,5 @@
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import { count } from '#ui/src/kernel/words.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 
 /** Every prompt. */
@@ -23,6 +24,14 @@ export function Prompts() {
           align: 'end',
           sort: (prompt) => prompt.arguments.length,
           cell: (prompt) => <span class="num">{prompt.arguments.length}</span>,
+        },
+        {
+          id: 'tokens',
+          head: 'Tokens',
+          narrow: 'hide',
+          align: 'end',
+          sort: ({ tokens }) => tokens,
+          cell: (prompt) => <span class="num">{count(prompt.tokens)}</span>,
         },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${id}` }]}

@@ -1,4 +1,5 @@
 import type { Resource } from '#core/contract/definitions/resources.ts';
+import { TokenBadge } from '#ui/src/features/builder/definitions/token-badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toResourceDraft } from '#ui/src/features/builder/drafts.ts';
@@ -12,6 +13,7 @@ export function ResourcePage() {
       noun="resources"
       id={id}
       load={(read, wanted) => read('resources.get', { id: wanted })}
+      badges={({ tokens }) => <TokenBadge tokens={tokens} list="resources" />}
       menu={(resource) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
       builder={(parts) => (
         <ResourceBuilder

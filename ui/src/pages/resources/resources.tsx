@@ -1,4 +1,5 @@
 import type { Resource } from '#core/contract/definitions/resources.ts';
+import { count } from '#ui/src/kernel/words.ts';
 import { EntityList } from '#ui/src/features/builder/definitions/entity-list.tsx';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
 
@@ -35,6 +36,14 @@ export function Resources() {
           narrow: 'hide',
           sort: ({ connection_name }) => connection_name,
           cell: ({ connection_name }) => connection_name,
+        },
+        {
+          id: 'tokens',
+          head: 'Tokens',
+          narrow: 'hide',
+          align: 'end',
+          sort: ({ tokens }) => tokens,
+          cell: (resource) => <span class="num">{count(resource.tokens)}</span>,
         },
       ]}
       menu={({ id }) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${id}` }]}

@@ -1,13 +1,13 @@
 import { Show } from 'solid-js';
 import type { Tool } from '#core/contract/definitions/tools.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
+import { TokenBadge } from '#ui/src/features/builder/definitions/token-badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { toToolDraft } from '#ui/src/features/builder/drafts.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
-import { count } from '#ui/src/kernel/words.ts';
 
 /** One stored tool. */
 export function ToolPage() {
@@ -28,7 +28,7 @@ export function ToolPage() {
           <Show when={!tool.read_only}>
             <Badge tone="brass">Writes</Badge>
           </Show>
-          <Badge title="What its entry in the list of tools costs a model, estimated from what is saved.">{`${count(tool.tokens)} tokens`}</Badge>
+          <TokenBadge tokens={tool.tokens} list="tools" />
         </>
       )}
       menu={(tool) => [{ label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}

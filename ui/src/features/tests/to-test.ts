@@ -1,13 +1,14 @@
 import type { Call } from '#ui/src/api.ts';
 import type { Expect, TestOwner } from '#core/contract/definitions/tests.ts';
-import { expectOf, nameFor, type NewTest } from '#ui/src/features/tests/kept.ts';
-import type { Run } from './state.ts';
+import { type KeptRun, kindOfRun } from '#ui/src/features/run/kept-runs.ts';
+import { expectOf, nameFor, type NewTest } from './kept.ts';
 
 const MOST = 500;
 
 /** A test that expects what a call gave. The deployed name leads to the definition; undefined: it is gone or renamed. */
-export async function toTest(call: Call, { offer, values, result }: Run): Promise<NewTest | undefined> {
-  const kind = offer.noun === 'template' ? 'resource' : offer.noun;
+export async function toTest(call: Call, run: KeptRun): Promise<NewTest | undefined> {
+  const { offer, values, result } = run;
+  const kind = kindOfRun(run);
   const { items } = await call(`${kind}s`.concat('.list') as 'tools.list', { search: offer.name, limit: MOST });
   const found = items.find(({ name }) => name === offer.name);
   if (found === undefined) return undefined;
@@ -15,7 +16,7 @@ export async function toTest(call: Call, { offer, values, result }: Run): Promis
   return { owner, name: nameFor(offer.name, values), arguments: values, expect: expectedOf(kind, result) };
 }
 
-function expectedOf(kind: TestOwner['kind'], result: Run['result']): Expect {
+function expectedOf(kind: TestOwner['kind'], result: KeptRun['result']): Expect {
   if (result === undefined) return {};
   if (result.is_error) return { error: true };
   const { json, table, parts } = result;

@@ -1,0 +1,29 @@
+import { tabStorage } from '#ui/src/kernel/storage.ts';
+import type { Members } from './members.ts';
+import type { Refusal } from './mcp-client.ts';
+import type { Result } from './result.ts';
+
+/** Where the playground keeps its calls until the tab is closed. */
+export const RUNS_KEY = 'playground.runs';
+
+/** A call of the playground, as far as other pages read it. */
+export interface KeptRun {
+  readonly offer: { readonly noun: 'tool' | 'resource' | 'template' | 'prompt'; readonly name: string };
+  readonly values: Members;
+  /** When it was sent, by the clock of this browser, and how long the answer took. */
+  readonly at: string;
+  readonly ms: number;
+  readonly result: Result | undefined;
+  readonly refusal?: Refusal | undefined;
+}
+
+export const kindOfRun = ({ offer }: KeptRun) => (offer.noun === 'template' ? 'resource' : offer.noun);
+
+/** The calls that this tab still knows. */
+export function keptRuns(): readonly KeptRun[] {
+  try {
+    return JSON.parse(tabStorage.read(RUNS_KEY) ?? '[]') as KeptRun[];
+  } catch {
+    return [];
+  }
+}
