@@ -49,6 +49,7 @@ const SHOWN = [
   'Resources',
   'Prompts',
   'Flow',
+  'Proposals',
   'Deploy',
   'Playground',
   'Metrics',

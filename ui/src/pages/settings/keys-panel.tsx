@@ -44,6 +44,7 @@ export function KeysPanel() {
     const question = { title: WORDS.confirm_title, text: WORDS.confirm_text, action: WORDS.rotate, danger: false };
     await ask(question, () => call('signing_keys.rotate', {}), WORDS.rotated);
     setBusy(false);
+    await keys.reload();
   };
 
   return (
