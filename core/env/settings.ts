@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 
 /**
- * Every environment variable of the product in one table (specification 2.10, contract section 0): the parser, the README's
+ * Every environment variable of the product in one table (specification 2.10, contract section 0): the parser, the guide's
  * rows and the tests come from it. A secret may also be given as a file with the suffix `_FILE`.
  */
 export interface Setting<T> {

@@ -6,9 +6,10 @@ import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 
-/** The script of the README, as it stands there. */
+/** The script of the guide to REST, as it stands there. */
 const SCRIPT =
-  /```sh\n(# rest-walkthrough\n[\s\S]*?)```/.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))?.[1] ?? '';
+  /```sh\n(# rest-walkthrough\n[\s\S]*?)```/.exec(readFileSync(new URL('../../docs/rest.md', import.meta.url), 'utf8'))?.[1] ??
+  '';
 const ROWS =
   "insert into products values (1, 'Atlas', 4.50, '2026-01-05', true), (2, 'Basket', 8.25, '2026-02-06', true), (3, 'Candle', 12, '2026-03-07', false)";
 

@@ -296,8 +296,8 @@ test('a toolset that takes too much of a conversation is found', async () => {
   expect(summary(await lintAll([...big, toolset(['none'])], OFF))).toEqual([]);
 });
 
-test('every rule says what it is about, and stands in the README', async () => {
-  const readme = await Bun.file(new URL('../../../README.md', import.meta.url)).text();
+test('every rule says what it is about, and stands in the guide', async () => {
+  const readme = await Bun.file(new URL('../../../docs/deploys.md', import.meta.url)).text();
   for (const [rule, { label, help, severity }] of Object.entries(LINT_RULES)) {
     expect(`${label}: ${help}`).toMatch(/^[A-Z].+: .+\.$/);
     expect(readme).toContain(`| \`${rule}\` | ${severity} |`);

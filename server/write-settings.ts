@@ -1,0 +1,18 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type Setting, SETTINGS } from '#core/env/settings.ts';
+
+const PAGE = new URL('../docs/settings.md', import.meta.url);
+
+/** The page of settings with its table of variables made from the settings themselves. */
+export function withTable(page: string): string {
+  const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([name, { default: fallback, meaning }]) => {
+    return `| \`${name}\` | ${fallback === null || fallback === '' ? '' : `\`${fallback}\``} | ${meaning} |`;
+  });
+  const table = ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
+  return page.replace(
+    /(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/,
+    (_, start: string, end: string) => `${start}${table}\n${end}`,
+  );
+}
+
+if (import.meta.main) writeFileSync(PAGE, withTable(readFileSync(PAGE, 'utf8')));
