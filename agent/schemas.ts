@@ -66,6 +66,10 @@ export function createSayOnce(): SayOnce {
     for (const keyword of ['items', 'additionalProperties']) {
       if (isObject(schema[keyword])) result[keyword] = inner(schema[keyword], tool);
     }
+    for (const keyword of LISTS) {
+      const list = schema[keyword];
+      if (Array.isArray(list)) result[keyword] = list.map((item: unknown) => (isObject(item) ? inner(item, tool) : item));
+    }
     if (isObject(schema['properties'])) {
       result['properties'] = Object.fromEntries(
         Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? inner(item, tool) : item]),

@@ -14,7 +14,7 @@ export const writeGuard = {
     field(v.nullable(integerBetween(1, MOST_ROWS)), {
       label: 'Affected row limit',
       unit: 'rows',
-      help: 'A statement that would change more is rolled back, rows of cascades and triggers included. Defaults to no limit.',
+      help: 'A statement that changes more is rolled back. Cascades and triggers count. Defaults to no limit.',
       open: true,
       breaking: (now, old) =>
         isLower(now, old) ? `This tool now refuses to change more than ${String(now)} rows in one call.` : null,
@@ -24,7 +24,7 @@ export const writeGuard = {
   confirm: v.optional(
     field(Confirm, {
       label: 'Confirmation',
-      help: 'Sluice runs the statement, counts the rows, rolls back and asks a person. What is confirmed is what is committed. Defaults to never.',
+      help: 'A person sees how many rows would change, and allows it before it is committed. Defaults to never.',
       open: true,
       choices: {
         never: { label: 'Never ask' },
@@ -40,7 +40,7 @@ export const writeGuard = {
     field(v.nullable(integerBetween(1, MOST_ROWS)), {
       label: 'Ask above',
       unit: 'rows',
-      help: 'Calls that change this many rows or fewer are not asked about. Only with confirmation above a number of rows.',
+      help: 'A call that changes this many rows or fewer asks nobody.',
       open: true,
     }),
     null,
@@ -48,7 +48,7 @@ export const writeGuard = {
   two_step: v.optional(
     field(v.boolean(), {
       label: 'Two-step calls',
-      help: 'Clients that cannot ask a person get a token and send it with the same call. The model passes it on, so it is a check, not a consent. Defaults to off.',
+      help: 'Clients that cannot ask a person get a token to send with the same call. The model passes it on: a check, not consent. Defaults to off.',
     }),
     false,
   ),

@@ -53,7 +53,7 @@ test('a secret that no key opens marks its own connection in the health, and not
 test('a deploy names the connection and says what to do; disabled, or with its secret, it deploys', async () => {
   const deploy = () => t.request('POST', '/api/v1/deploy', { body: {} });
   const refused = await deploy();
-  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('connection damaged')]);
+  expect([refused.status, refused.body['detail']]).toEqual([422, expect.stringContaining('Connection damaged')]);
   expect(refused.body['detail']).toContain('disable');
   const patch = (body: object) => t.request('PATCH', `/api/v1/connections/${damaged}`, { body });
   expect((await patch({ enabled: false })).status).toBe(200);

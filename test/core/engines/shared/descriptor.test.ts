@@ -46,6 +46,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/observe/history-handlers.ts': 'the metadata database',
   'core/observe/usage-series.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',
+  'core/proposals/scratch.ts': 'a copy of the metadata database',
   'snapshots/generate/project/sql.ts': 'a generated project binds by itself, without what the engines need to judge',
 };
 const METADATA = /^core\/store\//;

@@ -90,7 +90,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           }
           onFile={add}
         />
-        <ul class="uploads" aria-live="polite">
+        <ul aria-live="polite">
           <For each={uploads()}>
             {(upload) => (
               <li class="row">
