@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { withLease } from '#core/cluster/leases.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
@@ -6,6 +6,7 @@ import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/d
 import { readSettings } from '#core/definitions/settings/settings.ts';
 import { emitNotice } from '#core/observe/notices/emit.ts';
 import type { Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
 import { readDeployment } from '../deployment.ts';
 import { readSnapshot, textsOf } from '../stored-snapshots.ts';
 import { driftOf } from './describe-again.ts';
@@ -51,40 +52,54 @@ export function driftWarnings({ items, snapshot_version }: State, version: numbe
 async function checkDrift(app: App): Promise<State> {
   const { active_version } = await readDeployment(app);
   const active = active_version === null ? null : await readSnapshot(app, active_version);
-  const before = await readDrift(app);
-  const known = new Map(before.items.map((item) => [item.id, item]));
   const checked_at = app.clock().toISOString();
   const { found, unchecked } =
     active === null
       ? { found: [], unchecked: [] }
       : await driftOf(app, active.tree.leaves, active.tree.leaves, (leaves) => textsOf(app, leaves));
   const unasked = new Set(unchecked.map(({ connection_id }) => connection_id));
-  const items: Drifted[] = found.map((item) => ({ ...item, since: known.get(item.id)?.since ?? checked_at }));
-  if (before.snapshot_version === active_version) {
-    items.push(...before.items.filter(({ connection_id }) => unasked.has(connection_id)));
-  }
-  const state = { checked_at, snapshot_version: active_version, items, unchecked };
-  const fresh = items.filter(({ id }) => !known.has(id));
-  await writeDrift(app, state, fresh);
+  const { state, fresh } = await app.store.write(async (tx) => {
+    // Checks that run at once, on any server, take turns here: each compares with what the one before has stored.
+    const before = await lockDrift(app, tx);
+    const known = new Map(before.items.map((item) => [item.id, item]));
+    const items: Drifted[] = found.map((item) => ({ ...item, since: known.get(item.id)?.since ?? checked_at }));
+    if (before.snapshot_version === active_version) {
+      items.push(...before.items.filter(({ connection_id }) => unasked.has(connection_id)));
+    }
+    const now: State = { checked_at, snapshot_version: active_version, items, unchecked };
+    const unknown = items.filter(({ id }) => !known.has(id));
+    await writeDrift(app, tx, now, unknown);
+    return { state: now, fresh: unknown };
+  });
   for (const { kind, name, differences } of fresh) {
     app.log.from('deploy').warning(`the ${kind} ${name} no longer fits its database`, { differences });
   }
   return state;
 }
 
-/** @param fresh what was not known before: webhooks are told of it. */
-async function writeDrift(app: App, state: State, fresh: readonly Drifted[]): Promise<void> {
-  const { store } = app;
+/** What the last check found; its row stays locked until the transaction ends. */
+async function lockDrift({ store }: App, tx: Db): Promise<State> {
   const { meta } = store.tables;
-  const value = JSON.stringify(state);
-  await store.write(async (tx) => {
-    await tx.insert(meta).values({ key: STATE, value }).onConflictDoUpdate({ target: meta.key, set: { value } });
-    if (fresh.length === 0) return;
-    const definitions = fresh
-      .slice(0, NAMED)
-      .map(({ kind, name, connection_name, differences }) => ({ kind, name, connection: connection_name, differences }));
-    await emitNotice(app, 'drift', { version: state.snapshot_version, drifted: fresh.length, definitions }, tx);
-  });
+  const [row] = await tx
+    .insert(meta)
+    .values({ key: STATE, value: JSON.stringify(NEVER) })
+    .onConflictDoUpdate({ target: meta.key, set: { value: sql`${meta.value}` } })
+    .returning({ value: meta.value });
+  return row === undefined ? NEVER : (JSON.parse(row.value) as State);
+}
+
+/** @param fresh what was not known before: webhooks are told of it. */
+async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifted[]): Promise<void> {
+  const { meta } = app.store.tables;
+  await tx
+    .update(meta)
+    .set({ value: JSON.stringify(state) })
+    .where(eq(meta.key, STATE));
+  if (fresh.length === 0) return;
+  const definitions = fresh
+    .slice(0, NAMED)
+    .map(({ kind, name, connection_name, differences }) => ({ kind, name, connection: connection_name, differences }));
+  await emitNotice(app, 'drift', { version: state.snapshot_version, drifted: fresh.length, definitions }, tx);
 }
 
 /** Checks when it is due, on one server at a time. @returns whether this one did. */

@@ -70,17 +70,18 @@ const maySeeValues = (actor: Actor | null): boolean => actor?.type === 'admin' |
 async function askHosts(context: Context, name: string, calls: number): Promise<Replay> {
   const { app, actor } = context;
   await app.hosts.refresh();
-  const ids = app.hosts.list().map(({ id }) => id);
+  const { asked, away } = hostsFor(app);
   const request: ReplayRequest = {
     request_id: app.ids(),
     name,
-    calls: Math.ceil(calls / Math.max(1, ids.length)),
+    calls: Math.ceil(calls / Math.max(1, asked.length)),
     values: maySeeValues(actor),
     time_ms: RUN_MS,
   };
-  const answers = await gather(context, request, ids);
+  const answers = await gather(context, request, asked);
   const sum = (of: 'calls' | 'same' | 'changed' | 'failed' | 'slower' | 'skipped') =>
     [...answers.values()].reduce((total, answer) => total + answer[of], 0);
+  const notes = [...new Set([...answers.values()].flatMap((answer) => answer.notes))];
   return {
     against: name,
     calls: sum('calls'),
@@ -90,13 +91,26 @@ async function askHosts(context: Context, name: string, calls: number): Promise<
     slower: sum('slower'),
     skipped: sum('skipped'),
     samples: [...answers.values()].flatMap(({ samples }) => samples).slice(0, MOST_TOLD),
-    notes: [...new Set([...answers.values()].flatMap(({ notes }) => notes))],
-    hosts: ids.map((id) => {
+    notes: away.length === 0 ? notes : [awayNote(away), ...notes],
+    hosts: asked.map((id) => {
       const { calls: run = 0, error = 'The host did not answer in time.' } = answers.get(id) ?? {};
       return { id, calls: run, error };
     }),
   };
 }
+
+/** The hosts that a replay can ask; those of other servers are away unless Redis carries the replay to them. */
+function hostsFor(app: App): { readonly asked: readonly string[]; readonly away: readonly string[] } {
+  const ids = app.hosts.list().map(({ id }) => id);
+  if (reachesOthers(app)) return { asked: ids, away: [] };
+  const local = app.hosts.local();
+  return { asked: ids.filter((id) => local.has(id)), away: ids.filter((id) => !local.has(id)) };
+}
+
+const reachesOthers = ({ env, kv }: App): boolean => env.SVC_KV !== 'memory' && kv.up();
+
+const awayNote = (ids: readonly string[]): string =>
+  `These hosts are connected to another server and did not take part, because servers reach each other's hosts only through Redis: ${ids.join(', ')}.`;
 
 /** What every host found; those that do not answer in time are left out. */
 function gather(
