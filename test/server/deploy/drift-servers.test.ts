@@ -62,7 +62,7 @@ describe.skipIf(!reachable.postgres)('drift on two servers', () => {
     for (const column of ['a', 'b', 'c']) {
       await shop.run(`alter table orders add ${column} text`);
       const found = await Promise.all(
-        [one, other, one, other].map(({ request }) => request('POST', '/api/v1/drift/check', { body: {} })),
+        [one, other, one, other].map((server) => server.request('POST', '/api/v1/drift/check', { body: {} })),
       );
       expect(found.map(({ status, body }) => [status, body['total']])).toEqual(found.map(() => [200, 1]));
     }

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { openSource } from '#core/engines/index.ts';
-import { type TestHost, testHost, until } from '#test/mcp-host/support.ts';
+import { type TestHost, testHost } from '#test/mcp-host/support.ts';
 import { reachable, redisUrl, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { until } from '#test/support/programs.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
 /** A database of Redis that no other test uses. */
@@ -22,8 +23,8 @@ interface Pair {
   readonly servers: readonly [ListeningServer, ListeningServer];
   readonly database: TestDatabase;
   readonly hosts: readonly TestHost[];
-  api(n: 0 | 1, method: string, path: string, body?: object): Promise<Record<string, unknown>>;
-  replay(n: 0 | 1, input: object): Promise<Replay>;
+  readonly api: (n: 0 | 1, method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+  readonly replay: (n: 0 | 1, input: object) => Promise<Replay>;
 }
 const opened: (() => unknown)[] = [];
 afterEach(async () => {
@@ -100,12 +101,12 @@ async function pair(variables: Record<string, string>): Promise<Pair> {
 }
 
 /** Everything that the metadata database holds, as text. */
-async function dump({ run }: TestDatabase): Promise<string> {
-  const tables = await run("select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace");
+async function dump(database: TestDatabase): Promise<string> {
+  const tables = await database.run("select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace");
   expect(tables.length).toBeGreaterThan(20);
   const texts: string[] = [];
   for (const { relname } of tables) {
-    const [row] = await run(`select coalesce(string_agg(t::text, e'\\n'), '') as text from "${String(relname)}" t`);
+    const [row] = await database.run(`select coalesce(string_agg(t::text, e'\\n'), '') as text from "${String(relname)}" t`);
     texts.push(String(row?.['text']));
   }
   return texts.join('\n');
