@@ -132,6 +132,21 @@ test('what one waits for is replaced by what a reload asks for, and a refusal re
   expect([one.data()?.total, one.pending(), other.pending()]).toEqual([2, false, false]);
 });
 
+test('nothing is read while a session ends, and what was wanted meanwhile is read when it did not', async () => {
+  const { cache, asked } = cacheOver(() => ({ items: [], total: 1 }));
+  const resume = cache.halt();
+  const [stays, goes] = [list(cache), cache.query((read) => read('prompts.list', { limit: 5 }))];
+  const shown = stays.show();
+  void goes.show();
+  await Bun.sleep(0);
+  goes.close();
+  expect(asked).toEqual([]);
+  resume();
+  await shown;
+  expect(stays.data()?.total).toBe(1);
+  expect(asked).toContain(LIST);
+});
+
 test('every operation that changes something says what it changes', () => {
   const names = Object.keys(operations) as (keyof typeof operations)[];
   const changing = names.filter((name) => affectedBy(name, operations[name].method, {})?.length !== 0);

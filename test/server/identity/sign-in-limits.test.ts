@@ -74,6 +74,14 @@ test('an IPv6 /64 is one address: its sixth failure waits, from whatever machine
   expect(await login('2001:db8:1:3::1')).toBe(200);
 });
 
+test('attempts that are refused for one account leave the rest of the address its own', async () => {
+  const OFFICE = '203.0.113.40';
+  const statuses = [];
+  for (let n = 0; n < 30; n++) statuses.push(await login(OFFICE, { username: 'locked', password: 'wrong' }));
+  expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+  expect(await login(OFFICE, { username: 'colleague', password: 'wrong' })).toBe(401);
+});
+
 test.skipIf(!reachable.redis)('an address that has used up its attempts adds no counters, whatever names it tries', async () => {
   const space = crypto.randomUUID();
   const kv = createRedisKv({ url: redisUrl, space, meanwhile: createMemoryKv(), onChange: () => undefined });

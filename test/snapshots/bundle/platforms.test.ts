@@ -182,7 +182,8 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
     try {
       const answer = await rpc(new URL('/mcp', bundle.url), { id: 1, method: 'tools/list' }, await bearer());
       expect([answer.status, answer.body.error?.message]).toEqual([500, 'The server failed. See its log.']);
-      expect(bundle.output()).toContain('request_failed');
+      // Its log comes by another way than its answer.
+      await until(() => bundle.output().includes('request_failed'));
     } finally {
       await bundle.stop();
     }

@@ -65,8 +65,8 @@ export interface Session {
 
 interface SessionOptions {
   readonly onEnter?: () => void;
-  /** Before the session is given up. */
-  readonly onLeave?: () => void;
+  /** Before the session is given up; what it returns is called when it is, or could not be. */
+  readonly onLeave?: () => () => void;
 }
 
 export function createSession(call: Call, { onEnter, onLeave }: SessionOptions = {}): Session {
@@ -149,15 +149,17 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
       }
     },
     async logout() {
-      onLeave?.();
+      const left = onLeave?.();
       try {
         await call('auth.logout', {});
       } catch (fault) {
+        left?.();
         return toProblem(fault);
       }
       forgetTab();
       setAccount(undefined);
       setState('anonymous');
+      left?.();
       // They may be others since this page was opened.
       void status().catch(() => undefined);
       return undefined;

@@ -59,10 +59,21 @@ describe('a MySQL server that sends more than it should', () => {
         expect((await call).code).toBe('database_unreachable');
         expect(performance.now() - began).toBeLessThan(2_500);
         await until(() => source.sessions() === 0);
+        // Nothing goes on being received in the background.
+        await until(() => server.connections() === 0);
       }
     },
     20_000,
   );
+});
+
+test('a MySQL server that says nothing is hung up on', async () => {
+  const server = await openHostileServer(() => {});
+  opened.push(server);
+  const call = refusal(open(server.port).query(sql('select 1'), { ...FIXED, timeout_ms: 300 }));
+  await until(() => server.connections() === 1);
+  await call;
+  await until(() => server.connections() === 0);
 });
 
 describe.skipIf(!reachable.mysql)('a MariaDB server behind something that turns bad', () => {
