@@ -22,7 +22,7 @@ interface OwnedRules<K extends OwnedKind, D> {
     earlier: Described | null,
   ): Promise<Prepared<ValuesOf<K>>>;
   /** What a caller may not do, whatever the change touches; `stored` is null for a new record. */
-  refuse?(this: void, context: Context, draft: D, stored: RowOf<K> | null): void;
+  refuse?(this: void, context: Context, draft: D, stored: RowOf<K> | null): Promise<void>;
   /** What must hold before a state that was stored before comes back; absent: the same. */
   checkEarlier?(this: void, context: Context, draft: D, checkGuard: GuardCheck): Promise<Prepared<ValuesOf<K>>>;
   /** A draft whose checked fields are as they were. */
@@ -44,7 +44,7 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     original: RowOf<K> | null = null,
     check = rules.check,
   ): Promise<Prepared<ValuesOf<K>>> => {
-    rules.refuse?.(context, draft, stored ?? original);
+    await rules.refuse?.(context, draft, stored ?? original);
     if (stored === null) return check(context, draft, guardDraft, original as Described | null);
     const checkGuard: GuardCheck = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
     if (touches(draft, stored, rules.checked)) return check(context, draft, checkGuard, stored as Described);

@@ -4,7 +4,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { refuse, toolListing } from '#snapshots/entities.ts';
 import { writeGuard } from '#core/contract/definitions/write-guard.ts';
-import { refuseLoosened } from '#core/identity/token-limits.ts';
+import { lastNamed, refuseLoosened } from '#core/identity/token-limits.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
@@ -22,7 +22,13 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     'masks',
     'read_only',
   ],
-  refuse: ({ actor }, draft, stored) => refuseLoosened(actor, stored, draft),
+  async refuse(context, draft, stored) {
+    const { actor } = context;
+    const named = stored?.name === draft.name ? null : await lastNamed(context, draft.name);
+    // A new tool, or one that takes the name of another.
+    if (named !== null) refuseLoosened(actor, named, draft);
+    if (stored !== null || named === null) refuseLoosened(actor, stored, draft);
+  },
   check: prepareTool,
   unchecked: (draft, { read_only }) => ({ ...draft, read_only }),
   // A changed statement is judged anew unless the caller says what it is.

@@ -59,6 +59,19 @@ export function refuseLoosened(actor: Actor | null, before: Given | null, after:
   refuseNamed(before === null ? (after.two_step === true ? ['two_step'] : []) : loosened(before, after));
 }
 
+/** The tool that last had a name, as it was then: neither deleting nor renaming it first must be a way round. */
+export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<Given | null> {
+  if (isAdministrator(actor)) return null;
+  const { history } = store.tables;
+  const [entry] = await store.db
+    .select({ before: history.before, after: history.after })
+    .from(history)
+    .where(and(eq(history.entity_type, 'tool'), eq(history.entity_name, name), ne(history.action, 'blocked')))
+    .orderBy(desc(history.id))
+    .limit(1);
+  return (entry?.after ?? entry?.before ?? null) as Given | null;
+}
+
 const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
 /** How sure the client is of whom it talks to; null takes TLS where it can. */
 const TRUST: readonly (SslMode | null)[] = ['disable', null, 'require', 'verify-ca', 'verify-full'];

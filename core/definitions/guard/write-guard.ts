@@ -26,7 +26,7 @@ function faultsOf(
   }
   return [
     ...(confirm === 'above' && confirm_rows === null
-      ? [{ field: 'confirm_rows', message: 'confirm_rows is required with confirm above.' }]
+      ? [{ field: 'confirm_rows', message: 'confirm_rows is required when a person is asked above a number of rows.' }]
       : []),
     ...(confirm !== 'above' && confirm_rows !== null
       ? [{ field: 'confirm_rows', message: 'confirm_rows needs confirm above.' }]

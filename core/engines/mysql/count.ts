@@ -30,8 +30,45 @@ export const RUN_BY_NAME = `
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}_$]+/gu) ?? [];
 
-/** Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, by whatever names there are on the way. */
-export function uncountedCascade(text: string, cascades: readonly Row[], run_by_name: readonly Row[]): string | null {
+/** Schemas that the account sees; their triggers it sees only with the right to. */
+export const SCHEMAS = "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name <> 'information_schema'";
+
+/** Whether an account with these lines of SHOW GRANTS sees the triggers of a schema: without the right to, there seem to be none. */
+export function seesTriggers(grants: readonly string[]): (schema: string) => boolean {
+  const places = grants.flatMap((line) => {
+    const [, rights = '', place = ''] = /^GRANT (.+?) ON (?:TABLE )?(\*|`(?:[^`]|``)+`)\.\* TO /.exec(line) ?? [];
+    return /\b(?:ALL PRIVILEGES|TRIGGER)\b/.test(rights.replaceAll(/\([^)]*\)/g, '')) ? [place] : [];
+  });
+  return (schema) => places.some((place) => place === '*' || patternOf(place).test(schema));
+}
+
+/** The schema of a grant is a pattern, as LIKE has them. */
+function patternOf(quoted: string): RegExp {
+  const text = quoted.slice(1, -1).replaceAll('``', '`');
+  const source = text.replaceAll(/\\?[\s\S]/g, (sign) => {
+    if (sign === '%') return '.*';
+    if (sign === '_') return '.';
+    return RegExp.escape(sign.length === 2 ? sign.slice(1) : sign);
+  });
+  return new RegExp(`^${source}$`, 'is');
+}
+
+/** What of a statement's surroundings decides whether its changes are counted. */
+export interface Surroundings {
+  readonly cascades: readonly Row[];
+  readonly run_by_name: readonly Row[];
+  readonly schemas: readonly string[];
+  /** The schema of names that stand without one. */
+  readonly own_schema: string;
+  readonly seesTriggers: (schema: string) => boolean;
+}
+
+/**
+ * Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, by whatever names there are on the way,
+ * or a schema whose triggers the account does not see.
+ */
+export function uncountedCascade(text: string, its: Surroundings): string | null {
+  const { cascades, run_by_name, schemas, own_schema } = its;
   const reached = new Set(wordsOf(text));
   let rest = run_by_name;
   for (;;) {
@@ -43,6 +80,12 @@ export function uncountedCascade(text: string, cascades: readonly Row[], run_by_
       for (const word of wordsOf(textOf(body))) reached.add(word);
     }
     rest = others;
+  }
+  const hidden = schemas.find(
+    (schema) => (schema === own_schema || reached.has(schema.toLowerCase())) && !its.seesTriggers(schema),
+  );
+  if (hidden !== undefined) {
+    return `This account does not see the triggers of ${hidden}, so the rows that they change cannot be counted. Grant it TRIGGER on ${hidden}.`;
   }
   const found = cascades.find(({ target }) => reached.has(textOf(target).toLowerCase()));
   if (found === undefined) return null;

@@ -12,7 +12,7 @@ import {
   toTableColumn,
 } from './catalogue.ts';
 import { callerWarnings } from './caller-warnings.ts';
-import { CASCADES, openCounter, RUN_BY_NAME, uncountedCascade } from './count.ts';
+import { CASCADES, openCounter, RUN_BY_NAME, SCHEMAS, seesTriggers, uncountedCascade } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
 import { isReadOnlyRefusal } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
@@ -190,8 +190,10 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     async cannotCount(text) {
       const lasting = await cannotRollBack();
       if (lasting !== null) return lasting;
-      const cascades = await look(CASCADES, []);
-      return cascades.length === 0 ? null : uncountedCascade(text, cascades, await look(RUN_BY_NAME, []));
+      const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
+      const sees = seesTriggers(linesOf(await look('SHOW GRANTS', [])));
+      const [cascades, run_by_name] = [await look(CASCADES, []), await look(RUN_BY_NAME, [])];
+      return uncountedCascade(text, { cascades, run_by_name, schemas, own_schema: settings.database, seesTriggers: sees });
     },
     async test() {
       const grants = await look('SHOW GRANTS', []);

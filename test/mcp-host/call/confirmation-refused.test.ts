@@ -123,6 +123,16 @@ describe.skipIf(!is_up('mysql'))('on MariaDB', () => {
     expect([await count('orders'), await count('audits')]).toEqual([4, 0]);
   });
 
+  test('an account that does not see triggers is refused, and one that does is asked', async () => {
+    const { username, database: schema } = database.connection;
+    const right = (sql: string) => database.run(`${sql} '${username}'@'%'`);
+    const asks = "update orders set state = 'x' where state = 'new'";
+    await right(`revoke trigger on ${schema}.* from`);
+    expect(await refusal(asks)).toContain(`Grant it TRIGGER on ${schema}.`);
+    expect(await database.run("select count(*) as n from orders where state = 'new'")).toEqual([{ n: 1 }]);
+    await right(`grant trigger on ${schema?.replaceAll('_', String.raw`\_`)}.* to`);
+  });
+
   test('rows that are matched and not changed do not count', async () => {
     const same = await (await called('update notes set text = text where id = 1'))();
     expect(same.body.result).toMatchObject({ resultType: 'complete' });

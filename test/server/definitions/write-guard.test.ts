@@ -95,6 +95,31 @@ describe('limits and questions of a writing tool', () => {
     expect((await t.request('PATCH', `/api/v1${path}`, { body: { confirm: 'never' } })).status).toBe(200);
   });
 
+  test('are not loosened by a token that deletes or renames the tool first', async () => {
+    const make = async () => {
+      const { body } = await create({ confirm: 'always', max_affected_rows: 3 });
+      return { name: String(body['name']), path: `/tools/${String(body['id'])}` };
+    };
+    const refusedAs = async (name: string) => {
+      const again = await asToken('POST', '/tools', draft({ name }));
+      expect([again.status, again.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
+      expect((await asToken('POST', '/tools', draft({ name, confirm: 'always' }))).status).toBe(403);
+    };
+    const gone = await make();
+    expect((await asToken('DELETE', gone.path, {})).status).toBe(200);
+    await refusedAs(gone.name);
+    const moved = await make();
+    expect((await asToken('PATCH', moved.path, { name: `${moved.name}_old` })).status).toBe(200);
+    await refusedAs(moved.name);
+    // Another tool that takes the name is no way round either.
+    const other = await asToken('POST', '/tools', draft());
+    const taken = await asToken('PATCH', `/tools/${String(other.body['id'])}`, { name: gone.name });
+    expect([taken.status, taken.body['detail']]).toEqual([403, expect.stringContaining('confirm')]);
+    for (const { name } of [gone, moved])
+      expect((await asToken('POST', '/tools', draft({ name, confirm: 'always', max_affected_rows: 2 }))).status).toBe(201);
+    expect((await asToken('POST', '/tools', draft())).status).toBe(201);
+  });
+
   test('are not loosened by a token that activates an earlier version', async () => {
     const { body } = await create();
     const path = `/api/v1/tools/${String(body['id'])}`;

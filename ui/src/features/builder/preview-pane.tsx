@@ -87,7 +87,9 @@ export function PreviewPane(props: {
         fallback={
           <Show when={props.statement.problem() === undefined && !props.statement.busy()}>
             <EmptyState icon="play" title="Nothing has run yet">
-              Run the statement to see its rows and what a model would receive. It runs read-only, for up to 10 seconds.
+              {props.statement.writes()
+                ? 'Run the statement to see how many rows it would change and what a model would receive. It runs for up to 10 seconds.'
+                : 'Run the statement to see its rows and what a model would receive. It runs read-only, for up to 10 seconds.'}
             </EmptyState>
           </Show>
         }

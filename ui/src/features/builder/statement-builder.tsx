@@ -93,6 +93,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
       return input === undefined ? undefined : props.check(input, signal);
     },
     sql: () => form.values.sql_query,
+    schema: builder.form.schema,
   });
   const errorOf: ErrorOf<D> = (path) => builder.form.error(path) ?? check.error(path);
   const error = (path: Path<StatementDraft>) => form.error(path) ?? check.error(path);

@@ -5,7 +5,7 @@ import type { Output } from '#core/contract/index.ts';
 import type { Fault } from '#ui/src/components/editor/code-editor.tsx';
 import { createLiveCheck } from '#ui/src/features/run/runner.ts';
 import { placeInText } from './sql/template.ts';
-import { bare } from '#ui/src/kernel/form/form.ts';
+import { bare, type FormSchema, inLabels } from '#ui/src/kernel/form/form.ts';
 import type { Problem } from '#ui/src/kernel/problem.ts';
 
 interface Judgement {
@@ -21,6 +21,8 @@ interface DraftCheckOptions<T> {
   /** Asks the server; undefined while there is nothing to ask. */
   readonly load: (signal: AbortSignal) => Promise<T | undefined>;
   readonly sql: () => string;
+  /** Whose labels its sentences use. */
+  readonly schema: FormSchema;
 }
 
 /** Names the stored record, so that a draft is not compared with what it replaces. */
@@ -54,7 +56,7 @@ export function useDraftCheck<T extends Judgement>(options: DraftCheckOptions<T>
     const refusal = check.data()?.refusal;
     if (refusal === undefined) return undefined;
     const { detail, errors, position } = refusal;
-    return { code: 'invalid', detail, errors, ...(position === undefined ? {} : { position }) };
+    return inLabels({ code: 'invalid', detail, errors, ...(position === undefined ? {} : { position }) }, options.schema);
   });
   const errors = createMemo(
     () =>

@@ -1,4 +1,6 @@
+import { fromEvents, parse, readAnswer } from './events.ts';
 import { isMembers, type Members } from './members.ts';
+import { formIn, type Question, questionIn, responseOf } from './questions.ts';
 /** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
 export type Era = (typeof ERAS)[number];
@@ -68,17 +70,10 @@ export interface McpClientOptions {
   readonly caller?: () => object | undefined;
   readonly host?: string | undefined;
   readonly onExchange: (exchange: Exchange) => void;
-  /** Asks the person whether a tool may change what it says; absent: nobody can be asked. Only without sessions. */
+  /** Asks the person whether a tool may change what it says; absent: nobody can be asked. */
   readonly onQuestion?: (question: Question) => Promise<boolean | null>;
   readonly onSessionEnd?: () => void;
   readonly fetch?: (path: string, init: RequestInit) => Promise<Response>;
-}
-
-/** What a tool asks before it writes. */
-export interface Question {
-  readonly message: string;
-  /** Of the one answer that lets it write. */
-  readonly yes: string;
 }
 
 const MOST_PAGES = 20;
@@ -91,6 +86,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   const { era, token, onExchange, onQuestion, onSessionEnd } = options;
   const send = options.fetch ?? ((path, init) => fetch(path, init));
   const modern = era === '2026-07-28';
+  const capabilities = onQuestion === undefined ? {} : { elicitation: modern ? { form: {} } : {} };
   let session: string | undefined;
   let host = options.host;
   let last_id = 0;
@@ -101,7 +97,8 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     more: Readonly<Record<string, string>>,
     signal?: AbortSignal,
   ): Promise<Exchange> => {
-    const method = typeof message['method'] === 'string' ? message['method'] : 'end of the session';
+    const unnamed = verb === 'POST' ? 'answer to a question' : 'end of the session';
+    const method = typeof message['method'] === 'string' ? message['method'] : unnamed;
     const body = verb === 'POST' ? JSON.stringify(message) : '';
     const headers: Record<string, string> = {
       accept: 'application/json, text/event-stream',
@@ -135,9 +132,9 @@ export function createMcpClient(options: McpClientOptions): McpClient {
         ...(verb === 'POST' ? { body } : {}),
         ...(signal === undefined ? {} : { signal }),
       });
-      const text = await response.text();
       const answered_by = response.headers.get(HOST);
       if (answered_by !== null) host = answered_by;
+      const text = await readAnswer(response, (asked) => void answerSession(asked, signal).catch(() => undefined));
       const kept = SHOWN.flatMap((name) => {
         const value = response.headers.get(name);
         return value === null ? [] : [[name, value]];
@@ -155,6 +152,13 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     }
   };
 
+  /** A session asks on the stream of the call, and is answered beside it. */
+  const answerSession = async ({ id, params }: Members, signal?: AbortSignal): Promise<void> => {
+    const question = formIn(params);
+    const result = responseOf(question === undefined ? null : ((await onQuestion?.(question)) ?? null));
+    await exchange('POST', { jsonrpc: '2.0', id, result }, headersFor('', {}), signal);
+  };
+
   const headersFor = (method: string, params: Members): Record<string, string> => {
     if (!modern) return { 'mcp-protocol-version': era, ...(session === undefined ? {} : { [SESSION]: session }) };
     const named = params['name'] ?? params['uri'];
@@ -168,7 +172,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     const meta = {
       [META.version]: era,
       [META.client]: CLIENT,
-      [META.capabilities]: onQuestion === undefined ? {} : { elicitation: { form: {} } },
+      [META.capabilities]: capabilities,
     };
     const message = { jsonrpc: '2.0', id, method, params: modern ? { ...params, _meta: meta } : params };
     const headers = method === 'initialize' ? {} : headersFor(method, params);
@@ -180,7 +184,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
 
   /** The handshake of the revisions before 2026-07-28. */
   const initialize = async (signal?: AbortSignal): Promise<Answer> => {
-    const answer = await post('initialize', { protocolVersion: era, capabilities: {}, clientInfo: CLIENT }, signal);
+    const answer = await post('initialize', { protocolVersion: era, capabilities, clientInfo: CLIENT }, signal);
     if (!answer.ok || session === undefined) return answer;
     await exchange('POST', { jsonrpc: '2.0', method: 'notifications/initialized' }, headersFor('', {}), signal);
     return answer;
@@ -209,12 +213,11 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     let answer = first;
     if (onQuestion === undefined) return answer;
     for (let asked = 0; asked < MOST_QUESTIONS; asked++) {
-      const [key, question] = questionIn(answer) ?? [];
-      if (!answer.ok || key === undefined || question === undefined) break;
-      const yes = await onQuestion(question);
+      if (!answer.ok) break;
+      const [key, question] = questionIn(answer.result) ?? [];
+      if (key === undefined || question === undefined) break;
+      const response = responseOf(await onQuestion(question));
       signal?.throwIfAborted();
-      const response =
-        yes === null ? { action: 'cancel' } : yes ? { action: 'accept', content: { [ANSWER]: true } } : { action: 'decline' };
       const { requestState } = answer.result;
       answer = await post(method, { ...params, inputResponses: { [key]: response }, requestState }, signal);
     }
@@ -250,23 +253,6 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   };
 }
 
-/** The required field of the form that a tool asks with. */
-const ANSWER = 'ok';
-
-/** The one form that a result asks for, with its key; undefined: it asks for nothing that a person here could answer. */
-function questionIn(answer: Answer): readonly [string, Question] | undefined {
-  const requests = answer.ok && answer.result['resultType'] === 'input_required' ? answer.result['inputRequests'] : undefined;
-  const [first] = isMembers(requests) ? Object.entries(requests) : [];
-  const params = first !== undefined && isMembers(first[1]) ? first[1]['params'] : undefined;
-  if (first === undefined || !isMembers(params)) return undefined;
-  const schema = isMembers(params['requestedSchema']) ? params['requestedSchema'] : {};
-  const properties = isMembers(schema['properties']) ? schema['properties'] : {};
-  const field = isMembers(properties[ANSWER]) ? properties[ANSWER] : undefined;
-  if (field === undefined) return undefined;
-  const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
-  return [first[0], { message: text(params['message'], ''), yes: text(field['title'], 'Confirm') }];
-}
-
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 const SESSION_NOT_FOUND = -32_001;
 
@@ -284,29 +270,6 @@ function toAnswer(answer: Exchange['answer'], id: number): Answer {
   const detail = isMembers(error) && typeof error['message'] === 'string' ? error['message'] : `The host answered ${status}.`;
   const code = isMembers(error) && typeof error['code'] === 'number' ? { code: error['code'] } : {};
   return { ok: false, refusal: { reason: status === 401 ? 'unauthorized' : isMembers(error) ? 'rpc' : 'http', ...code, detail } };
-}
-
-/** The response among the events of a stream. */
-function fromEvents(body: string, id: number): Members | undefined {
-  const messages = body.split('\n\n').map((event) =>
-    parse(
-      event
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice('data:'.length))
-        .join('\n'),
-    ),
-  );
-  return messages.find((message) => message?.['id'] === id);
-}
-
-function parse(text: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMembers(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const OFFLINE = 'The server does not answer. Check that it is running and that this browser can reach it.';

@@ -1,6 +1,7 @@
 import { createSignal } from 'solid-js';
 import { createStore, produce, reconcile, unwrap } from 'solid-js/store';
 import * as v from 'valibot';
+import { labelsIn } from '#core/contract/marks.ts';
 import { toInvalid } from '#core/issues.ts';
 import { same } from './merge.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
@@ -176,7 +177,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
         options.onDone?.(answer);
         return true;
       } catch (fault) {
-        const found = toProblem(fault);
+        const found = inLabels(toProblem(fault), options.schema);
         setErrors(new Map(found.errors.map(({ field, message }) => [field, bare(message, field)])));
         setProblem(found);
         return false;
@@ -244,6 +245,18 @@ const plain = <T extends Shape>(values: T): T => structuredClone(unwrap(values))
 export function bare(message: string, field: string): string {
   const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
+/** The same with fields called as their labels do; a name without an underscore is a word like others, or the beginning of a sentence. */
+export function inLabels(problem: Problem, schema: FormSchema): Problem {
+  const labels = 'entries' in schema ? labelsIn(schema.entries as v.ObjectEntries) : {};
+  const label = (text: string): string =>
+    text.replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => (Object.hasOwn(labels, name) ? (labels[name] ?? name) : name));
+  const errors = problem.errors.map(({ field, message }) => {
+    const [own, rest] = message.startsWith(`${field} `) ? [field, message.slice(field.length)] : ['', message];
+    return { field, message: `${own}${label(rest)}` };
+  });
+  return { ...problem, detail: label(problem.detail), errors };
 }
 
 const isWithin = (field: string, path: string): boolean => path === '' || field === path || field.startsWith(`${path}.`);

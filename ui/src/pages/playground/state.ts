@@ -7,10 +7,10 @@ import {
   ERAS,
   type Exchange,
   type McpClientOptions,
-  type Question,
   type Refusal,
 } from '#ui/src/features/run/mcp-client.ts';
 import type { Members } from '#ui/src/features/run/members.ts';
+import type { Question } from '#ui/src/features/run/questions.ts';
 import { expand, fieldsOfPrompt, fieldsOfSchema, fieldsOfTemplate } from '#ui/src/features/run/schema-fields.ts';
 import { type Result, toResult } from '#ui/src/features/run/result.ts';
 

@@ -75,6 +75,7 @@ export function PromptBuilder(props: PromptBuilderProps) {
   /** What the shown messages were made with: the fields may have changed since. */
   const [shown, setShown] = createSignal<{ values: Readonly<Record<string, string>>; caller: ReturnType<typeof caller> }>();
   const check = useDraftCheck({
+    schema: form.schema,
     watch: () => [
       form.values.name,
       form.values.title,

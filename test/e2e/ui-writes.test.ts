@@ -1,0 +1,110 @@
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expectAccessible } from '#test/support/axe.ts';
+import { browserTest } from '#test/support/browser.ts';
+import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+
+let file = '';
+let tool_id = '';
+const ui = startUi({
+  live: true,
+  async prepare(programs) {
+    const folder = join(programs.directory, 'databases');
+    mkdirSync(folder, { recursive: true });
+    file = join(folder, 'notes.sqlite');
+    const db = new Database(file, { create: true });
+    db.run('create table notes (id integer primary key, text text)');
+    db.run("insert into notes values (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')");
+    db.close();
+    const connection = { name: 'notes', db_type: 'sqlite', database: 'notes.sqlite' };
+    const { id: connection_id } = await programs.api<{ id: string }>('POST', '/connections', connection);
+    const tool = await programs.api<{ id: string }>('POST', '/tools', {
+      name: 'remove_notes',
+      title: 'Remove notes',
+      description: 'Deletes every note up to a number, and answers how many there were.',
+      connection_id,
+      sql_query: 'delete from notes where id <= :id',
+      parameters: [{ name: 'id', type: 'integer', description: 'The last number to delete' }],
+      confirm: 'always',
+    });
+    tool_id = tool.id;
+    await programs.api('POST', '/deploy', { note: 'Notes' });
+  },
+});
+
+function count(): number {
+  const db = new Database(file);
+  const { n } = db.query<{ n: number }, []>('select count(*) as n from notes').get() ?? { n: -1 };
+  db.close();
+  return n;
+}
+
+browserTest(
+  'the panel of writes says what is wrong in words, and the preview what it does',
+  async () => {
+    const opened = await ui.signedIn();
+    const { page } = opened;
+    await page.goto(`${ui.programs.url}/tools/${tool_id}`);
+    const panel = page.getByRole('region', { name: 'Writes' });
+    await panel.getByRole('button', { name: /Confirmation/ }).click();
+    await page.getByRole('option', { name: 'Ask above a number of rows' }).click();
+    await panel.getByText('Is required when a person is asked above a number of rows.').waitFor();
+    await page.getByText('This statement changes data. Sluice runs it in a transaction and rolls it back.').waitFor();
+    await page.getByText('Run the statement to see how many rows it would change').waitFor();
+    expect(await page.getByText('runs read-only').count()).toBe(0);
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    const words = page.locator('.builder-foot').getByText('Ask above is required');
+    await words.waitFor();
+    expect(await page.getByText('confirm_rows').count()).toBe(0);
+    await expectAccessible(page, 'writes with a fault');
+    await panel.getByLabel('Ask above').fill('2');
+    await panel.getByLabel('Affected row limit').fill('3');
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    await page.getByText('Tool saved').first().waitFor();
+    const stored = await ui.programs.api<object>('GET', `/tools/${tool_id}`);
+    expect(stored).toMatchObject({ confirm: 'above', confirm_rows: 2, max_affected_rows: 3 });
+    await page.getByRole('tab', { name: 'Preview' }).click();
+    await close(opened, [422]);
+    await ui.programs.api('PATCH', `/tools/${tool_id}`, { confirm: 'always', confirm_rows: null, max_affected_rows: null });
+  },
+  LIMIT_MS,
+);
+
+for (const era of ['2026-07-28', '2025-11-25']) {
+  browserTest(
+    `the playground asks before a tool writes, in ${era}`,
+    async () => {
+      const opened = await ui.signedIn();
+      const { page } = opened;
+      await page.goto(`${ui.programs.url}/playground?tool=remove_notes`);
+      await page.getByRole('heading', { name: 'Remove notes' }).waitFor();
+      await page.getByText(era, { exact: true }).click();
+      const call = async (id: number) => {
+        await page.getByLabel('id', { exact: true }).fill(String(id));
+        await page.getByRole('button', { name: 'Call', exact: true }).click();
+        const dialog = page.getByRole('alertdialog', { name: 'Confirm this change' });
+        await dialog.getByText('“Remove notes” (remove_notes) would change 1 row with DELETE FROM notes.').waitFor();
+        return dialog;
+      };
+      const before = count();
+      const lowest = 5 - before;
+      const declined = await call(lowest);
+      await expectAccessible(page, 'a question of a tool');
+      await declined.getByRole('button', { name: 'Decline' }).click();
+      await shown(page, 'This change was not confirmed');
+      expect(count()).toBe(before);
+      const allowed = await call(lowest);
+      await allowed.getByRole('button', { name: 'Change 1 row' }).click();
+      await shown(page, 'affected_rows');
+      expect(count()).toBe(before - 1);
+      await close(opened);
+    },
+    LIMIT_MS,
+  );
+}
+
+const shown = (page: Page, text: string) =>
+  page.getByRole('region', { name: 'Result', exact: true }).getByText(text).first().waitFor();
