@@ -130,7 +130,7 @@ describe.skipIf(!is_up('mysql'))('on MariaDB', () => {
     await right(`revoke trigger on ${schema}.* from`);
     expect(await refusal(asks)).toContain(`Grant it TRIGGER on ${schema}.`);
     expect(await database.run("select count(*) as n from orders where state = 'new'")).toEqual([{ n: 1 }]);
-    await right(`grant trigger on ${schema?.replaceAll('_', String.raw`\_`)}.* to`);
+    await right(`grant trigger on \`${schema?.replaceAll('_', String.raw`\_`)}\`.* to`);
   });
 
   test('rows that are matched and not changed do not count', async () => {

@@ -106,7 +106,7 @@ describe('limits and questions of a writing tool', () => {
       expect((await asToken('POST', '/tools', draft({ name, confirm: 'always' }))).status).toBe(403);
     };
     const gone = await make();
-    expect((await asToken('DELETE', gone.path, {})).status).toBe(200);
+    expect((await asToken('DELETE', gone.path, {})).status).toBe(204);
     await refusedAs(gone.name);
     const moved = await make();
     expect((await asToken('PATCH', moved.path, { name: `${moved.name}_old` })).status).toBe(200);

@@ -99,6 +99,12 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
   const error = (path: Path<StatementDraft>) => form.error(path) ?? check.error(path);
   const notes = (path: string) => <LintNotes findings={check.lint(path)} onFix={(changes) => builder.change(changes)} />;
 
+  // A draft that is refused for another field still writes.
+  const writes = createMemo((before: boolean) => {
+    const found = check.data();
+    return found !== undefined && 'read_only' in found && found.read_only !== undefined ? !found.read_only : before;
+  }, false);
+
   const statement = useStatement({
     connections: () => props.connections,
     connection_id: () => form.values.connection_id,
@@ -110,10 +116,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
     // oxlint-disable-next-line solid/reactivity
     ...(props.named === undefined ? {} : { named: props.named }),
     suggested: () => check.data()?.suggested,
-    writes: () => {
-      const found = check.data();
-      return found !== undefined && 'read_only' in found && found.read_only === false;
-    },
+    writes,
     masks: () => form.values.masks,
     template: () => form.values.transform_template,
     becomes: () => props.becomes(),
