@@ -69,7 +69,7 @@ export async function lastNamed({ app: { store }, actor }: Context, name: string
     .where(and(eq(history.entity_type, 'tool'), eq(history.entity_name, name), ne(history.action, 'blocked')))
     .orderBy(desc(history.id))
     .limit(1);
-  return (entry?.after ?? entry?.before ?? null) as Given | null;
+  return entry?.after ?? entry?.before ?? null;
 }
 
 const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
