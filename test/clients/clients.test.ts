@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Programs, removeFolder, startPrograms, until } from '../support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '../support/programs.ts';
 import { AGENTS, codex } from './agents.ts';
 import { CALLERS, inspector, inspectorTo, mcporter, mcporterTo } from './callers.ts';
 import { type Client, isInstalled, withSetup } from './client.ts';
@@ -28,11 +28,7 @@ afterAll(async () => {
 
 async function startShop(): Promise<Programs> {
   const programs = await startPrograms();
-  await until(
-    () => programs.output().includes('curl'),
-    20_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   return programs;
 }
 

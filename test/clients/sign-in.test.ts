@@ -42,11 +42,7 @@ async function deploy(port: number, public_url: string, env: Deployed['env']): P
   const variables = { SVC_PUBLIC_URL: public_url, ...(is_proxied && { SVC_TRUSTED_PROXIES: '127.0.0.1/32' }) };
   const programs = await startPrograms({ port, env: variables });
   await programs.signIn();
-  await until(
-    () => programs.output().includes('curl'),
-    20_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   await programs.api('PATCH', '/server/config', { auth_type: 'oauth', mcp_proxy: is_proxied });
   await programs.api('POST', '/deploy', {});
   await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 60_000);

@@ -18,11 +18,7 @@ beforeAll(async () => {
   expect(said).toMatch(/sluice: \d+ MB/);
   // No file of the repository and no Bun is in reach of what is started.
   programs = await startPrograms({ command: [binary], env: { PATH: '/usr/bin:/bin' } });
-  await until(
-    () => programs.output().includes('curl'),
-    30_000,
-    () => programs.output(),
-  );
+  await programs.demo();
 }, 90_000);
 
 afterAll(async () => {

@@ -67,7 +67,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
   beforeAll(async () => {
     cluster = await startCluster(10);
     one = await cluster.startServer();
-    await eventually(() => one.output().includes('curl'));
+    await one.demo();
     other = await cluster.startServer();
     await one.signIn();
     await other.signIn();

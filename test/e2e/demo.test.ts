@@ -6,11 +6,7 @@ import { type Programs, removeFolder, startPrograms, until } from '#test/support
 let programs: Programs;
 beforeAll(async () => {
   programs = await startPrograms();
-  await until(
-    () => programs.output().includes('curl'),
-    20_000,
-    () => programs.output(),
-  );
+  await programs.demo();
 }, 30_000);
 afterAll(async () => {
   await programs.stop();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 
 /** The steps of the Dockerfile in a clean folder: what COPY brings and RUN makes is all that the program finds. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -114,11 +114,7 @@ test('the image holds what runs and nothing else', () => {
 
 test('its command serves the interface and a deployed tool', async () => {
   programs = await startPrograms({ command: [process.execPath, join(app, 'server/main.ts')] });
-  await until(
-    () => programs.output().includes('curl'),
-    30_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   expect(await (await fetch(programs.url)).text()).toContain('/assets/');
   const client = await connectClient('v2', programs.mcp_url);
   expect((await client.call('get_customer', { email: 'ada@example.com' })).structuredContent).toMatchObject({

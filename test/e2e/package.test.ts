@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { COMMANDS } from '#server/cli/program.ts';
 import { PROGRAM_WORDS } from '#server/cli/programs.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
 
 /** The tarball of `npm pack`, unpacked beside its dependencies as npm does it, on a machine that has only Node. */
@@ -86,11 +86,7 @@ describe('sluice start', () => {
   let programs: Programs;
   beforeAll(async () => {
     programs = await startPrograms({ command: [NODE, join(home, 'sluice.mjs')], env: { PATH } });
-    await until(
-      () => programs.output().includes('curl'),
-      30_000,
-      () => programs.output(),
-    );
+    await programs.demo();
   }, 60_000);
   afterAll(() => removeFolder(programs));
 

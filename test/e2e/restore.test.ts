@@ -40,11 +40,7 @@ async function sluice(programs: Programs, env: Record<string, string>, ...words:
 
 /** Something of every kind, deployed, and then one change that is not. */
 async function use(programs: Programs): Promise<void> {
-  await until(
-    () => programs.output().includes('curl'),
-    30_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   const [tool] = (await programs.api<{ items: { id: string }[] }>('GET', '/tools')).items;
   await programs.api('PATCH', `/tools/${tool?.id}`, { description: 'Deployed before the backup' });
   await programs.api('POST', '/deploy', { note: 'before the backup' });

@@ -116,11 +116,7 @@ describe('one server with its host', () => {
   beforeAll(async () => {
     programs = await startPrograms({ port, env: { SVC_PUBLIC_URL: public_url } });
     await programs.signIn();
-    await until(
-      () => programs.output().includes('curl'),
-      30_000,
-      () => programs.output(),
-    );
+    await programs.demo();
     person = await prepare(programs);
     await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401, 30_000);
   }, LIMIT_MS);
@@ -144,7 +140,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers on one Pos
   beforeAll(async () => {
     cluster = await startCluster(9, (balanced) => ({ SVC_PUBLIC_URL: balanced }));
     const first = await cluster.startServer();
-    await until(() => first.output().includes('curl'), 30_000, told);
+    await first.demo();
     const second = await cluster.startServer();
     await first.signIn();
     await second.signIn();

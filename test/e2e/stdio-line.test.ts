@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
 
 const PROGRAM = join(import.meta.dir, '../../mcp-host/stdio.ts');
@@ -14,11 +14,7 @@ beforeAll(async () => {
   elsewhere = foreignFolder();
   writeFileSync(join(elsewhere, '.env'), 'SVC_DATA_DIR=/nowhere\nSVC_FASTMCP_PORT=nonsense\n');
   programs = await startPrograms();
-  await until(
-    () => programs.output().includes('curl'),
-    20_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   await programs.signIn();
 }, 30_000);
 afterAll(async () => {

@@ -1,47 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { denoCommand } from '#test/support/deno.ts';
-import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+import { type TwoRuntimes, startTwoRuntimes } from '#test/support/two-runtimes.ts';
 
-/** One server, a host on Bun and one on Deno. */
-const ROOT = join(import.meta.dir, '../..');
-const SECRET = 'r'.repeat(16) + '0123456789abcdefg';
 const DEPLOYS = 5;
 const CALLERS = 3;
 
-interface Status {
-  readonly snapshot_version: number;
-  readonly hosts: readonly { readonly id: string; readonly url: string; readonly snapshot_version: number | null }[];
-}
 interface Receipt {
-  readonly snapshot_version: number;
   readonly hosts: readonly { readonly acked_ms: number | null; readonly error: string | null }[];
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-two-runtimes-'));
-const shared = {
-  SVC_ENV: 'dev',
-  SVC_ENCRYPTION_KEY: SECRET,
-  SVC_JWT_SECRET: SECRET,
-  SVC_AGENT_SERVICE_TOKEN: SECRET,
-  SVC_SQLITE_DIR: join(folder, 'databases'),
-  // Each host of the one machine takes a free port.
-  SVC_FASTMCP_PORT: '0',
-};
-let server: Programs;
-const hosts: Bun.Subprocess[] = [];
+let both: TwoRuntimes;
 let urls: string[] = [];
 
-function startHost(name: string, command: readonly string[]): void {
-  const data = join(folder, name);
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...shared, SVC_SERVER_URL: server.url, SVC_DATA_DIR: data };
-  hosts.push(Bun.spawn([...command], { cwd: ROOT, env, stdout: 'ignore', stderr: 'inherit' }));
-}
-
 async function search(url: string): Promise<string> {
-  const response = await fetch(`${url}/mcp`, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({
@@ -55,35 +26,12 @@ async function search(url: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  server = await startPrograms({ role: 'server', env: { ...shared, SVC_DEMO: 'true' } });
-  await until(
-    () => server.output().includes('curl'),
-    30_000,
-    () => server.output(),
-  );
-  await server.signIn();
-  startHost('on-bun', [process.execPath, 'mcp-host/main.ts']);
-  startHost('on-deno', denoCommand('mcp-host/main.ts'));
-  const patience = 30_000;
-  await until(
-    async () => {
-      const { hosts: rows, snapshot_version } = await server.api<Status>('GET', '/deploy/status');
-      urls = rows.filter((row) => row.snapshot_version === snapshot_version).map(({ url }) => url);
-      return urls.length === 2;
-    },
-    patience,
-    () => server.output(),
-  );
+  both = await startTwoRuntimes({ SVC_DEMO: 'true' });
+  await both.server.demo();
+  await both.server.signIn();
+  urls = (await both.startHosts()).map(({ url }) => url);
 }, 90_000);
-afterAll(async () => {
-  for (const host of hosts) {
-    host.kill('SIGKILL');
-    await host.exited;
-  }
-  await server.stop();
-  removeFolder(server);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => both?.stop());
 
 describe('a host on Bun and a host on Deno', () => {
   test('give the same answers', async () => {
@@ -110,8 +58,8 @@ describe('a host on Bun and a host on Deno', () => {
       }),
     );
     for (let number = 1; number <= DEPLOYS; number++) {
-      await server.api('PATCH', '/server/config', { server_name: `Shop ${number}` });
-      const { hosts: acks } = await server.api<Receipt>('POST', '/deploy', {});
+      await both.server.api('PATCH', '/server/config', { server_name: `Shop ${number}` });
+      const { hosts: acks } = await both.server.api<Receipt>('POST', '/deploy', {});
       expect(acks.map(({ error }) => error)).toEqual([null, null]);
       expect(acks.every(({ acked_ms }) => acked_ms !== null)).toBe(true);
       await Bun.sleep(100);

@@ -27,11 +27,7 @@ const environment = () => ({ SVC_ENCRYPTION_KEY: keys.join(',') });
 
 beforeAll(async () => {
   programs = await startPrograms({ env: environment() });
-  await until(
-    () => programs.output().includes('curl'),
-    30_000,
-    () => programs.output(),
-  );
+  await programs.demo();
   await programs.signIn();
   others = new Set((await storedTools(programs)).map(({ name }) => name));
   const { items } = await programs.api<{ items: { id: string; name: string }[] }>('GET', '/connections');

@@ -31,13 +31,17 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+type Starts = (env: Readonly<Record<string, string>>) => readonly string[];
+
 /**
  * @param redis_db a database of Redis that no other test uses.
  * @param variables further ones of every program; `balanced` is the address in front of the servers.
+ * @param commands what starts them instead, with the variables that they get.
  */
 export async function startCluster(
   redis_db: number,
   variables: (balanced: string) => Record<string, string> = () => ({}),
+  commands: { server?: Starts; host?: Starts } = {},
 ): Promise<Cluster> {
   const database = await testDatabase('postgresql');
   const direct = new Redis(`${redisUrl}/${redis_db}`);
@@ -64,17 +68,12 @@ export async function startCluster(
     SVC_GENERATED_DIR: join(folder, 'generated'),
     ...variables(balancer.url),
   };
-  const spawn = (file: string, own: Record<string, string>): Member => {
+  const spawn = (file: string, own: Record<string, string>, starts: Starts = () => [process.execPath, file]): Member => {
     let printed = '';
-    const child = Bun.spawn([process.execPath, file], {
+    const env = { ...shared, SVC_SERVER_URL: balancer.url, SVC_DATA_DIR: mkdtempSync(join(folder, 'member-')), ...own };
+    const child = Bun.spawn([...starts(env)], {
       cwd: ROOT,
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        ...shared,
-        SVC_SERVER_URL: balancer.url,
-        SVC_DATA_DIR: mkdtempSync(join(folder, 'member-')),
-        ...own,
-      },
+      env: { PATH: process.env['PATH'] ?? '', ...env },
       stdout: 'pipe',
       stderr: 'pipe',
     });
@@ -101,12 +100,13 @@ export async function startCluster(
     database,
     async startServer(again) {
       const env = { ...shared, SVC_DATABASE_URL: database.url, SVC_DEMO: String(servers.length === 0) };
-      const server = await startPrograms({ role: 'server', env, ...(again && { again }) });
+      const command = commands.server?.(env);
+      const server = await startPrograms({ role: 'server', env, ...(command && { command }), ...(again && { again }) });
       if (again === undefined) servers.push(server);
       else servers[servers.indexOf(again)] = server;
       return server;
     },
-    startHost: () => spawn('mcp-host/main.ts', {}),
+    startHost: () => spawn('mcp-host/main.ts', {}, commands.host),
     async startAgent() {
       const agent_port = freePort();
       const agent = spawn('agent/main.ts', { SVC_AGENT_MCP_PORT: String(agent_port) });

@@ -16,6 +16,8 @@ export interface Programs {
   output(): string;
   /** A REST call with the administrator's cookie; throws with the answer when it is not 2xx. */
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Waits until the demo is deployed and its lines are printed. */
+  demo(): Promise<void>;
   /** Creates the administrator, or signs in. */
   signIn(): Promise<void>;
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
@@ -110,6 +112,12 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
       if (!ok) throw new Error(`${method} ${path} answered ${status}: ${text}`);
       return (text === '' ? {} : JSON.parse(text)) as T;
     },
+    demo: () =>
+      until(
+        () => printed.includes('curl'),
+        30_000,
+        () => printed,
+      ),
     async signIn() {
       const account = { username: 'ada', password: 'correct horse' };
       const made = await send('POST', '/auth/setup', account);

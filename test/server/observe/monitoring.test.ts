@@ -307,11 +307,7 @@ describe('with the real programs', () => {
 
   test('calls made are calls counted: statistics, series, log and queue', async () => {
     programs = await startPrograms();
-    await until(
-      () => programs.output().includes('curl'),
-      20_000,
-      () => programs.output(),
-    );
+    await programs.demo();
     await programs.signIn();
     const clients = await Promise.all([connectClient('v1', programs.mcp_url), connectClient('v2', programs.mcp_url)]);
     for (const client of clients) {
@@ -348,11 +344,7 @@ describe('with the real programs', () => {
 
   test('the live log tells what hosts do and what is called', async () => {
     programs = await startPrograms();
-    await until(
-      () => programs.output().includes('curl'),
-      20_000,
-      () => programs.output(),
-    );
+    await programs.demo();
     await programs.signIn();
     const client = await connectClient('v2', programs.mcp_url);
     await client.call('search_products', { text: 'canary', limit: 3 });

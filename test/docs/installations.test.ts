@@ -1,0 +1,98 @@
+import { afterEach, expect, test } from 'bun:test';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startCluster } from '#test/support/cluster.ts';
+import { reachable } from '#test/support/databases.ts';
+import { connectClient } from '#test/support/mcp-clients.ts';
+import { pebble_is_here, startPebble } from '#test/support/pebble.ts';
+import { freePort, startPrograms, until } from '#test/support/programs.ts';
+import { block, blocks, filled, newReader, type Reader, ROOT } from './guide.ts';
+
+/** Guides that are about an installation of their own. */
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+}, 30_000);
+
+function reading(): Reader {
+  const reader = newReader();
+  ends.push(() => reader.remove());
+  return reader;
+}
+const SETUP = block('first-tool.md', '/auth/setup');
+
+test.skipIf(!pebble_is_here)('a reader of the guide to HTTPS gets a certificate, and is served with it', async () => {
+  const reader = reading();
+  const [port, https_port] = [freePort(), freePort()];
+  const pebble = await startPebble(port);
+  ends.push(() => pebble.stop());
+  const [start = '', turnOn = ''] = blocks('https.md');
+  const command = reader.command(filled(start, { SVC_SSL_PORT: String(https_port) }));
+  const env = { SVC_ACME_DIRECTORY_URL: pebble.directory, NODE_EXTRA_CA_CERTS: pebble.authority_file, SVC_DEMO: 'false' };
+  const programs = await startPrograms({ command, port, env, directory: reader.folder });
+  ends.push(() => programs.stop());
+  // The names lead to this machine, and its trust is in the authority.
+  writeFileSync(join(reader.folder, 'root.pem'), await pebble.root());
+  writeFileSync(
+    join(reader.folder, '.curlrc'),
+    `connect-to = "ui.example.com:443:127.0.0.1:${https_port}"\ncacert = "${join(reader.folder, 'root.pem')}"\n`,
+  );
+  reader.places['http://127.0.0.1:3000'] = programs.url;
+  const out = await reader.follow(`${SETUP}\n${turnOn}`);
+  expect(out).toContain('"status":"issued"');
+  expect(out).toContain('"domains":["ui.example.com","mcp.example.com"]');
+}, 60_000);
+
+test.skipIf(!reachable.postgres || !reachable.redis)(
+  'a reader of the guide to many hosts reaches every host with a deploy',
+  async () => {
+    const reader = reading();
+    const [server = '', host = '', deploy = ''] = blocks('many-hosts.md');
+    const command = (script: string) => (env: Readonly<Record<string, string>>) => reader.command(filled(script, env));
+    const cluster = await startCluster(11, undefined, { server: command(server), host: command(host) });
+    ends.push(() => cluster.stop());
+    const first = await cluster.startServer();
+    await first.demo();
+    await cluster.startServer();
+    const hosts = [cluster.startHost(), cluster.startHost()];
+    reader.places['http://127.0.0.1:3000'] = cluster.url;
+    await reader.follow(SETUP);
+    interface Status {
+      readonly hosts: readonly { readonly url: string }[];
+    }
+    await until(
+      async () => (await reader.ask<Status>('GET /deploy/status')).hosts.length === 2,
+      30_000,
+      () => hosts.map((each) => each.output()).join('\n'),
+    );
+    await reader.follow(`call PATCH /server/config '{"server_name": "Many hosts"}'`);
+    const out = await reader.follow(deploy);
+    expect(out.match(/"acked_ms":\d/g)).toHaveLength(2);
+    for (const { url } of (await reader.ask<Status>('GET /deploy/status')).hosts) {
+      const client = await connectClient('v2', `${url}/mcp`);
+      expect(await client.tools()).toHaveLength(4);
+      await client.close();
+    }
+  },
+  90_000,
+);
+
+test('a reader of the guide to upgrades goes on with what the first edition left', async () => {
+  const reader = reading();
+  for (const [from, to] of [
+    ['metadata.db', 'sluice.sqlite'],
+    ['dev-secrets.json', 'dev-secrets.json'],
+  ] as const) {
+    copyFileSync(join(ROOT, 'test/fixtures/first-edition', from), join(reader.folder, to));
+    chmodSync(join(reader.folder, to), 0o600);
+  }
+  Object.assign(reader.env, { SVC_DATA_DIR: reader.folder });
+  await reader.follow(block('upgrade.md', 'sluice backup'));
+  const command = reader.command(block('upgrade.md', 'sluice start'));
+  // Its host would listen at the port of the snapshot, which may be taken.
+  const programs = await startPrograms({ command, role: 'server', directory: reader.folder, env: { SVC_DEMO: 'false' } });
+  ends.push(() => programs.stop());
+  expect(await reader.follow(block('upgrade.md', 'sluice check'))).toMatch(/ok\s+metadata database/);
+  await programs.api('POST', '/auth/login', { username: 'owner', password: 'correct horse battery' });
+  expect(await programs.api('GET', '/snapshots')).toMatchObject({ items: [{ version: 2, active: true }, { version: 1 }] });
+}, 60_000);
