@@ -9,8 +9,8 @@ export const guide = (name: string): string => readFileSync(join(ROOT, 'docs', n
 
 /** The blocks of one language of a guide, in their order. Indented ones belong to a list. */
 export const blocks = (name: string, language = 'sh'): string[] =>
-  [...guide(name).matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\``, 'gm'))].map(([, indent = '', text = '']) =>
-    text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  [...guide(name).matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\``, 'gm'))].map(
+    ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   );
 
 /** The block of a guide that has a text in it. */
@@ -47,7 +47,12 @@ export function newReader(): Reader {
     mode: 0o755,
   });
   symlinkSync(process.execPath, join(bin, 'bun'));
-  const env: Record<string, string> = { PATH: `${bin}:${process.env['PATH'] ?? ''}`, HOME: folder, SVC_ENV: 'dev', SVC_KV: 'memory' };
+  const env: Record<string, string> = {
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    HOME: folder,
+    SVC_ENV: 'dev',
+    SVC_KV: 'memory',
+  };
   const places: Record<string, string> = {};
   const here = (script: string): string =>
     Object.entries(places).reduce((text, [there, place]) => text.replaceAll(there, place), script);

@@ -125,7 +125,10 @@ describe('a reader of the guides', () => {
       await database.run(table);
       const [connect = '', ...rest] = blocks('row-level-security.md').map(named);
       const here = connect
-        .replace('"host": "127.0.0.1", "port": 5432, "database": "shop"', `"host": "${host}", "port": ${port}, "database": "${name}"`)
+        .replace(
+          '"host": "127.0.0.1", "port": 5432, "database": "shop"',
+          `"host": "${host}", "port": ${port}, "database": "${name}"`,
+        )
         .replace('a long password', crypto.randomUUID());
       await reader.follow(here);
       await database.run(policies);

@@ -21,27 +21,31 @@ function reading(): Reader {
 }
 const SETUP = block('first-tool.md', '/auth/setup');
 
-test.skipIf(!pebble_is_here)('a reader of the guide to HTTPS gets a certificate, and is served with it', async () => {
-  const reader = reading();
-  const [port, https_port] = [freePort(), freePort()];
-  const pebble = await startPebble(port);
-  ends.push(() => pebble.stop());
-  const [start = '', turnOn = ''] = blocks('https.md');
-  const command = reader.command(filled(start, { SVC_SSL_PORT: String(https_port) }));
-  const env = { SVC_ACME_DIRECTORY_URL: pebble.directory, NODE_EXTRA_CA_CERTS: pebble.authority_file, SVC_DEMO: 'false' };
-  const programs = await startPrograms({ command, port, env, directory: reader.folder });
-  ends.push(() => programs.stop());
-  // The names lead to this machine, and its trust is in the authority.
-  writeFileSync(join(reader.folder, 'root.pem'), await pebble.root());
-  writeFileSync(
-    join(reader.folder, '.curlrc'),
-    `connect-to = "ui.example.com:443:127.0.0.1:${https_port}"\ncacert = "${join(reader.folder, 'root.pem')}"\n`,
-  );
-  reader.places['http://127.0.0.1:3000'] = programs.url;
-  const out = await reader.follow(`${SETUP}\n${turnOn}`);
-  expect(out).toContain('"status":"issued"');
-  expect(out).toContain('"domains":["ui.example.com","mcp.example.com"]');
-}, 60_000);
+test.skipIf(!pebble_is_here)(
+  'a reader of the guide to HTTPS gets a certificate, and is served with it',
+  async () => {
+    const reader = reading();
+    const [port, https_port] = [freePort(), freePort()];
+    const pebble = await startPebble(port);
+    ends.push(() => pebble.stop());
+    const [start = '', turnOn = ''] = blocks('https.md');
+    const command = reader.command(filled(start, { SVC_SSL_PORT: String(https_port) }));
+    const env = { SVC_ACME_DIRECTORY_URL: pebble.directory, NODE_EXTRA_CA_CERTS: pebble.authority_file, SVC_DEMO: 'false' };
+    const programs = await startPrograms({ command, port, env, directory: reader.folder });
+    ends.push(() => programs.stop());
+    // The names lead to this machine, and its trust is in the authority.
+    writeFileSync(join(reader.folder, 'root.pem'), await pebble.root());
+    writeFileSync(
+      join(reader.folder, '.curlrc'),
+      `connect-to = "ui.example.com:443:127.0.0.1:${https_port}"\ncacert = "${join(reader.folder, 'root.pem')}"\n`,
+    );
+    reader.places['http://127.0.0.1:3000'] = programs.url;
+    const out = await reader.follow(`${SETUP}\n${turnOn}`);
+    expect(out).toContain('"status":"issued"');
+    expect(out).toContain('"domains":["ui.example.com","mcp.example.com"]');
+  },
+  60_000,
+);
 
 test.skipIf(!reachable.postgres || !reachable.redis)(
   'a reader of the guide to many hosts reaches every host with a deploy',
