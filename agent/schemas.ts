@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type * as v from 'valibot';
+import * as v from 'valibot';
+import { Id, Timestamp, Version } from '#core/contract/fields.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -20,13 +21,16 @@ const LIMITS = new Set(
 );
 const NOTHING: ReadonlySet<string> = new Set();
 
+/** What the instructions of the endpoint say of every id and time; the lock of a version is for who writes. */
+const COMMON: ReadonlySet<unknown> = new Set([Id, Timestamp, Version].map((schema) => v.getDescription(schema)));
+
 /** @param left_out keywords that are not said; a schema of additional properties always is. */
 function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject {
-  const schema = Object.fromEntries(
-    Object.entries(given).filter(
-      ([keyword, value]) => !left_out.has(keyword) || (keyword === 'additionalProperties' && isObject(value)),
-    ),
-  );
+  const is_said = ([keyword, value]: [string, unknown]): boolean =>
+    keyword === 'description'
+      ? left_out !== LIMITS || !COMMON.has(value)
+      : !left_out.has(keyword) || (keyword === 'additionalProperties' && isObject(value));
+  const schema = Object.fromEntries(Object.entries(given).filter(is_said));
   const said = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
   const result: JsonObject = said ? schema : { ...schema, ...ANYTHING };
   if (isObject(schema['properties'])) {

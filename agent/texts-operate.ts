@@ -62,6 +62,12 @@ export const OPERATE = {
     description:
       'Returns calls, errors and durations per minute for 1h, 6h, 24h or 7d, of everything or of one tool. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
+  get_call: {
+    title: 'One call',
+    effect: 'reads',
+    description:
+      'Explains one call of the request log: what the caller got, how it ended, time in queue and database, rows, tokens, who called. Use it to see why a call failed, then update_tool. Example: {"call_id":"4711"}.',
+  },
   get_queue_metrics: {
     title: 'Queues of databases',
     effect: 'reads',

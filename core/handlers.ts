@@ -4,6 +4,7 @@ import { agentCredentialHandlers } from './identity/agent-credentials.ts';
 import { agentToolHandlers } from './definitions/agent-tools.ts';
 import { authHandlers } from './identity/auth.ts';
 import { batchToolHandlers } from './definitions/batch-tools.ts';
+import { callHandlers } from './observe/calls.ts';
 import { canaryHandlers } from './deploy/candidates/canary.ts';
 import { candidateHandlers } from './deploy/candidates/candidates.ts';
 import { checkTokenHandlers } from './definitions/settings/check-token.ts';
@@ -26,6 +27,8 @@ import { monitoringHandlers } from './observe/monitoring.ts';
 import { noticeHandlers } from './observe/notices/notices.ts';
 import { proposalHandlers } from './proposals/proposals.ts';
 import { guardHandlers } from './definitions/guard/guard.ts';
+import { refusalHandlers } from './observe/refusals.ts';
+import { runningCallHandlers } from './observe/running-calls.ts';
 import { previewHandlers } from './definitions/preview/preview.ts';
 import { previewDefinitionHandlers } from './definitions/preview/preview-definitions.ts';
 import { oauthAttemptHandlers } from './identity/oauth/attempts.ts';
@@ -74,6 +77,9 @@ export const handlers: Handlers = withFindings({
   ...serverHandlers,
   ...sslHandlers,
   ...monitoringHandlers,
+  ...callHandlers,
+  ...runningCallHandlers,
+  ...refusalHandlers,
   ...noticeHandlers,
   ...proposalHandlers,
   ...peopleHandlers,

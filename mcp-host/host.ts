@@ -78,7 +78,7 @@ export function createHost(options: HostOptions): Host {
   /** Why the copy on disk was not taken, until a newer one is. */
   let file_fault: string | null = null;
 
-  const running = createRunningCalls();
+  const running = createRunningCalls({ prefix: boot_id, now });
   const sources = createSources({ open: options.openSource, openSecret: options.openSecret, log });
   const sessions = createSessions({
     now,
@@ -120,7 +120,8 @@ export function createHost(options: HostOptions): Host {
       const held = serving.held();
       return held === null || stale ? '' : `${held.snapshot_version}:${held.checksum}`;
     },
-    onEvent: (event) => follow(event, { snapshots, names, listener, beside, replays, acknowledge, useTokens, useIdentity, stop }),
+    onEvent: (event) =>
+      follow(event, { snapshots, names, listener, beside, replays, running, acknowledge, useTokens, useIdentity, stop }),
   });
   const names = createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log });
   const auth = createAuth({
@@ -152,9 +153,9 @@ export function createHost(options: HostOptions): Host {
   });
   const candidates = createCandidateAuth((name) => beside.find(name), now);
   const otlp_endpoint = options.otlp_endpoint ?? null;
-  const seen = { sources, limits, redis, sessions, streams, serving, auth, control, log };
-  const observation = createObservation({ id, boot_id, otlp_endpoint, ...seen });
-  const { usage, metrics, observe } = observation;
+  const seen = { running, sources, limits, redis, sessions, streams, serving, auth, control, log };
+  const observation = createObservation({ id, boot_id, otlp_endpoint, now, ...seen });
+  const { usage, metrics, observe, refused } = observation;
   const dispatch = createDispatch({
     sources,
     sessions,
@@ -204,7 +205,7 @@ export function createHost(options: HostOptions): Host {
       readiness: () => readinessOf({ idle: serving.idle(), fault: file_fault, connected: control.state().connected, redis }),
       metrics: () => metrics.text(),
     }),
-    refused: (status) => metrics.refuse(status),
+    refused,
   });
   const listener =
     options.network === false

@@ -17,6 +17,7 @@ import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
 import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
 import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
+import { followCancels } from '#core/observe/running-calls.ts';
 import { followReplays } from '#core/deploy/replay/replay.ts';
 import { followNames } from '#core/deploy/host-names.ts';
 import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
@@ -97,6 +98,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepWatchingCanary(app),
     followNames(app),
     followReplays(app),
+    followCancels(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),
     watchHosts(app),

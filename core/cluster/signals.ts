@@ -5,7 +5,17 @@ import { fingerprintOf } from '#core/lib/secrets.ts';
  * What servers of one installation call out to each other. A signal may be lost: it says that something is to be looked at, and
  * who misses it looks a little later.
  */
-export type Signal = 'deployment' | 'tokens' | 'names' | 'hosts' | 'lines' | 'certificate' | 'identity' | 'canary' | 'replay';
+export type Signal =
+  | 'deployment'
+  | 'tokens'
+  | 'names'
+  | 'hosts'
+  | 'lines'
+  | 'certificate'
+  | 'identity'
+  | 'canary'
+  | 'replay'
+  | 'cancel';
 
 /** Other installations may use the same Redis. */
 const channelOf = ({ keyring }: App, signal: Signal): string =>

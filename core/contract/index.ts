@@ -4,6 +4,7 @@ import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
 import { canary } from './deploy/canary.ts';
+import { calls } from './observe/calls.ts';
 import { candidates } from './deploy/candidates.ts';
 import { identityProviders } from './identity/identity-providers.ts';
 import { replay } from './deploy/replay.ts';
@@ -64,6 +65,7 @@ export const operations = {
   ...server,
   ...ssl,
   ...monitoring,
+  ...calls,
   ...notices,
   ...proposals,
   ...people,

@@ -73,6 +73,8 @@ export type HostEvent =
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
+  /** A call that an administrator cancels; a host that does not run it ignores it. */
+  | { readonly event: 'cancel'; readonly data: { readonly id: string } }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 

@@ -1,19 +1,17 @@
-import { and, desc, eq, gte, lt, ne, or } from 'drizzle-orm';
+import { and, eq, gte, lt, ne, or } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
-import type { Period, QueueMetrics, UsageKind, UsageStats } from '#core/contract/monitoring.ts';
+import type { Period, QueueMetrics, UsageStats } from '#core/contract/monitoring.ts';
+import type { UsageKind } from '#core/contract/observe/calls.ts';
+import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import type { Handlers } from '#core/run.ts';
-import { HOUR_MS, MINUTE_MS, type SeriesRow, startOf, sum } from './usage-series.ts';
+import { REPORT_MS } from './running-calls.ts';
+import { HOUR_MS, MINUTE_MS, OTHER_ERRORS, type SeriesRow, startOf, sum } from './usage-series.ts';
 
 const MINUTES: Readonly<Record<Period, number>> = { '1h': 60, '6h': 360, '24h': 1_440, '7d': 10_080 };
-/** Hosts report every 5 s; a report older than this is of a host that is gone. */
-const REPORT_MS = 15_000;
 
-export const monitoringHandlers: Pick<
-  Handlers,
-  Extract<keyof Handlers, `metrics.${string}` | `queue.${string}` | `logs.${string}`>
-> = {
+export const monitoringHandlers: Pick<Handlers, Extract<keyof Handlers, `metrics.${string}` | `queue.${string}`>> = {
   'metrics.stats': async ({ app }, { period }) => {
     const by_kind = { tool: new Map(), resource: new Map(), prompt: new Map() } as const;
     for (const row of await readPeriod(app, period)) {
@@ -70,29 +68,6 @@ export const monitoringHandlers: Pick<
     }
     return { connections: Object.fromEntries([...merged].map(([id, queue]) => [id, toQueue(queue)])) };
   },
-  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, success, since, until }) => {
-    const { request_logs } = app.store.tables;
-    const where = and(
-      kind === undefined ? undefined : eq(request_logs.kind, kind),
-      name === undefined ? undefined : eq(request_logs.name, name),
-      connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
-      success === undefined ? undefined : eq(request_logs.success, success),
-      since === undefined ? undefined : gte(request_logs.timestamp, since),
-      until === undefined ? undefined : lt(request_logs.timestamp, until),
-    );
-    const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
-    const [items, total] = await Promise.all([
-      app.store.db
-        .select()
-        .from(request_logs)
-        .where(where)
-        .orderBy(...newest)
-        .limit(limit)
-        .offset(skip),
-      app.store.db.$count(request_logs, where),
-    ]);
-    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total };
-  },
 };
 
 /** The running minute is the last one of a period. */
@@ -122,30 +97,28 @@ async function readPeriod(app: App, period: Period): Promise<SeriesRow[]> {
 function toStats(names: ReadonlyMap<string, SeriesRow>): Record<string, UsageStats> {
   const entries = [...names].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(
-    entries.map(([name, { entity_id, calls, errors, duration_ms, rows, bytes, last_called_at, histogram }]) => [
-      name,
-      {
-        id: entity_id,
-        calls,
-        errors,
-        error_rate: round(errors / calls),
-        avg_ms: average(duration_ms, histogram),
-        p50_ms: quantile(histogram, 0.5),
-        p95_ms: quantile(histogram, 0.95),
-        p99_ms: quantile(histogram, 0.99),
-        rows,
-        bytes,
-        last_called_at,
-      },
-    ]),
+    entries.map(([name, row]) => {
+      const { entity_id, calls, errors, rows, bytes, last_called_at } = row;
+      const point = toPoint(row);
+      return [name, { id: entity_id, ...point, error_rate: round(errors / calls), rows, bytes, last_called_at }];
+    }),
   );
 }
 
 function toPoint(row: SeriesRow | undefined) {
-  if (row === undefined) return { calls: 0, errors: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0 };
+  if (row === undefined) return { calls: 0, errors: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, outcomes: {} };
   const { calls, errors, duration_ms, histogram } = row;
   const [p50_ms, p95_ms, p99_ms] = [quantile(histogram, 0.5), quantile(histogram, 0.95), quantile(histogram, 0.99)];
-  return { calls, errors, avg_ms: average(duration_ms, histogram), p50_ms, p95_ms, p99_ms };
+  return { calls, errors, avg_ms: average(duration_ms, histogram), p50_ms, p95_ms, p99_ms, outcomes: outcomesOf(row) };
+}
+
+/** Those that there were. */
+function outcomesOf(row: SeriesRow): Partial<Record<Outcome, number>> {
+  const { calls, errors } = row;
+  const others = OTHER_ERRORS.map((name) => [name, row[name]] as const);
+  const tool_error = others.reduce((rest, [, count]) => rest - count, errors);
+  const all = [['ok', calls - errors] as const, ['tool_error', tool_error] as const, ...others];
+  return Object.fromEntries(all.filter(([, count]) => count > 0));
 }
 
 /** An id may stand for a name; a name that nothing has gives a series of zeros. */

@@ -1,7 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { Calls, CallGroup, UsageKind } from '#core/contract/monitoring.ts';
-import type { ErrorCode } from '#core/errors.ts';
+import type { UsageKind } from '#core/contract/observe/calls.ts';
+import type { Calls, CallGroup } from '#core/contract/observe/usage-batch.ts';
+import { NEVER_RAN, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -15,16 +16,15 @@ export const HOUR_MS = 3_600_000;
 /** The beginning of the minute or hour of a time. */
 export const startOf = (ms: number, step_ms: number): string => new Date(Math.floor(ms / step_ms) * step_ms).toISOString();
 
-/** Adds calls to their minutes and hours, after the other servers and before them. */
+/** Adds calls to their minutes and hours, after the other servers and before them: see `takeTurns`. */
 export async function addToSeries(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<void> {
   const rows = toRows(groups, calls);
-  await takeTurns(app, tx);
   await mergeStored(app, tx, rows);
   await write(app, tx, rows);
 }
 
 /** Servers add to the same rows one after the other; embedded, writers take turns anyway. */
-async function takeTurns(app: App, tx: Db): Promise<void> {
+export async function takeTurns(app: App, tx: Db): Promise<void> {
   if (app.store.dialect === 'sqlite') return;
   const { meta } = app.store.tables;
   await tx
@@ -43,6 +43,11 @@ interface Sum {
   entity_id: string | null;
   calls: number;
   errors: number;
+  refused: number;
+  no_slot: number;
+  timeout: number;
+  cancelled: number;
+  rate_limited: number;
   duration_ms: number;
   rows: number;
   bytes: number;
@@ -62,6 +67,11 @@ const sumOf = (
   entity_id,
   calls: 0,
   errors: 0,
+  refused: 0,
+  no_slot: 0,
+  timeout: 0,
+  cancelled: 0,
+  rate_limited: 0,
   duration_ms: 0,
   rows: 0,
   bytes: 0,
@@ -89,9 +99,6 @@ function toRows(groups: readonly CallGroup[], calls: Calls): Sum[] {
 
 const ALL = { kind: 'all', name: '', entity_id: null } as const;
 
-/** What these calls took is the wait in a full queue, which says nothing about the speed of their tool. */
-const NEVER_RAN: ReadonlySet<string> = new Set(['queue_full', 'no_free_slot'] satisfies ErrorCode[]);
-
 function toMinutes(groups: readonly CallGroup[], calls: Calls): Sum[] {
   const { names, name_of } = namesOf(groups);
   const { group, timestamp, duration_ms, rows, bytes, error } = calls;
@@ -111,11 +118,13 @@ function toMinutes(groups: readonly CallGroup[], calls: Calls): Sum[] {
       latest[place] = sum;
     }
     sum.calls += 1;
-    if (error[n] !== null) sum.errors += 1;
+    const outcome = outcomeOf(error[n] ?? null);
+    if (outcome !== 'ok') sum.errors += 1;
+    if (outcome !== 'ok' && outcome !== 'tool_error') sum[outcome] += 1;
     sum.rows += rows[n] ?? 0;
     sum.bytes += bytes[n] ?? 0;
     if (at > sum.last_ms) sum.last_ms = at;
-    if (NEVER_RAN.has(error[n] ?? '')) continue;
+    if (NEVER_RAN.has(outcome)) continue;
     sum.duration_ms += duration;
     addDuration(sum.histogram, duration);
   }
@@ -138,11 +147,7 @@ function namesOf(groups: readonly CallGroup[]) {
 }
 
 function addSum(to: Sum, sum: Sum): void {
-  to.calls += sum.calls;
-  to.errors += sum.errors;
-  to.duration_ms += sum.duration_ms;
-  to.rows += sum.rows;
-  to.bytes += sum.bytes;
+  for (const name of ADDED) to[name] += sum[name];
   to.last_ms = Math.max(to.last_ms, sum.last_ms);
   mergeInto(to.histogram, sum.histogram);
 }
@@ -177,6 +182,7 @@ async function write(app: App, tx: Db, rows: readonly Sum[]): Promise<void> {
     entity_id: { type: 'text', cells: rows.map(({ entity_id }) => entity_id) },
     calls: { type: 'integer', cells: rows.map(({ calls }) => calls) },
     errors: { type: 'integer', cells: rows.map(({ errors }) => errors) },
+    ...Object.fromEntries(OTHER_ERRORS.map((name) => [name, { type: 'integer', cells: rows.map((row) => row[name]) } as const])),
     duration_ms: { type: 'real', cells: rows.map(({ duration_ms }) => duration_ms) },
     rows: { type: 'real', cells: rows.map((row) => row.rows) },
     bytes: { type: 'real', cells: rows.map(({ bytes }) => bytes) },
@@ -197,7 +203,9 @@ async function write(app: App, tx: Db, rows: readonly Sum[]): Promise<void> {
     });
 }
 
-const ADDED = ['calls', 'errors', 'duration_ms', 'rows', 'bytes'] as const;
+/** Of the errors, those that are not the tool's. */
+export const OTHER_ERRORS = ['refused', 'no_slot', 'timeout', 'cancelled', 'rate_limited'] as const;
+const ADDED = ['calls', 'errors', ...OTHER_ERRORS, 'duration_ms', 'rows', 'bytes'] as const;
 /** In the order of the table. */
 const COLUMNS = ['seconds', 'start', 'kind', 'name', 'entity_id', ...ADDED, 'last_called_at', 'histogram'];
 
@@ -211,11 +219,7 @@ export function sum<R extends Omit<SeriesRow, 'seconds' | 'start' | 'kind'>>(a: 
   return {
     ...a,
     entity_id: b.entity_id ?? a.entity_id,
-    calls: a.calls + b.calls,
-    errors: a.errors + b.errors,
-    duration_ms: a.duration_ms + b.duration_ms,
-    rows: a.rows + b.rows,
-    bytes: a.bytes + b.bytes,
+    ...Object.fromEntries(ADDED.map((name) => [name, a[name] + b[name]])),
     last_called_at: a.last_called_at > b.last_called_at ? a.last_called_at : b.last_called_at,
     histogram,
   };

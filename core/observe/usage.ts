@@ -1,11 +1,13 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { CallGroup, Calls, UsageBatch } from '#core/contract/monitoring.ts';
+import type { CallGroup, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { signal } from '#core/cluster/signals.ts';
 import { countOnSides } from '#core/deploy/candidates/canary-calls.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
-import { addToSeries } from './usage-series.ts';
+import { addToSessions } from './mcp-sessions.ts';
+import { storeRefusals } from './refusals.ts';
+import { addToSeries, takeTurns } from './usage-series.ts';
 
 /** A host's clock may be ahead by so much; what is later counts as now. */
 const CLOCK_SKEW_MS = 5 * 60_000;
@@ -21,10 +23,13 @@ export async function storeUsage(app: App, host_id: string, batch: UsageBatch): 
   const stored = await app.store.write(async (tx) => {
     if (!(await claim(app, tx, host_id, batch))) return false;
     if (calls.timestamp.length > 0) {
-      await insertLogs(app, tx, groups, calls);
+      await takeTurns(app, tx);
+      const sessions = await addToSessions(app, tx, groups, calls);
+      await insertLogs(app, tx, { ...batch, calls }, sessions);
       await addToSeries(app, tx, groups, calls);
       counted = await countOnSides(app, tx, groups, calls);
     }
+    await storeRefusals(app, tx, batch);
     await noteTokenUses(app, tx, batch.token_uses);
     return true;
   });
@@ -36,9 +41,9 @@ const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>
   times.some((ms) => ms > now + CLOCK_SKEW_MS) ? times.map((ms) => (ms > now + CLOCK_SKEW_MS ? now : ms)) : times;
 
 /** Sequences of one boot grow: a batch that is not newer than the stored one was stored. */
-async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues }: UsageBatch): Promise<boolean> {
+async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues, running }: UsageBatch): Promise<boolean> {
   const { host_reports } = app.store.tables;
-  const report = { seq, reported_at: app.clock().toISOString(), ...(queues === undefined ? {} : { queues }) };
+  const report = { seq, reported_at: app.clock().toISOString(), ...(queues && { queues }), ...(running && { running }) };
   const stored = await tx
     .insert(host_reports)
     .values({ boot_id, host_id, queues: [], ...report })
@@ -53,10 +58,21 @@ export async function forgetReports(app: App, boot_id: string): Promise<void> {
   await app.store.write((tx) => tx.delete(host_reports).where(eq(host_reports.boot_id, boot_id)));
 }
 
-async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<void> {
+async function insertLogs(
+  app: App,
+  tx: Db,
+  { groups, calls, notes }: Pick<UsageBatch, 'groups' | 'calls' | 'notes'>,
+  sessions: readonly number[],
+): Promise<void> {
   const { request_logs } = app.store.tables;
   const { dialect } = app.store;
   const { outcomes, places } = toOutcomes(groups, calls);
+  const none = new Array<number>(calls.timestamp.length).fill(0);
+  const note = (name: 'error_message' | 'sqlstate' | 'trace_id') => {
+    const cells = new Array<string | null>(none.length).fill(null);
+    for (const one of notes) if (one.at < cells.length) cells[one.at] = one[name] ?? null;
+    return { type: 'text', cells } as const;
+  };
   const text = (name: Texts) => ({ type: 'text', cells: outcomes.map((outcome) => outcome[name]) }) as const;
   const done = rowsOf(
     dialect,
@@ -66,6 +82,13 @@ async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls:
       duration_ms: { type: 'thousandths', cells: calls.duration_ms },
       wait_ms: { type: 'thousandths', cells: calls.wait_ms },
       rows: { type: 'integer', cells: calls.rows },
+      database_ms: { type: 'thousandths', cells: calls.database_ms ?? none },
+      bytes: { type: 'real', cells: calls.bytes },
+      tokens: { type: 'integer', cells: calls.tokens ?? none },
+      error_message: note('error_message'),
+      sqlstate: note('sqlstate'),
+      trace_id: note('trace_id'),
+      session_id: { type: 'integer', cells: sessions },
     },
     {
       places,
@@ -83,7 +106,7 @@ async function insertLogs(app: App, tx: Db, groups: readonly CallGroup[], calls:
   );
   // The database numbers the rows in the order of the calls.
   const id = dialect === 'sqlite' ? 'null' : "nextval('request_logs_id_seq')";
-  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation`;
+  const columns = `${id}, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, wait_ms, rows, error is null, error, nullif(snapshot_version, ${NO_VERSION}), confirmation, database_ms, bytes, tokens, error_message, sqlstate, trace_id, session_id`;
   await tx.insert(request_logs).select(sql`with recursive ${done} select ${sql.raw(columns)} from done`);
 }
 

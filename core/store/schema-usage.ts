@@ -1,4 +1,6 @@
-import type { Confirmation, QueueGauge, UsageKind } from '#core/contract/monitoring.ts';
+import { sql } from 'drizzle-orm';
+import type { Confirmation, RefusalKind, UsageKind } from '#core/contract/observe/calls.ts';
+import type { QueueGauge, RunningCall } from '#core/contract/observe/usage-batch.ts';
 import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from './kit.ts';
 
@@ -22,8 +24,70 @@ export function usageTables(k: Kit) {
       error: k.text(),
       snapshot_version: k.int(),
       confirmation: k.text().$type<Confirmation>(),
+      database_ms: k.real().notNull().default(0),
+      bytes: k.real().notNull().default(0),
+      tokens: k.int().notNull().default(0),
+      error_message: k.text(),
+      sqlstate: k.text(),
+      trace_id: k.text(),
+      /** Of `mcp_sessions`. */
+      session_id: k.int(),
     },
-    (t) => [k.index('request_logs_time').on(t.timestamp, t.id), k.index('request_logs_name').on(t.name, t.timestamp)],
+    (t) => [
+      k.index('request_logs_time').on(t.timestamp, t.id),
+      k.index('request_logs_name').on(t.name, t.timestamp),
+      k.index('request_logs_session').on(t.session_id, t.timestamp),
+      // Few calls fail, and those are looked for.
+      k
+        .index('request_logs_failed')
+        .on(t.timestamp, t.id, t.error)
+        .where(sql`error is not null`),
+    ],
+  );
+  /**
+   * What one client did without a long break: a session of the protocol, or the calls of one caller and client with no gap. What
+   * its calls have in common stands here once.
+   */
+  const mcp_sessions = k.table(
+    'mcp_sessions',
+    {
+      id: k.counter().primaryKey(),
+      /** Of the session, or of caller and client. */
+      key: k.text().notNull(),
+      session: k.text(),
+      client: k.text(),
+      token_prefix: k.text(),
+      person: k.text(),
+      token: k.text(),
+      client_id: k.text(),
+      started_at: k.text().notNull(),
+      last_at: k.text().notNull(),
+      calls: k.int().notNull(),
+      errors: k.int().notNull(),
+      rows: k.real().notNull(),
+      tokens: k.real().notNull(),
+    },
+    (t) => [k.unique('mcp_sessions_key').on(t.key, t.started_at), k.index('mcp_sessions_time').on(t.last_at, t.id)],
+  );
+  /** The last requests that were refused before they became a call, and how many there were in each hour. */
+  const refusals = k.table('refusals', {
+    id: k.counter().primaryKey(),
+    timestamp: k.text().notNull(),
+    kind: k.text().$type<RefusalKind>().notNull(),
+    status: k.int().notNull(),
+    reason: k.text().notNull(),
+    address: k.text(),
+    client: k.text(),
+    called: k.text(),
+  });
+  const refusal_counts = k.table(
+    'refusal_counts',
+    {
+      hour: k.text().notNull(),
+      kind: k.text().$type<RefusalKind>().notNull(),
+      count: k.real().notNull(),
+    },
+    (t) => [k.unique('refusal_counts_key').on(t.hour, t.kind)],
   );
   /** Calls of one name within a minute or an hour (`seconds`) from `start` on; `all` counts every call of a minute. */
   const usage_series = k.table(
@@ -36,6 +100,12 @@ export function usageTables(k: Kit) {
       entity_id: k.text(),
       calls: k.int().notNull(),
       errors: k.int().notNull(),
+      // Of the errors, those that are not the tool's.
+      refused: k.int().notNull().default(0),
+      no_slot: k.int().notNull().default(0),
+      timeout: k.int().notNull().default(0),
+      cancelled: k.int().notNull().default(0),
+      rate_limited: k.int().notNull().default(0),
       duration_ms: k.real().notNull(),
       rows: k.real().notNull(),
       bytes: k.real().notNull(),
@@ -52,9 +122,10 @@ export function usageTables(k: Kit) {
       host_id: k.text().notNull(),
       seq: k.int().notNull(),
       queues: k.json<QueueGauge[]>().notNull(),
+      running: k.json<RunningCall[]>(),
       reported_at: k.text().notNull(),
     },
     (t) => [k.index('host_reports_time').on(t.reported_at)],
   );
-  return { request_logs, usage_series, host_reports };
+  return { request_logs, mcp_sessions, refusals, refusal_counts, usage_series, host_reports };
 }

@@ -20,6 +20,7 @@ import { createTokenEndpoint } from './token-endpoint.ts';
 import { createSignedSchemes, type SignedFiles } from './signed/signed-schemes.ts';
 import type { TokenFile } from './token-file.ts';
 import { endpointOf } from '#mcp-host/protocol/endpoint.ts';
+import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 
 /** What authorising needs of the installation. */
@@ -138,7 +139,8 @@ export function createAuth(options: AuthOptions): Auth {
       const scope = scopes.length === 0 ? '' : `, scope="${scopes.join(' ')}"`;
       headers.set('www-authenticate', `Bearer resource_metadata="${metadataUrl(from)}"${scope}${error}`);
     }
-    return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }), { status, headers });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
+    return noteRefusal(new Response(body, { status, headers }), message);
   };
 
   /** Where everybody may call, the playground still calls as whom it says. */

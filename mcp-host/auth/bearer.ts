@@ -1,7 +1,7 @@
 import type { LiveToken } from '#core/deploy/hosts.ts';
 import type { Log } from '#core/log.ts';
 import { type Claims, NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
-import { type Caller, createCaller } from './caller.ts';
+import { type Caller, createCaller, TOKEN_OWNER as OWNER } from './caller.ts';
 import { rightsOf } from './rights.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 import type { TokenFile, TokenList } from './token-file.ts';
@@ -47,7 +47,6 @@ interface Entry {
 const REPORT_MS = 10_000;
 /** Of one batch (contract of the usage report). */
 const USES_AT_ONCE = 1_000;
-const OWNER = 'token:';
 export const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
 /** @param token an older server sends it without toolsets and claims. */

@@ -11,6 +11,15 @@ export interface Caller {
   readonly rights: Rights;
   readonly claims: Claims;
   readonly identity: Identity;
+  /** Whose credential it is, for the request log; undefined: nobody's. */
+  readonly ids: CallerIds | undefined;
+}
+
+/** At most one of person and token is known. */
+export interface CallerIds {
+  readonly person: string | null;
+  readonly token: string | null;
+  readonly client_id: string | null;
 }
 
 export const createCaller = (
@@ -19,7 +28,16 @@ export const createCaller = (
   rights: Rights = FULL_RIGHTS,
   claims: Claims = NO_CLAIMS,
   identity: Identity = NO_IDENTITY,
-): Caller => ({ owner, token_prefix, rights, claims, identity });
+): Caller => ({ owner, token_prefix, rights, claims, identity, ids: idsOf(owner, identity) });
+
+/** Before the id of an access token, as its owner. */
+export const TOKEN_OWNER = 'token:';
+
+function idsOf(owner: string, { sub, client_id }: Identity): CallerIds | undefined {
+  const token = owner.startsWith(TOKEN_OWNER) ? owner.slice(TOKEN_OWNER.length) : null;
+  const person = token !== null || sub === client_id ? null : sub;
+  return token === null && person === null && client_id === null ? undefined : { person, token, client_id };
+}
 
 /** `auth_type` none. */
 export const ANONYMOUS = createCaller('', null);

@@ -1,5 +1,7 @@
 import { Stop } from '#core/engines/shared/stop.ts';
-import type { RequestRecord } from './request-record.ts';
+import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
+import { AppError } from '#core/errors.ts';
+import { clientOf, type RequestRecord } from './request-record.ts';
 
 /** Only a call that has run for so long asks to learn when its caller leaves: the signal of a request costs more than a microsecond. */
 const WATCH_AFTER_MS = 25;
@@ -7,6 +9,8 @@ const WATCH_AFTER_MS = 25;
 /** Ends a call early. Hardly any call is stopped, or takes so long that its caller might leave. */
 export class Deadline extends Stop {
   readonly record: RequestRecord;
+  /** Empty until it is reported. */
+  id = '';
   #is_watched = false;
 
   constructor(record: RequestRecord) {
@@ -34,10 +38,24 @@ export interface RunningCalls {
   readonly all: ReadonlySet<Deadline>;
   open(record: RequestRecord): Deadline;
   close(deadline: Deadline): void;
+  /** Those that have run for a while. */
+  report(): RunningCall[];
+  /** Ends one of them for an administrator; its caller is told. */
+  cancel(id: string): void;
 }
 
-export function createRunningCalls(): RunningCalls {
+/** A call is reported once it has run for so long: shorter ones end before anybody could look. */
+const REPORTED_AFTER_MS = 250;
+const MOST_REPORTED = 200;
+/** Marks the reason of a call that an administrator ended: unlike a caller that left, its caller is answered. */
+const BY_ADMINISTRATOR = 'administrator';
+export const isAnswered = (reason: unknown): boolean => reason instanceof AppError && reason.reason === BY_ADMINISTRATOR;
+
+/** @param prefix names this run of the host in the ids of its calls. */
+export function createRunningCalls({ prefix, now }: { readonly prefix: string; readonly now: () => number }): RunningCalls {
   const all = new Set<Deadline>();
+  const reported = new Map<string, Deadline>();
+  let numbered = 0;
   /** One timer for all: it looks through the calls that run, as long as any does. */
   let is_waiting = false;
   const wait = () => {
@@ -64,6 +82,35 @@ export function createRunningCalls(): RunningCalls {
     close(deadline) {
       deadline.close();
       all.delete(deadline);
+      if (deadline.id !== '') reported.delete(deadline.id);
+    },
+    report() {
+      const at = performance.now();
+      const calls: RunningCall[] = [];
+      for (const call of all) {
+        if (call.record.started > at - REPORTED_AFTER_MS || calls.length >= MOST_REPORTED) break;
+        if (call.id === '') call.id = `${prefix}.${++numbered}`;
+        const shown = shownOf(call, now() - (at - call.record.started));
+        if (shown === null) continue;
+        reported.set(call.id, call);
+        calls.push(shown);
+      }
+      return calls;
+    },
+    cancel(id) {
+      const detail = 'An administrator cancelled this call.';
+      reported.get(id)?.abort(new AppError('cancelled', detail, { reason: BY_ADMINISTRATOR }));
     },
   };
+}
+
+/** Null: it is no call of a tool or resource, such as a list. */
+function shownOf({ id, record }: Deadline, since: number): RunningCall | null {
+  const { query, connection, message, exchange, query_from, query_to } = record;
+  if (query === null || connection === null) return null;
+  const { token_prefix, ids } = exchange.caller;
+  const own = { id, kind: message.method === 'resources/read' ? 'resource' : 'tool', name: query.name } as const;
+  const who = { client: clientOf(record) || null, token_prefix, ...(ids !== undefined && { caller: ids }) };
+  const state = query_from === 0 ? 'waiting' : query_to === 0 ? 'running' : 'finishing';
+  return { ...own, connection_id: connection.id, ...who, since: Math.round(since), state };
 }

@@ -14,7 +14,9 @@ import type { Values } from '#core/lib/call/values.ts';
 import type { CallResult } from './cache.ts';
 import { guardedWrite, InputRequired, type Review, TOKEN } from './confirmation/guarded-write.ts';
 import { type CallContext, CallerGone, type CallServices } from './context.ts';
+import { isAnswered } from './deadline.ts';
 import { isLong, longMembers } from './long-result.ts';
+import { loggedFault, withoutMasked } from './logged-fault.ts';
 import { logCall } from './request-log.ts';
 
 interface Callable {
@@ -164,21 +166,21 @@ async function perform<E extends Callable>(
     record.rows = rows;
     record.bytes = members.length;
     record.wait_ms = wait_ms;
-    logCall(context, services, kind.name, entity, null);
+    logCall(context, services, kind.name, entity, null, members);
     ask?.done(rows);
     if (kind.name === 'tool' && record.exchange.endpoint.candidate === null) services.samples.keep(entity, args, context);
     return members;
   } catch (error) {
     if (error instanceof RpcError) {
-      logCall(context, services, kind.name, entity, 'invalid');
+      logCall(context, services, kind.name, entity, { code: 'invalid', message: error.message, sqlstate: null });
       throw error;
     }
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };
-    const fault = toFault(error, deadline, where, log);
+    const fault = withoutMasked(toFault(error, deadline, where, log), error, entity);
     record.fault = fault.code;
-    logCall(context, services, kind.name, entity, fault.code);
+    logCall(context, services, kind.name, entity, loggedFault(fault, error, args));
     ask?.failed(fault.code);
-    if (fault.code === 'cancelled' && deadline.aborted) throw new CallerGone();
+    if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
     return kind.fail(fault, context);
   }
 }

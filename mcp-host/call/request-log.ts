@@ -1,34 +1,46 @@
-import type { CallGroup } from '#core/contract/monitoring.ts';
+import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
+import type { UsageItem } from '#mcp-host/observe/usage.ts';
 import type { CallContext, CallServices } from './context.ts';
-import { clientOf } from './request-record.ts';
+import { answerTokens } from './answer-tokens.ts';
+import type { LoggedFault } from './logged-fault.ts';
+import { clientOf, sessionDigest, traceIdOf } from './request-record.ts';
 
-/** Adds an ended call to the request log. @param error why it failed. */
+/** Adds an ended call to the request log. @param members what a model reads of it; null: it failed. */
 export function logCall(
   { caller, record, registry }: CallContext,
   { usage, now }: CallServices,
   kind: CallGroup['kind'],
-  { id, name }: { readonly id: string; readonly name: string },
-  error: string | null,
+  entity: { readonly id: string; readonly name: string },
+  fault: LoggedFault | null,
+  members: string | null = null,
 ): void {
-  usage.add({
+  const { session, query_from, query_to } = record;
+  const item: UsageItem = {
     of: {
       kind,
-      name,
-      entity_id: id,
+      name: entity.name,
+      entity_id: entity.id,
       connection_id: record.connection?.id ?? null,
       snapshot_version: registry.snapshot_version,
       client: clientOf(record),
       token_prefix: caller.token_prefix,
+      ...(caller.ids !== undefined && { caller: caller.ids }),
+      ...(session !== null && { session: sessionDigest(session) }),
       ...(registry.side === null ? undefined : { canary: registry.side }),
       ...(record.confirmation !== null && { confirmation: record.confirmation }),
     },
     timestamp: now(),
     duration_ms: round(performance.now() - record.started),
     wait_ms: round(record.wait_ms),
+    database_ms: query_to === 0 ? 0 : round(query_to - query_from),
     rows: record.rows,
     bytes: record.bytes,
-    error,
-  });
+    tokens: members === null ? 0 : answerTokens(entity, members),
+    fault,
+    trace_id: traceIdOf(record),
+  };
+  record.logged = item;
+  usage.add(item);
 }
 
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;

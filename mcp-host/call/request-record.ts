@@ -1,11 +1,13 @@
-import type { Confirmation } from '#core/contract/monitoring.ts';
+import { createHash } from 'node:crypto';
+import type { Confirmation } from '#core/contract/observe/calls.ts';
 import type { ErrorCode } from '#core/errors.ts';
 import type { RunTiming } from '#core/lib/call/query.ts';
 import type { FrozenConnection, FrozenQuery } from '#snapshots/format.ts';
 import type { ProtocolVersion } from '#mcp-host/protocol/protocol-version.ts';
 import type { Exchange } from '#mcp-host/protocol/exchange.ts';
-import type { RpcMessage } from '#mcp-host/protocol/messages.ts';
+import { isMembers, type RpcMessage } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/protocol/sessions.ts';
+import type { UsageItem } from '#mcp-host/observe/usage.ts';
 
 /** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
 export interface RequestRecord extends RunTiming {
@@ -16,7 +18,7 @@ export interface RequestRecord extends RunTiming {
   /** Of `performance.now()`. */
   readonly started: number;
   /** The query that it asked for, once that is known. */
-  query: FrozenQuery | null;
+  query: (FrozenQuery & { readonly name: string }) | null;
   connection: FrozenConnection | null;
   rows: number;
   /** Characters of the result. */
@@ -29,6 +31,8 @@ export interface RequestRecord extends RunTiming {
   undeclared: number;
   /** What the request was refused or ended with. */
   error: unknown;
+  /** Its entry in the request log, once there is one. */
+  logged: UsageItem | null;
 }
 
 export const createRequestRecord = (
@@ -53,11 +57,31 @@ export const createRequestRecord = (
   confirmation: null,
   undeclared: 0,
   error: null,
+  logged: null,
 });
 
 /** Name and version of the client, as it gives them. */
 export const clientOf = ({ protocol, session }: RequestRecord): string =>
   protocol.modern ? protocol.client : (session?.client ?? '');
+
+const digests = new WeakMap<Session, string>();
+/** Who has the id of a session can speak in it, so it is not recorded. */
+export function sessionDigest(session: Session): string {
+  const known = digests.get(session);
+  if (known !== undefined) return known;
+  const digest = createHash('sha256').update(session.id).digest('hex').slice(0, 16);
+  digests.set(session, digest);
+  return digest;
+}
+
+const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
+/** The trace that the caller says the request is part of (W3C Trace Context, SEP-414). */
+export function traceIdOf({ message, exchange }: RequestRecord): string | null {
+  const meta = message.params['_meta'];
+  const given = (isMembers(meta) ? meta['traceparent'] : undefined) ?? exchange.request.headers.get('traceparent');
+  const id = typeof given === 'string' ? TRACE_ID.exec(given)?.[1] : undefined;
+  return id === undefined || /^0+$/.test(id) ? null : id;
+}
 
 /** Is handed every request when it has ended. */
 export type Observe = (record: RequestRecord) => void;

@@ -113,7 +113,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     observe: () => undefined,
     log,
     now,
-    running: createRunningCalls(),
+    running: createRunningCalls({ prefix: nobodys, now }),
     pseudonym,
     confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, now, ticks }),
   });
@@ -172,8 +172,8 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
 /** Each call as a line for the console of the platform. */
 function callLines(log: Log): Usage {
   return {
-    add: ({ of: { kind, name, client, token_prefix }, duration_ms, rows, bytes, error }) =>
-      log.info('call', { kind, name, client, token_prefix, duration_ms, rows, bytes, error }),
+    add: ({ of: { kind, name, client, token_prefix }, duration_ms, rows, bytes, fault }) =>
+      log.info('call', { kind, name, client, token_prefix, duration_ms, rows, bytes, error: fault?.code ?? null }),
     flush: () => Promise.resolve(),
     dropped: () => 0,
     close: () => undefined,

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
 import type { Slot } from '#core/lib/call/query.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { createTimeouts } from '#core/engines/shared/timeouts.ts';

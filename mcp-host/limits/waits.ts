@@ -1,4 +1,4 @@
-import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
 import { addDuration, mergeInto } from '#core/lib/histogram.ts';
 
 type Waited = QueueGauge['waits'];

@@ -1,4 +1,4 @@
-import type { HostLine } from '#core/contract/monitoring.ts';
+import type { HostLine } from '#core/contract/observe/usage-batch.ts';
 import { type LogLine, toShortLine } from '#core/log.ts';
 
 /** The newest lines of the host's own log, on their way to the live log of the server. */

@@ -8,6 +8,7 @@ import {
   histogram,
   observe,
 } from '#core/lib/metrics/metrics-text.ts';
+import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -67,6 +68,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   const databases = new Map<string, Buckets>();
   const ended = new Map<string, Buckets>();
   const faults = new Map<string, number>();
+  const outcomes = new Map<Outcome, number>();
   const confirmations = new Map<string, number>();
   let undeclared = 0;
   const refusals = new Map<number, number>();
@@ -83,6 +85,10 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
       const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
       const { buckets } = operationOf(operations, method, name, version, error, transport);
       observe(buckets, (performance.now() - record.started) / 1_000);
+      if (record.logged !== null) {
+        const outcome = outcomeOf(record.logged.fault?.code ?? null);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
       if (record.fault !== null) faults.set(record.fault, (faults.get(record.fault) ?? 0) + 1);
       const { confirmation } = record;
       if (confirmation !== null) confirmations.set(confirmation, (confirmations.get(confirmation) ?? 0) + 1);
@@ -126,6 +132,12 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
           'sluice_call_faults_total',
           'Calls that failed inside their tool or resource, by reason.',
           [...faults].map(([code, count]) => [{ code }, count] as const),
+        ),
+        metric(
+          'counter',
+          'sluice_calls_total',
+          'Calls of tools, resources and prompts, by how they ended.',
+          [...outcomes].map(([outcome, count]) => [{ outcome }, count] as const),
         ),
         metric(
           'counter',

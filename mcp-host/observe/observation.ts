@@ -1,6 +1,7 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Log } from '#core/log.ts';
 import type { Auth } from '#mcp-host/auth/authorise.ts';
+import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 import type { Observe } from '#mcp-host/call/request-record.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Sessions } from '#mcp-host/protocol/sessions.ts';
@@ -12,6 +13,7 @@ import type { Sources } from '#mcp-host/swap/sources.ts';
 import { createLines } from './lines.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createTracing } from './tracing.ts';
+import { createRefusals, type Refusals } from './refusals.ts';
 import { createUsage, type Usage } from './usage.ts';
 
 /** Everything that sees requests after they have ended. */
@@ -19,6 +21,7 @@ export interface Observation {
   readonly usage: Usage;
   readonly metrics: Metrics;
   readonly observe: Observe;
+  readonly refused: Refusals['refused'];
   use(registry: Registry): void;
   close(): Promise<void>;
 }
@@ -27,8 +30,10 @@ export interface ObservationOptions {
   readonly id: string;
   readonly boot_id: string;
   readonly otlp_endpoint: string | null;
+  readonly now: () => number;
   readonly log: Log;
   readonly control: Control;
+  readonly running: Pick<RunningCalls, 'report'>;
   readonly sources: Sources;
   readonly limits: RateLimits;
   readonly redis: RedisLimits | null;
@@ -39,15 +44,19 @@ export interface ObservationOptions {
 }
 
 export function createObservation(options: ObservationOptions): Observation {
-  const { id, boot_id, otlp_endpoint, log, control, sources, limits, redis, sessions, streams, serving, auth } = options;
+  const { id, boot_id, otlp_endpoint, now, log, control, running, sources, limits, redis, sessions, streams, serving, auth } =
+    options;
   const lines = createLines();
   log.tap((line) => lines.add(line));
+  const refusals = createRefusals(now);
   const usage = createUsage({
     send: (batch) => control.post('usage', { boot_id, ...batch }),
     log,
     lines,
     queues: () => sources.gauges(),
+    running: () => running.report(),
     takeUses: () => auth.takeUses(),
+    takeRefusals: () => refusals.take(),
   });
   const tracing = createTracing({ endpoint: otlp_endpoint, id, log });
   const metrics = createMetrics({
@@ -69,6 +78,11 @@ export function createObservation(options: ObservationOptions): Observation {
     observe(record) {
       metrics.add(record);
       tracing.add(record);
+      refusals.add(record);
+    },
+    refused(status, ...rest) {
+      metrics.refuse(status);
+      refusals.refused(status, ...rest);
     },
     use(registry) {
       metrics.use(registry);

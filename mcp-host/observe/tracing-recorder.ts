@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import {
   createTraceState,
@@ -19,7 +18,7 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { errorType } from './metrics.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import type { Recorder } from './tracing.ts';
-import type { RequestRecord } from '#mcp-host/call/request-record.ts';
+import { type RequestRecord, sessionDigest } from '#mcp-host/call/request-record.ts';
 
 /** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
 const EXPORT_MS = 5_000;
@@ -79,6 +78,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
         },
         parent ?? http ?? ROOT_CONTEXT,
       );
+      if (record.logged !== null) record.logged.trace_id = span.spanContext().traceId;
       if (connection !== null && query_to > 0) {
         const command = commandOf(record);
         const system = kindOf(connection.db_type).label.telemetry;
@@ -132,7 +132,7 @@ function attributesOf(
     // The values of a template's variables are arguments.
     ...(typeof uri === 'string' && exchange.registry.resources.has(uri) && { 'mcp.resource.uri': uri }),
     ...(version !== undefined && { 'mcp.protocol.version': version }),
-    ...(session !== null && { 'mcp.session.id': digest(session.id) }),
+    ...(session !== null && { 'mcp.session.id': sessionDigest(session) }),
     ...(peer !== '' && { 'client.address': peer }),
     'network.transport': listener === 0 ? 'pipe' : 'tcp',
     ...(listener !== 0 && { 'network.protocol.name': 'http' }),
@@ -141,9 +141,6 @@ function attributesOf(
     ...(/^-\d+$/.test(type) && { 'rpc.response.status_code': type }),
   };
 }
-
-/** Who has the id of a session can speak in it, so it is not recorded. */
-const digest = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16);
 
 /** The first word of the statement: its text holds what its author wrote, so it stays out. */
 function commandOf({ query }: RequestRecord): string | null {

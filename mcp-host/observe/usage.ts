@@ -1,5 +1,14 @@
-import type { CallGroup, Calls, HostLine, QueueGauge } from '#core/contract/monitoring.ts';
+import type {
+  CallGroup,
+  CallNote,
+  Calls,
+  HostLine,
+  QueueGauge,
+  Refusal,
+  RunningCall,
+} from '#core/contract/observe/usage-batch.ts';
 import type { Log } from '#core/log.ts';
+import type { LoggedFault } from '#mcp-host/call/logged-fault.ts';
 import type { TokenUse } from '#mcp-host/auth/bearer.ts';
 import type { LineBuffer } from './lines.ts';
 
@@ -12,11 +21,17 @@ export interface UsageItem {
   readonly duration_ms: number;
   /** Time in the queue, part of the duration. */
   readonly wait_ms: number;
+  /** Time in the database, part of the duration. */
+  readonly database_ms: number;
   readonly rows: number;
   /** Characters of the answer. */
   readonly bytes: number;
-  /** Error code of a failed call. */
-  readonly error: string | null;
+  /** What the answer costs a model, about. */
+  readonly tokens: number;
+  /** Why it failed. */
+  readonly fault: LoggedFault | null;
+  /** The trace that it is part of. */
+  trace_id: string | null;
 }
 
 /** Calls, log lines and queues on their way to the server: kept in memory, sent in batches, never waited for by a call. */
@@ -33,9 +48,14 @@ export interface Batch {
   readonly seq: number;
   readonly groups: readonly CallGroup[];
   readonly calls: Calls;
+  readonly notes: readonly CallNote[];
   readonly lines: readonly HostLine[];
   readonly queues?: readonly QueueGauge[];
   readonly token_uses?: readonly TokenUse[];
+  /** Absent: as they were. */
+  readonly running?: readonly RunningCall[];
+  readonly refusals?: readonly Refusal[];
+  readonly refused?: Readonly<Record<string, number>>;
 }
 
 export interface UsageOptions {
@@ -44,11 +64,15 @@ export interface UsageOptions {
   readonly log: Log;
   readonly lines: LineBuffer;
   readonly queues: () => QueueGauge[];
+  /** Calls that have run for a while. */
+  readonly running?: () => RunningCall[];
   /** Uses of access tokens to report now; each is handed over once. */
   readonly takeUses?: () => TokenUse[];
   readonly interval_ms?: number;
   /** A busy host waits so long for a batch to become full: a large one costs the server less than many small ones. */
   readonly patience_ms?: number;
+  /** Requests that never became a call, since the last time. */
+  readonly takeRefusals?: () => Pick<Batch, 'refusals' | 'refused'> | null;
   /** Queues are reported at least so often. */
   readonly heartbeat_ms?: number;
   readonly capacity?: number;
@@ -65,7 +89,9 @@ export function createUsage({
   log,
   lines,
   queues,
+  running = () => [],
   takeUses = () => [],
+  takeRefusals = () => null,
   interval_ms = 300,
   patience_ms = 1_000,
   heartbeat_ms = 5_000,
@@ -82,23 +108,26 @@ export function createUsage({
   let sent_at = Number.NEGATIVE_INFINITY;
 
   /** The queues when they changed, or when it is time to say that they are still the same. */
-  const report = (): QueueGauge[] | null => {
+  const report = (): Required<Pick<Batch, 'queues' | 'running'>> | null => {
     const gauges = queues();
-    const mark = gauges.map(markOf).join();
+    const calls = running();
+    const mark = `${gauges.map(markOf).join()} ${calls.map(({ id, state }) => `${id} ${state}`).join()}`;
     if (mark === reported && performance.now() - reported_at < heartbeat_ms) return null;
     reported = mark;
     reported_at = performance.now();
-    return gauges;
+    return { queues: gauges, running: calls };
   };
   const nextBatch = (): Batch | null => {
     const gauges = report();
     const token_uses = takeUses();
-    if (waiting.length === 0 && lines.count() === 0 && gauges === null && token_uses.length === 0) return null;
+    const refused = takeRefusals();
+    const is_idle = waiting.length === 0 && lines.count() === 0 && gauges === null;
+    if (is_idle && token_uses.length === 0 && refused === null) return null;
     sent_at = performance.now();
     const items = waiting.slice(0, batch_size);
     waiting = waiting.slice(batch_size);
     const uses = token_uses.length === 0 ? {} : { token_uses };
-    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...(gauges && { queues: gauges }), ...uses };
+    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...gauges, ...uses, ...refused };
   };
   /** @returns whether there is more that the server would take now. */
   const sendNext = async (): Promise<boolean> => {
@@ -156,7 +185,7 @@ const markOf = ({ id, limit, active, waiting, completed, rejected, timed_out }: 
   `${id} ${limit} ${active} ${waiting} ${completed} ${rejected} ${timed_out}`;
 
 /** A list for each field, and what calls have in common once. */
-function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls'> {
+function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls' | 'notes'> {
   const grouping = createGroups();
   const group = items.map(({ of }) => grouping.indexOf(of));
   return {
@@ -168,10 +197,20 @@ function toColumns(items: readonly UsageItem[]): Pick<Batch, 'groups' | 'calls'>
       wait_ms: items.map(({ wait_ms }) => wait_ms),
       rows: items.map(({ rows }) => rows),
       bytes: items.map(({ bytes }) => bytes),
-      error: items.map(({ error }) => error),
+      database_ms: items.map(({ database_ms }) => database_ms),
+      tokens: items.map(({ tokens }) => tokens),
+      error: items.map(({ fault }) => fault?.code ?? null),
     },
+    notes: items.flatMap(({ fault, trace_id }, at) => (fault === null && trace_id === null ? [] : noteOf(at, fault, trace_id))),
   };
 }
+
+const noteOf = (at: number, fault: LoggedFault | null, trace_id: string | null): CallNote => ({
+  at,
+  ...(fault !== null && { error_message: fault.message }),
+  ...(fault?.sqlstate != null && { sqlstate: fault.sqlstate }),
+  ...(trace_id !== null && { trace_id }),
+});
 
 function createGroups() {
   const groups: CallGroup[] = [];
@@ -179,8 +218,9 @@ function createGroups() {
   /** Of each entity, that of the call before: mostly the same caller calls again. */
   const latest = new Map<string | null, number>();
   const find = (group: CallGroup): number => {
-    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation } = group;
-    const key = JSON.stringify([kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation]);
+    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation, caller, session } = group;
+    const who = [client, token_prefix, caller, session];
+    const key = JSON.stringify([kind, name, entity_id, snapshot_version, canary, confirmation, ...who]);
     const known = indexes.get(key);
     if (known !== undefined) return known;
     indexes.set(key, groups.length);
@@ -200,11 +240,13 @@ function createGroups() {
 
 const isSame = (
   known: CallGroup | undefined,
-  { name, snapshot_version, client, token_prefix, canary, confirmation }: CallGroup,
+  { name, snapshot_version, client, token_prefix, canary, confirmation, caller, session }: CallGroup,
 ): boolean =>
   known?.name === name &&
   known.canary === canary &&
   known.snapshot_version === snapshot_version &&
   known.client === client &&
   known.token_prefix === token_prefix &&
+  known.caller === caller &&
+  known.session === session &&
   known.confirmation === confirmation;

@@ -44,11 +44,13 @@ export function getPrompt(params: Members, context: CallContext, services: CallS
     const { description } = entity.listing;
     const members = JSON.stringify({ ...(typeof description === 'string' && { description }), messages }).slice(1, -1);
     record.bytes = members.length;
-    logCall(context, services, 'prompt', entity, null);
+    logCall(context, services, 'prompt', entity, null, members);
     return members;
   } catch (error) {
-    logCall(context, services, 'prompt', entity, error instanceof AppError ? error.code : 'invalid');
-    throw error instanceof AppError ? new RpcError(RPC.internal, `The prompt’s template failed: ${error.detail}`) : error;
+    const told = error instanceof AppError ? new RpcError(RPC.internal, `The prompt’s template failed: ${error.detail}`) : error;
+    const code = error instanceof AppError ? error.code : 'invalid';
+    logCall(context, services, 'prompt', entity, { code, message: told instanceof Error ? told.message : '', sqlstate: null });
+    throw told;
   }
 }
 

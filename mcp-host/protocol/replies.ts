@@ -3,6 +3,7 @@ import { CallerGone } from '#mcp-host/call/context.ts';
 import { bodyOf } from '#mcp-host/runtime/runtime.ts';
 import type { Beyond, Exchange } from './exchange.ts';
 import type { ResponseBody } from './lists.ts';
+import { noteRefusal } from '#mcp-host/observe/refusal-notes.ts';
 import { errorText, RPC, RpcError, type RpcId } from './messages.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -27,7 +28,7 @@ export const refuse = (
   message: string,
   headers?: Readonly<Record<string, string>>,
   { id = null, code = RPC.server }: { id?: RpcId | null; code?: number } = {},
-): Response => reply(errorText(id, new RpcError(code, message)), status, headers);
+): Response => noteRefusal(reply(errorText(id, new RpcError(code, message)), status, headers), message);
 
 /** What a request ended with that threw. @param body of the request, for its id. */
 export function replyToFault(error: unknown, body: unknown, log: Log, request_id?: string, beyond?: Beyond): Response {
@@ -35,7 +36,7 @@ export function replyToFault(error: unknown, body: unknown, log: Log, request_id
   const rpc = toRpcError(error, log, request_id);
   const asks = beyond !== undefined && rpc.scopes.length > 0;
   const headers = asks ? { 'www-authenticate': beyond.challenge(rpc.scopes) } : undefined;
-  return reply(errorText(idOf(body), rpc), rpc.http_status, headers);
+  return noteRefusal(reply(errorText(idOf(body), rpc), rpc.http_status, headers), rpc.message, error);
 }
 
 export function toRpcError(error: unknown, log: Log, request_id: string | undefined): RpcError {

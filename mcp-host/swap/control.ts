@@ -19,6 +19,7 @@ export type ControlEvent =
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: BesideNews }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
+  | { readonly event: 'cancel'; readonly data: { readonly id: string } }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -51,9 +52,19 @@ export interface Control {
   close(): void;
 }
 
-const EVENTS: ReadonlySet<string> = new Set(['snapshot', 'listen', 'tokens', 'identity', 'names', 'beside', 'replay', 'stop']);
-/** Lists of who counts: a revoked token must not outlive a snapshot that loads or a disk that hangs. */
-const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity']);
+const EVENTS: ReadonlySet<string> = new Set([
+  'snapshot',
+  'listen',
+  'tokens',
+  'identity',
+  'names',
+  'beside',
+  'replay',
+  'cancel',
+  'stop',
+]);
+/** A revoked token or a cancelled call must not outlive a snapshot that loads or a disk that hangs. */
+const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel']);
 const POST_TIMEOUT_MS = 10_000;
 
 export function createControl(options: ControlOptions): Control {

@@ -1,6 +1,6 @@
 import type { FrozenConnection, Sealed } from '#snapshots/format.ts';
 import type { ConnectionSettings, Source } from '#core/engines/shared/source.ts';
-import type { QueueGauge } from '#core/contract/monitoring.ts';
+import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
 import type { Log } from '#core/log.ts';
 import { createQueue, type Queue, type QueueCounters } from '#mcp-host/limits/queue.ts';
 

@@ -13,6 +13,7 @@ import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/p
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/protocol/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#mcp-host/protocol/endpoint.ts';
 import type { Beyond, Exchange, Peer } from '#mcp-host/protocol/exchange.ts';
+import { refusalIn } from '#mcp-host/observe/refusal-notes.ts';
 import { eventOf, eventResponse, refuse, reply } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from './gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
@@ -47,8 +48,8 @@ export interface HttpOptions {
   readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
   readonly probes: Probes;
-  /** Called with the status of a request that was not let in. */
-  readonly refused: (status: number) => void;
+  /** Called with the answer to a request that came to no call. */
+  readonly refused: (status: number, reason: string, address: () => string, client: string | null) => void;
 }
 
 /** @param path of the request, where it is known already. */
@@ -101,6 +102,11 @@ export function createHttp(options: HttpOptions): HostFetch {
     const given = request.headers.get('x-request-id');
     const id = given !== null && REQUEST_ID.test(given) ? given : newRequestId();
     const named = (response: Response): Response => {
+      const reason = response.status < 400 ? undefined : refusalIn(response);
+      if (reason !== undefined) {
+        const address = () => addressOf(request, peer.address(), options);
+        options.refused(response.status, reason, address, request.headers.get('user-agent'));
+      }
       response.headers.set('x-request-id', id);
       return response;
     };
@@ -194,12 +200,9 @@ function answerTo(
   caller: Caller | Response,
   registry: Registry,
   { path, request, endpoint, peer, address, from, request_id }: Asked,
-  { auth, dispatch, sse, views, refused, canary, compressed_outside = false }: HttpOptions,
+  { auth, dispatch, sse, views, canary, compressed_outside = false }: HttpOptions,
 ): Response | Promise<Response> {
-  if (caller instanceof Response) {
-    refused(caller.status);
-    return caller;
-  }
+  if (caller instanceof Response) return caller;
   const { method } = request;
   const sse_method = Object.hasOwn(SSE_METHODS, path) ? SSE_METHODS[path] : undefined;
   if (sse_method !== undefined && method !== sse_method) return wrongMethod(sse_method);
@@ -214,7 +217,6 @@ function answerTo(
   const beyond = rights.may_ask.length === 0 ? null : beyondOf(registry, caller, from, { auth, views });
   if (seen === null) {
     const may_ask = endpoint.toolset !== null && rights.may_ask.includes(endpoint.toolset) ? [endpoint.toolset] : [];
-    refused(beyond === null || may_ask.length === 0 ? 404 : 403);
     return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : askFirst(may_ask, beyond);
   }
   if (isDefinitionsPath(path)) return definitionsAnswer(request, seen);

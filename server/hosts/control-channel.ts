@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import { BootId, UsageBatch } from '#core/contract/monitoring.ts';
+import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { HostEvent } from '#core/deploy/hosts.ts';

@@ -26,8 +26,12 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   beside: 'beside',
   listen: 'listen',
   replay: 'replay',
+  cancel: 'cancel',
   ping: 'ping',
 };
+
+/** Every cancelled call counts, of all else the latest. */
+const keyOf = (event: HostEvent): string => (event.event === 'cancel' ? `cancel ${event.data.id}` : KIND[event.event]);
 
 /** @param onEnd is called once, when the reader is gone or was dropped. */
 export function createHostStream(
@@ -76,7 +80,7 @@ export function createHostStream(
   const send = (event: HostEvent): void => {
     if (ended) return;
     if (isIdle()) moved_at = performance.now();
-    waiting.set(KIND[event.event], event);
+    waiting.set(keyOf(event), event);
     flush();
   };
   const pings = setInterval(() => {

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { App } from '#core/app.ts';
-import type { HostLine, UsageBatch } from '#core/contract/monitoring.ts';
+import type { HostLine, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/issues.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';

@@ -2,10 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import * as v from 'valibot';
 import { agentTools } from '#agent/tools.ts';
+import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import { storeUsage } from '#core/observe/usage.ts';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import { type ListeningAgent, listeningAgent } from '#test/support/agent.ts';
+import { toBatch } from '#test/support/usage.ts';
 import type { McpClient, ToolResult } from '#test/support/mcp-clients.ts';
 
 type Args = Record<string, unknown>;
@@ -193,6 +197,10 @@ const CASES: Readonly<Record<string, Case>> = {
   stop_server: { ok: [{}, { status: 'stopped' }], refused: null },
   get_metrics_stats: { ok: [{ period: '1h' }, { tools: {} }], refused: [{ period: '1y' }, 'period'] },
   get_metrics_timeseries: { ok: [{ period: '1h' }, { period: '1h' }], refused: [{ period: '2h' }, 'period'] },
+  get_call: {
+    ok: [{ call_id: '1' }, { name: 'one', error_message: 'no such column: channel', outcome: 'tool_error' }],
+    refused: [{ call_id: '2' }, none],
+  },
   get_queue_metrics: { ok: [{}, { connections: {} }], refused: null },
   get_flow_layout: { ok: [{}, { totals: { connections: 1, tools: 2, resources: 0, prompts: 0 } }], refused: null },
   export_config: { ok: [{}, { format: 'sluice/1', tools: [{ name: 'one' }, { name: 'two' }] }], refused: null },
@@ -241,6 +249,10 @@ beforeAll(async () => {
   db.run('create table orders (id integer primary key, total real)');
   db.run('insert into orders values (1, 10.5), (2, 20)');
   db.close();
+  const failed = { timestamp: new Date().toISOString(), kind: 'tool', name: 'one', error: 'sql_error' } as const;
+  const call = { ...failed, duration_ms: 2, wait_ms: 0, rows: 0, bytes: 0, error_message: 'no such column: channel' };
+  const batch = v.parse(UsageBatch, { boot_id: 'boot', seq: 1, ...toBatch([call]) });
+  await storeUsage(a.s.server.app, 'host', batch);
   client = await a.client('v1', await a.token());
   reader = await a.client('v2', await a.token(['read']));
   // Every answer is checked against its output schema from here on.

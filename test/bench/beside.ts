@@ -194,9 +194,12 @@ function usageCost(): number {
       timestamp: Date.now(),
       duration_ms: 1.234,
       wait_ms: 0.5,
+      database_ms: 0.4,
       rows: 1,
       bytes: 362,
-      error: null,
+      tokens: 60,
+      fault: null,
+      trace_id: null,
     };
     usage.add(item);
     last = item;

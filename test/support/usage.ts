@@ -1,21 +1,32 @@
-import type { CallGroup, Calls } from '#core/contract/monitoring.ts';
+import type { CallGroup, CallNote, Calls } from '#core/contract/observe/usage-batch.ts';
+
+type Columns = { [K in keyof Calls]-?: NonNullable<Calls[K]> };
 
 /** One call of a batch as a record. */
-export interface Call extends CallGroup, Omit<{ [K in keyof Calls]: Calls[K][number] }, 'group' | 'timestamp'> {
+export interface Call
+  extends CallGroup, Omit<{ [K in keyof Columns]: Columns[K][number] }, 'group' | 'timestamp'>, Omit<CallNote, 'at'> {
   /** ISO 8601. */
   readonly timestamp: string;
   readonly success: boolean;
 }
 
-type Batch = { readonly groups: readonly CallGroup[]; readonly calls: Calls };
+type Batch = { readonly groups: readonly CallGroup[]; readonly calls: Calls; readonly notes?: readonly CallNote[] };
 
 /** Calls as a host sends them; what a record does not say is absent. */
 export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
+  const known = (name: 'database_ms' | 'tokens') =>
+    records.some((record) => record[name] !== undefined) ? { [name]: records.map((record) => record[name] ?? 0) } : {};
   return {
-    groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, confirmation }) => {
+    groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
+      const { confirmation, caller, session } = rest;
       const group = { kind, name, entity_id, connection_id, snapshot_version, client, token_prefix };
-      return confirmation === undefined ? group : { ...group, confirmation };
+      return {
+        ...group,
+        ...(confirmation === undefined ? {} : { confirmation }),
+        ...(caller === undefined ? {} : { caller }),
+        ...(session === undefined ? {} : { session }),
+      };
     }),
     calls: {
       group: records.map((_, place) => place),
@@ -24,13 +35,18 @@ export function toBatch(records: readonly Partial<Call>[]) {
       wait_ms: list('wait_ms'),
       rows: list('rows'),
       bytes: list('bytes'),
+      ...known('database_ms'),
+      ...known('tokens'),
       error: records.map(({ error = null }) => error),
     },
+    notes: records.flatMap(({ error_message, sqlstate, trace_id }, at) =>
+      error_message === undefined && trace_id === undefined ? [] : [{ at, error_message, sqlstate, trace_id }],
+    ),
   };
 }
 
 /** The calls of a batch, one record each. */
-export const callsOf = ({ groups, calls }: Batch): Call[] =>
+export const callsOf = ({ groups, calls, notes = [] }: Batch): Call[] =>
   calls.group.map((place, n) => {
     const group = groups[place];
     const [timestamp, duration_ms, wait_ms] = [calls.timestamp[n], calls.duration_ms[n], calls.wait_ms[n]];
@@ -39,5 +55,8 @@ export const callsOf = ({ groups, calls }: Batch): Call[] =>
       throw new Error('a torn batch');
     if (rows === undefined || bytes === undefined) throw new Error('a torn batch');
     const time = new Date(timestamp).toISOString();
-    return { ...group, timestamp: time, duration_ms, wait_ms, rows, bytes, error, success: error === null };
+    const [database_ms, tokens] = [calls.database_ms?.[n] ?? 0, calls.tokens?.[n] ?? 0];
+    const { at: _, ...note } = notes.find(({ at }) => at === n) ?? { at: n };
+    const took = { duration_ms, wait_ms, database_ms };
+    return { ...group, ...note, timestamp: time, ...took, rows, bytes, tokens, error, success: error === null };
   });

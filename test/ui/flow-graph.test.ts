@@ -50,6 +50,7 @@ describe('the picture', () => {
     rows: 1,
     bytes: 1,
     last_called_at: '',
+    outcomes: {},
   };
   const stats = { tools: { tool_c0_0: { ...usage, calls: 7 } }, resources: {}, prompts: {} };
   const small = drawFlow(layoutOf(2, 3), stats, ALL);

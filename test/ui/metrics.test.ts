@@ -16,6 +16,7 @@ import {
   totalsOf,
   isLonePoint,
 } from '#ui/src/kernel/metrics.ts';
+import { groupQueues, keepOrder } from '#ui/src/pages/queue/groups.ts';
 import { keepSamples, type QueueMetrics, queueState } from '#ui/src/pages/queue/metrics-queue.ts';
 
 const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
@@ -30,6 +31,7 @@ const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
   rows: 1,
   bytes: 2,
   last_called_at: '2026-01-01T00:00:00.000Z',
+  outcomes: {},
   ...more,
 });
 
@@ -123,4 +125,15 @@ test('a queue is full when calls wait or every place is taken, and what it did i
   let kept: ReturnType<typeof keepSamples> = new Map([['gone', [{ active: 1, waiting: 0 }]]]);
   for (let n = 0; n < 70; n++) kept = keepSamples(kept, { c1: queue(n, 0) });
   expect([kept.has('gone'), kept.get('c1')?.length, kept.get('c1')?.at(-1)]).toEqual([false, 60, { active: 69, waiting: 0 }]);
+});
+
+test('queues are grouped by their last two minutes and sorted by name, and keep their order while a person points at them', () => {
+  const queue = { waiting: 0, active: 0 } as QueueMetrics;
+  const row = (id: string, of = queue) => ({ id, name: id, queue: of });
+  const rows = [row('d'), row('c', { ...queue, active: 1 }), { id: 'b', name: 'b', queue: undefined }, row('a')];
+  const before = groupQueues(rows, new Map([['a', [{ active: 1, waiting: 2 }]]]));
+  expect(before).toEqual({ waiting: ['a'], used: ['c'], free: ['d'], none: ['b'] });
+  const after = groupQueues([row('d', { ...queue, waiting: 3 }), row('c'), row('a'), row('e')], new Map());
+  expect(after).toEqual({ waiting: ['d'], used: [], free: ['a', 'c', 'e'], none: [] });
+  expect(keepOrder(before, after)).toEqual({ waiting: ['a'], used: ['c'], free: ['d', 'e'], none: [] });
 });

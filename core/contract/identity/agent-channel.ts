@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { HostLine } from '../monitoring.ts';
+import { HostLine } from '../observe/usage-batch.ts';
 
 /** What the agent asks the server about the configuration; it keeps the answer for 2 s. */
 export const AgentSettings = v.object({

@@ -1,8 +1,8 @@
 import { and, eq } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
 import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
-import type { CallGroup, Calls } from '#core/contract/monitoring.ts';
-import type { ErrorCode } from '#core/errors.ts';
+import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
+import { NEVER_RAN, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import type { Db } from '#core/store/open.ts';
 
@@ -13,9 +13,6 @@ interface Counted {
   errors: number;
   readonly histogram: Histogram;
 }
-
-/** What these calls took is the wait in a full queue, which says nothing about the speed of their tool. */
-const NEVER_RAN: ReadonlySet<string> = new Set(['queue_full', 'no_free_slot'] satisfies ErrorCode[]);
 
 /**
  * Counts the calls of a batch on their sides, in the transaction that stores the batch, so that each is counted once. Servers take
@@ -57,7 +54,7 @@ function sumsOf(groups: readonly CallGroup[], { group, duration_ms, error }: Cal
     const code = error[n] ?? null;
     counted.calls += 1;
     if (code !== null) counted.errors += 1;
-    if (code === null || !NEVER_RAN.has(code)) addDuration(counted.histogram, duration_ms[n] ?? 0);
+    if (!NEVER_RAN.has(outcomeOf(code))) addDuration(counted.histogram, duration_ms[n] ?? 0);
   }
   return sums.values();
 }

@@ -175,6 +175,8 @@ describe('/metrics', () => {
     expect(count(`mcp_method_name="prompts/get",gen_ai_prompt_name="greet",${now}`)).toBe('1');
     expect(text).toContain('db_client_operation_duration_seconds_count{db_system_name="sqlite"} 4\n');
     expect(text).toContain('sluice_call_faults_total{code="sql_error"} 1\n');
+    expect(text).toMatch(/sluice_calls_total\{outcome="ok"\} \d+\n/);
+    expect(text).toContain('sluice_calls_total{outcome="tool_error"} 1\n');
     expect(text).toContain('sluice_queue_places{connection="shop"} 1\n');
     expect(text).toContain('sluice_queue_completed_total{connection="shop"} 4\n');
     expect(text).toContain('sluice_sessions 1\n');

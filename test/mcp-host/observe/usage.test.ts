@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { CallGroup, QueueGauge } from '#core/contract/monitoring.ts';
+import type { CallGroup, QueueGauge } from '#core/contract/observe/usage-batch.ts';
 import { quantile } from '#core/lib/histogram.ts';
 import { createLog, type LogLine } from '#core/log.ts';
 import { createLines } from '#mcp-host/observe/lines.ts';
@@ -21,9 +21,12 @@ const item = (name: string, over: Partial<CallGroup> = {}): UsageItem => ({
   timestamp: Date.parse('2026-03-01T12:00:00.000Z'),
   duration_ms: 1,
   wait_ms: 0,
+  database_ms: 0,
   rows: 0,
   bytes: 0,
-  error: null,
+  tokens: 0,
+  fault: null,
+  trace_id: null,
 });
 const namesOf = (batch: Batch | undefined) => batch?.calls.group.map((place) => batch.groups[place]?.name);
 const items = (count: number) => Array.from({ length: count }, (_, n) => item(`tool_${n}`));
@@ -68,7 +71,11 @@ describe('usage on its way to the server', () => {
     for (let n = 0; n < 100; n++) {
       const call: [string, Partial<CallGroup>] = [`tool_${n % 3}`, callers[(n * 7) % callers.length] ?? {}];
       expected.push(call);
-      running.usage.add({ ...item(...call), duration_ms: n, error: n % 10 === 0 ? 'timeout' : null });
+      running.usage.add({
+        ...item(...call),
+        duration_ms: n,
+        fault: n % 10 === 0 ? { code: 'timeout', message: 'Too slow.', sqlstate: null } : null,
+      });
     }
     await running.usage.flush();
     const [batch] = running.sent;
@@ -76,7 +83,7 @@ describe('usage on its way to the server', () => {
     expect(batch?.calls.group.map((place) => batch.groups[place])).toEqual(expected.map((call) => item(...call).of));
     expect(batch?.calls.duration_ms).toEqual(Array.from({ length: 100 }, (_, n) => n));
     expect(batch?.calls.error.filter((code) => code === 'timeout')).toHaveLength(10);
-    expect(new Set(Object.values(batch?.calls ?? {}).map(({ length }) => length))).toEqual(new Set([100]));
+    expect(new Set(Object.values(batch?.calls ?? {}).map((list) => list?.length))).toEqual(new Set([100]));
   });
 
   test('of a busy host waits for a full batch, and no longer than its patience', async () => {

@@ -10,6 +10,7 @@ import { storeExtras } from '#test/support/extras.ts';
 import { reachable } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 import { until } from '#test/support/programs.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 /** Secrets that a person gives, each written nowhere else. */
 const GIVEN = {
@@ -102,8 +103,23 @@ async function configure(): Promise<void> {
   await call('PATCH', '/auth/me', { current_password: GIVEN.wrong, username: 'eve' });
   expect((await call('POST', '/deploy', { note: 'second' })).status).toBe(200);
   ids = [connection_id, String(tool.body['id']), 'connection', 'server_config', 'admin', '1', '2'];
+  await reportCalls(connection_id);
   const { items } = (await call('GET', '/history')).body as unknown as { items: { id: string; entity_id: string }[] };
   ids.push(...new Set(items.flatMap((item) => [item.id, item.entity_id])));
+}
+
+/** What a host tells of calls and refusals: the routes that show them are asked too. */
+async function reportCalls(connection_id: string): Promise<void> {
+  const called = { kind: 'tool', name: 'one', connection_id, client: 'client/1', error: 'sql_error', bytes: 1 } as const;
+  const times = { timestamp: t.app.clock().toISOString(), duration_ms: 2, wait_ms: 1, rows: 0 };
+  const failed = { ...called, ...times, error_message: 'syntax error', caller: { person: 'ada', token: null, client_id: null } };
+  const refused = { timestamp: t.app.clock().getTime(), kind: 'unauthenticated', status: 401, reason: 'Unauthorized.' };
+  const refusals = [{ ...refused, address: '127.0.0.1', client: null, called: null }];
+  const report = { boot_id: 'boot', seq: 1, ...toBatch([failed]), refusals, refused: { unauthenticated: 1 } };
+  const sent = await t.request('POST', '/api/internal/hosts/h1/usage', { body: report, headers: { 'x-service-token': KEYS[2] } });
+  expect(sent.status).toBe(204);
+  expect((await call('GET', '/logs/1')).body).toMatchObject({ error_message: 'syntax error', person: 'ada' });
+  expect((await call('GET', '/logs/refusals')).body).toMatchObject({ total: 1, counts: { unauthenticated: 1 } });
 }
 
 /** As it is, and in the encodings that a library may choose; Base64 at each of its three alignments. */

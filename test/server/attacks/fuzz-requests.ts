@@ -5,7 +5,7 @@ import { fc } from '#test/support/chance.ts';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { operations } from '#core/contract/index.ts';
-import { UsageBatch } from '#core/contract/monitoring.ts';
+import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
 import { openApi } from '#server/http/openapi.ts';
 import { type Answer, isErrorBody, type TestApp } from '#test/support/app.ts';

@@ -58,6 +58,7 @@ interface Point {
   readonly p50_ms: number;
   readonly p95_ms: number;
   readonly p99_ms: number;
+  readonly outcomes?: Readonly<Record<string, number>>;
 }
 const points = async (query = '') => (await get(`/metrics/timeseries${query}`))['points'] as Point[];
 const callsIn = async (query = '') => (await points(query)).reduce((sum, { calls }) => sum + calls, 0);
@@ -157,6 +158,7 @@ test('the series has a point for every minute, zeros included, and can be of one
     p50_ms: 0,
     p95_ms: 0,
     p99_ms: 0,
+    outcomes: {},
   });
   expect(all.at(-2)).toMatchObject({ calls: 4, errors: 1, avg_ms: 12.5 });
   expect((await points('?tool=products')).at(-2)).toMatchObject({ calls: 2, errors: 1, avg_ms: 15 });
@@ -204,7 +206,7 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
     ['products', true],
   ]);
   expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
-    'client confirmation connection_id duration_ms error id kind name rows snapshot_version success timestamp token_prefix wait_ms'.split(
+    'client confirmation connection_id duration_ms error id kind name outcome rows snapshot_version success timestamp token_prefix wait_ms'.split(
       ' ',
     ),
   );

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
+import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import type { SeriesRow } from '#core/observe/usage-series.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable } from '#test/support/databases.ts';
@@ -108,6 +109,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
       confirmation: null,
       ...one,
       success: one.error === null,
+      outcome: outcomeOf(one.error ?? null),
     }));
     const newest = (a: { timestamp?: string }, b: { timestamp?: string }) => ((a.timestamp ?? '') < (b.timestamp ?? '') ? 1 : -1);
     expect(shown).toEqual(said.toSorted(newest));

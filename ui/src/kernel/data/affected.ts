@@ -17,6 +17,7 @@ const AFFECTED = {
   prompts: ['prompts', 'connections', 'tests', ...CONFIGURATION],
   toolsets: ['toolsets', ...CONFIGURATION],
   tests: ['tests', 'history'],
+  calls: ['calls', 'queue'],
   config: ['config', 'ssl', ...CONFIGURATION],
   ssl: ['ssl', 'history', 'server'],
   deploy: ['snapshots', 'drift', 'tests', ...CONFIGURATION],

@@ -3,6 +3,7 @@ import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { LivePanel } from './live-panel.tsx';
+import { RefusalsPanel } from './refusals-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { WORDS } from './words.ts';
 import './logs.css';
@@ -10,16 +11,21 @@ import './logs.css';
 /** The live log and the log of calls. */
 export function Logs() {
   const { router } = useKernel();
-  const params = createSearchParams(router, { view: oneOf(['live', 'requests']) });
+  const params = createSearchParams(router, { view: oneOf(['live', 'requests', 'refusals']) });
   return (
-    <Page title="Logs" lead="Live log of the server and its hosts, and every call of the last 30 days." width="full">
+    <Page
+      title="Logs"
+      lead="Live log of the server and its hosts, every call of the last 30 days, and refused requests."
+      width="full"
+    >
       <Tabs
         label="Logs"
         value={params.get('view')}
-        onChange={(view) => router.navigate(view === 'live' ? '/logs' : '/logs?view=requests', { replace: true })}
+        onChange={(view) => router.navigate(view === 'live' ? '/logs' : `/logs?view=${view}`, { replace: true })}
         tabs={[
           { value: 'live', label: 'Live', panel: () => <LivePanel /> },
           { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
+          { value: 'refusals', label: WORDS.refusals, panel: () => <RefusalsPanel /> },
         ]}
       />
     </Page>

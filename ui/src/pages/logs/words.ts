@@ -1,4 +1,5 @@
-import type { Confirmation } from '#core/contract/monitoring.ts';
+import type { Confirmation } from '#core/contract/observe/calls.ts';
+import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
 import type { Source } from '#ui/src/features/log/live-log.ts';
 import type { StreamState } from '#ui/src/features/log/live-stream.ts';
@@ -40,7 +41,30 @@ export const CONFIRMATION_WORDS = {
   checked: 'Checked by token',
 } as const satisfies Record<Confirmation, string>;
 
+export const OUTCOME_WORDS = {
+  ok: 'Succeeded',
+  tool_error: 'Tool error',
+  refused: 'Refused',
+  no_slot: 'No free slot',
+  timeout: 'Timed out',
+  cancelled: 'Cancelled',
+  rate_limited: 'Rate limited',
+} as const satisfies Record<Outcome, string>;
+
+export const REFUSAL_KINDS = ['unauthenticated', 'forbidden', 'not_found', 'too_large', 'rate_limited', 'protocol'] as const;
+export type RefusalKind = (typeof REFUSAL_KINDS)[number];
+export const REFUSAL_WORDS = {
+  unauthenticated: 'No valid token',
+  forbidden: 'Not allowed',
+  not_found: 'Not found',
+  too_large: 'Too large',
+  rate_limited: 'Too many attempts',
+  protocol: 'Protocol error',
+} as const satisfies Record<RefusalKind, string>;
+
 export const WORDS = {
+  refusals: 'Refusals',
+  answered: 'The caller got',
   requests: 'Calls',
   level: 'Level',
   source: 'Program',

@@ -1,4 +1,20 @@
+import type { QueueGroup } from './groups.ts';
+
+export const GROUP_WORDS = {
+  waiting: 'Calls waited in the last two minutes',
+  used: 'In use',
+  free: 'Free',
+  none: 'Not deployed',
+} as const satisfies Record<QueueGroup, string>;
+
+export const STATE_WORDS = {
+  waiting: 'Waiting for a slot',
+  running: 'Statement running',
+  finishing: 'Writing the result',
+} as const;
+
 export const WORDS = {
   title: 'Queue',
   running: 'Running',
+  calls: 'Running calls',
 } as const;

@@ -1,0 +1,164 @@
+import * as v from 'valibot';
+import { OWNED_KINDS } from '../entities.ts';
+import { Empty, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { operation } from '../operation.ts';
+import { OUTCOMES } from './outcomes.ts';
+
+export const UsageKind = v.picklist(OWNED_KINDS);
+export type UsageKind = v.InferOutput<typeof UsageKind>;
+
+/** A time with its zone, as the ISO 8601 text that is stored. */
+export const Time = v.pipe(
+  v.string(),
+  v.maxLength(64),
+  v.isoTimestamp(),
+  v.check((text) => !Number.isNaN(Date.parse(text))),
+  v.transform((text) => new Date(text).toISOString()),
+);
+
+/** How a call of a tool that asks before it writes went on. */
+export const Confirmation = v.picklist(['asked', 'accepted', 'declined', 'expired', 'changed', 'checked']);
+export type Confirmation = v.InferOutput<typeof Confirmation>;
+
+/** How a call ended, for whoever counts. */
+export const Outcome = v.picklist(OUTCOMES);
+
+export const RequestLog = v.object({
+  id: v.string(),
+  timestamp: Timestamp,
+  kind: UsageKind,
+  name: v.string(),
+  connection_id: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  token_prefix: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The first characters of an access token, or the name of an OAuth caller; `playground:` and a name for the playground',
+    ),
+  ),
+  duration_ms: v.number(),
+  wait_ms: v.number(),
+  rows: v.number(),
+  success: v.boolean(),
+  outcome: Outcome,
+  error: v.pipe(v.nullable(v.string()), v.description('The error code; never arguments or values')),
+  snapshot_version: v.nullable(v.number()),
+  confirmation: v.pipe(
+    v.nullable(Confirmation),
+    v.description(
+      'Of a tool that asks before it writes; `changed` and `expired`: asked again, `checked`: a token of a two-step call. null: nobody was asked',
+    ),
+  ),
+});
+export type RequestLog = v.InferOutput<typeof RequestLog>;
+
+/** Why a request never became a call. */
+export const RefusalKind = v.picklist(['unauthenticated', 'forbidden', 'not_found', 'too_large', 'rate_limited', 'protocol']);
+export type RefusalKind = v.InferOutput<typeof RefusalKind>;
+
+export const RefusedRequest = v.object({
+  id: v.string(),
+  timestamp: Timestamp,
+  kind: RefusalKind,
+  status: v.pipe(v.number(), v.description('Of HTTP; 200: refused in an answer of the protocol')),
+  reason: v.string(),
+  address: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  called: v.pipe(v.nullable(v.string()), v.description('The tool, resource or prompt that the request named')),
+});
+
+/** All that is kept of one call. */
+export const CallDetail = v.object({
+  ...RequestLog.entries,
+  error_message: v.pipe(
+    v.nullable(v.string()),
+    v.description('What the caller got, with the hint of the database; values of arguments and of masked columns are left out'),
+  ),
+  sqlstate: v.nullable(v.string()),
+  queue_ms: v.number(),
+  database_ms: v.number(),
+  bytes: v.number(),
+  tokens: v.pipe(v.number(), v.description('Estimated')),
+  person: v.pipe(v.nullable(v.string()), v.description('Subject of a signed-in person')),
+  token: v.pipe(v.nullable(v.string()), v.description('Id of an access token')),
+  client_id: v.nullable(v.string()),
+  session: v.nullable(v.string()),
+  trace_id: v.nullable(v.string()),
+});
+export type CallDetail = v.InferOutput<typeof CallDetail>;
+
+/** What a call does now: it waits for a slot, its statement runs, or its result is written. */
+export const RunState = v.picklist(['waiting', 'running', 'finishing']);
+
+export const RunningCallShown = v.object({
+  id: v.string(),
+  kind: UsageKind,
+  name: v.string(),
+  connection_id: v.nullable(v.string()),
+  client: v.nullable(v.string()),
+  token_prefix: v.nullable(v.string()),
+  person: v.nullable(v.string()),
+  host: v.string(),
+  since: Timestamp,
+  state: RunState,
+});
+
+export const calls = {
+  'calls.running': operation({
+    method: 'GET',
+    path: '/calls/running',
+    access: 'read',
+    input: Empty,
+    output: v.object({ items: v.array(RunningCallShown) }),
+    summary: 'List the calls that have run for a quarter of a second or longer on any host, as last reported, the oldest first',
+  }),
+  'calls.cancel': operation({
+    method: 'POST',
+    path: '/calls/{id}/cancel',
+    access: 'deploy',
+    input: v.strictObject({ id: textBetween(1, 128) }),
+    output: Nothing,
+    status: 202,
+    summary:
+      'Cancel a running call: its statement is cancelled in the database and its caller is told. A commit that was sent is not undone',
+  }),
+  'logs.list': operation({
+    method: 'GET',
+    path: '/logs',
+    access: 'admin',
+    input: v.strictObject({
+      ...listInput(200),
+      kind: v.optional(UsageKind),
+      name: v.optional(textBetween(1, 255)),
+      connection_id: v.optional(textBetween(1, 64)),
+      success: v.optional(v.boolean()),
+      outcome: v.optional(Outcome),
+      since: v.optional(Time),
+      until: v.pipe(v.optional(Time), v.description('Only calls before this time')),
+    }),
+    output: listOf(RequestLog),
+    summary: 'Read the request log, newest first',
+  }),
+  // Before what takes an id at the same place of its path.
+  'logs.refusals': operation({
+    method: 'GET',
+    path: '/logs/refusals',
+    access: 'admin',
+    input: v.strictObject({ ...listInput(200), kind: v.optional(RefusalKind) }),
+    output: v.object({
+      ...listOf(RefusedRequest).entries,
+      counts: v.pipe(v.record(RefusalKind, v.number()), v.description('All of the last 24 hours')),
+    }),
+    summary: 'List the last 1 000 requests that were refused before they became a call, newest first',
+  }),
+  'logs.get': operation({
+    method: 'GET',
+    path: '/logs/{call_id}',
+    access: 'read',
+    role: 'editor',
+    input: v.strictObject({ call_id: v.pipe(textBetween(1, 64), v.description('The id of an entry of the request log')) }),
+    output: CallDetail,
+    agent: 'get_call',
+    summary: 'Read one call: what the caller got, how long each part took, and who called',
+  }),
+};

@@ -1,0 +1,29 @@
+/** How a call can end. No schema stands here: the interface reads it. */
+export const OUTCOMES = ['ok', 'tool_error', 'refused', 'no_slot', 'timeout', 'cancelled', 'rate_limited'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Error codes that are neither a fault of the tool nor of its arguments. */
+export const OUTCOME_CODES: Readonly<Record<Exclude<Outcome, 'ok' | 'tool_error'>, readonly string[]>> = {
+  refused: [
+    'unauthenticated',
+    'forbidden',
+    'admin_only',
+    'role_required',
+    'insufficient_scope',
+    'caller_value_missing',
+    'confirmation_required',
+    'declined',
+  ],
+  no_slot: ['queue_full', 'no_free_slot'],
+  timeout: ['timeout'],
+  cancelled: ['cancelled'],
+  rate_limited: ['rate_limited'],
+};
+/** Calls of these outcomes never began: how long they took says nothing about their tool. */
+export const NEVER_RAN: ReadonlySet<Outcome> = new Set(['refused', 'no_slot', 'rate_limited']);
+
+const BY_CODE = new Map(
+  Object.entries(OUTCOME_CODES).flatMap(([outcome, codes]) => codes.map((code) => [code, outcome as Outcome] as const)),
+);
+/** @param error the error code of a call; null: it succeeded. */
+export const outcomeOf = (error: string | null): Outcome => (error === null ? 'ok' : (BY_CODE.get(error) ?? 'tool_error'));

@@ -1,0 +1,60 @@
+import { desc, eq, gte, lt, lte, sql } from 'drizzle-orm';
+import type { App } from '#core/app.ts';
+import type { RefusalKind } from '#core/contract/observe/calls.ts';
+import type { UsageBatch } from '#core/contract/observe/usage-batch.ts';
+import type { Handlers } from '#core/run.ts';
+import type { Db } from '#core/store/open.ts';
+import { HOUR_MS, startOf } from './usage-series.ts';
+
+const KEPT = 1_000;
+const COUNTED_MS = 24 * HOUR_MS;
+
+/** Stores what a host refused: the newest as a list, all of them as a number. */
+export async function storeRefusals(
+  app: App,
+  tx: Db,
+  { refusals, refused }: Pick<UsageBatch, 'refusals' | 'refused'>,
+): Promise<void> {
+  const { refusals: table, refusal_counts } = app.store.tables;
+  const now = app.clock().getTime();
+  if (refusals.length > 0) {
+    await tx
+      .insert(table)
+      .values(
+        refusals
+          .slice(-KEPT)
+          .map(({ timestamp, ...rest }) => ({ ...rest, timestamp: new Date(Math.min(timestamp, now)).toISOString() })),
+      );
+    const [oldest] = await tx.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+    if (oldest !== undefined) await tx.delete(table).where(lte(table.id, oldest.id));
+  }
+  const hour = startOf(now, HOUR_MS);
+  for (const [kind, count] of Object.entries(refused) as [RefusalKind, number][]) {
+    await tx
+      .insert(refusal_counts)
+      .values({ hour, kind, count })
+      .onConflictDoUpdate({
+        target: [refusal_counts.hour, refusal_counts.kind],
+        set: { count: sql`${refusal_counts.count} + excluded.count` },
+      });
+  }
+  if (Object.keys(refused).length > 0)
+    await tx.delete(refusal_counts).where(lt(refusal_counts.hour, startOf(now - 2 * COUNTED_MS, HOUR_MS)));
+}
+
+export const refusalHandlers: Pick<Handlers, 'logs.refusals'> = {
+  'logs.refusals': async ({ app }, { skip, limit, kind }) => {
+    const { refusals: table, refusal_counts } = app.store.tables;
+    const { db } = app.store;
+    const where = kind === undefined ? undefined : eq(table.kind, kind);
+    const since = startOf(app.clock().getTime() - COUNTED_MS, HOUR_MS);
+    const [items, total, hours] = await Promise.all([
+      db.select().from(table).where(where).orderBy(desc(table.id)).limit(limit).offset(skip),
+      db.$count(table, where),
+      db.select().from(refusal_counts).where(gte(refusal_counts.hour, since)),
+    ]);
+    const counts: Partial<Record<RefusalKind, number>> = {};
+    for (const { kind: counted, count } of hours) counts[counted] = (counts[counted] ?? 0) + count;
+    return { items: items.map((item) => ({ ...item, id: String(item.id) })), total, counts };
+  },
+};

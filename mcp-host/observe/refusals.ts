@@ -1,0 +1,68 @@
+import type { Refusal } from '#core/contract/observe/usage-batch.ts';
+import { clientOf, type RequestRecord } from '#mcp-host/call/request-record.ts';
+import { RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { noteSeen } from '#mcp-host/observe/refusal-notes.ts';
+
+type Kind = Refusal['kind'];
+
+/** Requests that never became a call, on their way to the server. */
+export interface Refusals {
+  /** One that an answer of HTTP refused. @param address is read when it is wanted. */
+  refused(status: number, reason: string, address: () => string, client: string | null): void;
+  /** One that was refused in the words of the protocol, if it was. */
+  add(record: RequestRecord): void;
+  /** Those since the last time; whoever knocks on the door all day is counted, and listed now and then. */
+  take(): { readonly refusals: readonly Refusal[]; readonly refused: Readonly<Partial<Record<Kind, number>>> } | null;
+}
+
+const KINDS: Readonly<Record<number, Kind>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  413: 'too_large',
+  429: 'rate_limited',
+  400: 'protocol',
+  415: 'protocol',
+};
+const NOT_FOUND: ReadonlySet<number> = new Set([RPC.invalid_params, RPC.method_not_found, RPC.resource_not_found_legacy]);
+const LISTED = 100;
+const LONGEST = 300;
+
+export function createRefusals(now: () => number): Refusals {
+  let listed: Refusal[] = [];
+  let counts = new Map<Kind, number>();
+  const note = (kind: Kind, status: number, reason: string, who: () => Pick<Refusal, 'address' | 'client' | 'called'>): void => {
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    if (listed.length < LISTED) listed.push({ timestamp: now(), kind, status, reason: reason.slice(0, LONGEST), ...who() });
+  };
+  return {
+    refused(status, reason, address, client) {
+      const kind = KINDS[status];
+      if (kind !== undefined) note(kind, status, reason, () => ({ address: address(), client, called: null }));
+    },
+    add(record) {
+      const { error, logged, exchange, message } = record;
+      if (logged !== null || !(error instanceof RpcError)) return;
+      noteSeen(error);
+      const { code, http_status, scopes } = error;
+      const kind = scopes.length > 0 ? 'forbidden' : (KINDS[http_status] ?? (NOT_FOUND.has(code) ? 'not_found' : 'protocol'));
+      note(kind, http_status, error.message, () => ({
+        address: exchange.peer.listener === 0 ? null : exchange.address(),
+        client: clientOf(record) || null,
+        called: calledIn(message.params),
+      }));
+    },
+    take() {
+      if (counts.size === 0) return null;
+      const taken = { refusals: listed, refused: Object.fromEntries(counts) };
+      listed = [];
+      counts = new Map();
+      return taken;
+    },
+  };
+}
+
+const calledIn = ({ name, uri }: RequestRecord['message']['params']): string | null => {
+  const called = typeof name === 'string' ? name : uri;
+  return typeof called === 'string' ? called.slice(0, 200) : null;
+};

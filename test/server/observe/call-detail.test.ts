@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
+import { connectClient } from '#test/support/mcp-clients.ts';
+import { type Programs, removeFolder, startPrograms, until } from '#test/support/programs.ts';
+
+interface Detail extends Record<string, unknown> {
+  readonly id: string;
+  readonly error_message: string | null;
+  readonly trace_id: string | null;
+}
+
+/** Stands in a masked column, in an argument and nowhere else. */
+const HIDDEN = 'hidden-value-5b1e';
+
+describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
+  let programs: Programs;
+  let database: TestDatabase;
+  let client: Awaited<ReturnType<typeof connectClient>>;
+
+  beforeAll(async () => {
+    database = await testDatabase('postgresql');
+    await database.run('create table orders (id int primary key, channel text, total int, email text)');
+    await database.run(`insert into orders values (1, 'web', 0, '${HIDDEN}')`);
+    programs = await startPrograms();
+    await programs.signIn();
+    const { host, port, database: name, username } = database.settings;
+    const connection = await programs.api<{ id: string }>('POST', '/connections', {
+      ...{ name: 'detail', db_type: 'postgresql', host, port, database: name, username, ssl_mode: 'disable' },
+      ...{ max_concurrency: 1, queue_limit: 0, pool_size: 1 },
+    });
+    const number = { name: 'n', type: 'string', description: 'A number', required: true };
+    const tools = {
+      channels: { sql_query: 'select channel from orders' },
+      numbers: { sql_query: 'select (cast(:n as text))::int as n', parameters: [number] },
+      masked: {
+        sql_query: 'select email::int as n, email from orders',
+        masks: [{ column: 'email', mask: 'text' }],
+      },
+      slow: { sql_query: 'select pg_sleep(20)::text as slept' },
+      brief: { sql_query: 'select pg_sleep(20)::text as slept', timeout_ms: 100 },
+      rare: { sql_query: 'select 1 as n', rate_limit_per_minute: 1 },
+    };
+    for (const [tool, more] of Object.entries(tools)) {
+      const own = { connection_id: connection.id, name: tool, description: `Calls ${tool} of the orders` };
+      await programs.api('POST', '/tools', { ...own, ...more });
+    }
+    await programs.api('POST', '/deploy', { note: 'detail' });
+    await database.run('alter table orders rename column channel to origin');
+    client = await connectClient('v1', programs.mcp_url);
+  }, 40_000);
+  afterAll(async () => {
+    await client?.close().catch(() => undefined);
+    await programs?.stop();
+    if (programs) removeFolder(programs);
+    await database?.drop();
+  });
+
+  const textOf = ({ content }: { content?: unknown }) => (content as { text: string }[] | undefined)?.[0]?.text ?? '';
+  const call = async (name: string, args: object = {}) => textOf(await client.call(name, args as Record<string, unknown>));
+  const latest = async (name: string, query = ''): Promise<Detail> => {
+    const list = () => programs.api<{ items: { id: string }[] }>('GET', `/logs?name=${name}${query}&limit=1`);
+    await until(async () => (await list()).items.length > 0, 10_000);
+    const [item] = (await list()).items;
+    return programs.api<Detail>('GET', `/logs/${item?.id ?? ''}`);
+  };
+
+  test('that fails is kept with the sentence of its caller, the SQLSTATE and where its time went', async () => {
+    const told = await call('channels');
+    expect(told).toContain('column "channel" does not exist');
+    const detail = await latest('channels');
+    expect(detail).toMatchObject({
+      ...{ error: 'sql_error', error_message: told, sqlstate: '42703', outcome: 'tool_error', success: false },
+      ...{ queue_ms: 0, rows: 0, tokens: 0, person: null, token: null, client_id: null },
+    });
+    expect(detail['database_ms']).toBeGreaterThan(0);
+    expect(detail['session']).toMatch(/^[0-9a-f]{16}$/);
+    const list = await programs.api<{ items: { name: string }[] }>('GET', '/logs?outcome=tool_error');
+    expect(list.items.map(({ name }) => name)).toContain('channels');
+  }, 20_000);
+
+  test('that succeeds says what its answer costs, and which trace it is part of', async () => {
+    await fetch(programs.mcp_url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-06-18',
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'numbers', arguments: { n: '12' } } }),
+    });
+    const detail = await latest('numbers', '&success=true');
+    expect(detail).toMatchObject({
+      outcome: 'ok',
+      error_message: null,
+      trace_id: '0af7651916cd43dd8448eb211c80319c',
+      session: null,
+    });
+    expect(detail['tokens']).toBeWithin(3, 40);
+    expect(detail['bytes']).toBeGreaterThan(20);
+  }, 20_000);
+
+  test('says nothing of the values of its arguments, nor of a masked column: not in the log, not to the caller', async () => {
+    expect(await call('numbers', { n: HIDDEN })).toContain(HIDDEN);
+    const failed = await latest('numbers', '&success=false');
+    expect(failed).toMatchObject({ sqlstate: '22P02', error_message: 'invalid input syntax for type integer: "…".' });
+    const told = await call('masked');
+    expect(told).toBe(
+      'The database reported an error (SQLSTATE 22P02). Its message can contain masked values, so it is not shown.',
+    );
+    expect((await latest('masked')).error_message).toBe(told);
+  }, 20_000);
+
+  test('that never ran or was stopped has an outcome of its own, and those that never ran are in no duration', async () => {
+    await call('rare');
+    await call('rare');
+    expect(await latest('rare', '&success=false')).toMatchObject({ outcome: 'rate_limited', database_ms: 0 });
+    await call('brief');
+    expect(await latest('brief')).toMatchObject({ outcome: 'timeout', queue_ms: 0 });
+    const { tools } = await programs.api<{ tools: Record<string, object> }>('GET', '/metrics/stats');
+    expect(tools['rare']).toMatchObject({ calls: 2, errors: 1, outcomes: { ok: 1, rate_limited: 1 } });
+    expect(tools['brief']).toMatchObject({ outcomes: { timeout: 1 } });
+  }, 20_000);
+
+  test('that runs is listed on every server and can be cancelled: its caller is told, and it waits in no queue', async () => {
+    const running = () => programs.api<{ items: Record<string, unknown>[] }>('GET', '/calls/running');
+    const pending = call('slow');
+    await until(async () => (await running()).items.length > 0, 10_000);
+    expect((await running()).items).toMatchObject([{ name: 'slow', kind: 'tool', state: 'running' }]);
+    expect(await call('numbers', { n: '1' })).toContain('busy');
+    expect(await latest('numbers', '&outcome=no_slot')).toMatchObject({ outcome: 'no_slot', database_ms: 0 });
+    await programs.api('POST', `/calls/${String((await running()).items[0]?.['id'])}/cancel`);
+    expect(await pending).toBe('An administrator cancelled this call.');
+    expect(await latest('slow')).toMatchObject({ outcome: 'cancelled', error_message: 'An administrator cancelled this call.' });
+    await until(async () => (await running()).items.length === 0, 10_000);
+    await expect(programs.api('POST', '/calls/gone/cancel')).rejects.toThrow('404');
+  }, 30_000);
+
+  test('that was refused before it began is listed as a refusal and counted', async () => {
+    await client.call('no_such_tool', {}).catch(() => undefined);
+    const post = (headers: Record<string, string>, body: string) =>
+      fetch(programs.mcp_url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+    await post({ 'content-type': 'text/plain' }, '{}');
+    await post({ origin: 'https://evil.example' }, '{}');
+    await post({ 'user-agent': 'a client/1' }, 'no json');
+    const refusals = () =>
+      programs.api<{ items: Record<string, unknown>[]; total: number; counts: object }>('GET', '/logs/refusals');
+    await until(async () => (await refusals()).total >= 4, 10_000);
+    const { items, counts } = await refusals();
+    expect(items.toReversed()).toMatchObject([
+      { kind: 'not_found', called: 'no_such_tool', address: '127.0.0.1' },
+      { kind: 'protocol', status: 415, reason: 'Content-Type must be application/json.' },
+      { kind: 'forbidden', status: 403 },
+      { kind: 'protocol', status: 400, client: 'a client/1', reason: 'The body is not valid JSON.' },
+    ]);
+    expect(counts).toEqual({ not_found: 1, protocol: 2, forbidden: 1 });
+    const only = await programs.api<{ total: number }>('GET', '/logs/refusals?kind=forbidden');
+    expect(only.total).toBe(1);
+  }, 20_000);
+});

@@ -1,0 +1,108 @@
+import { createEffect, on, Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { Badge } from '#ui/src/components/badge.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { Select } from '#ui/src/components/form/select.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { usePoll } from '#ui/src/components/use-query.ts';
+import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { clockTime, exactTime, shortDay } from '#ui/src/kernel/dates.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
+import { count } from '#ui/src/kernel/words.ts';
+import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind, WORDS } from './words.ts';
+
+type Entry = Output<'logs.refusals'>['items'][number];
+
+const POLL_MS = 10_000;
+const PAGE = 100;
+
+/** Requests that never became a call. */
+export function RefusalsPanel() {
+  const { call, router } = useKernel();
+  const params = createSearchParams(router, { refused: choice(REFUSAL_KINDS) });
+  let counts: Output<'logs.refusals'>['counts'] = {};
+  const entries = createPages(
+    async (skip, limit, signal) => {
+      const kind = params.get('refused');
+      const page = await call('logs.refusals', { skip, limit, ...(kind === undefined ? {} : { kind }) }, signal);
+      counts = page.counts;
+      return page;
+    },
+    { size: PAGE, most: 200 },
+  );
+  createEffect(
+    on(
+      () => params.get('refused'),
+      () => void entries.restart(),
+    ),
+  );
+  usePoll(async () => {
+    if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
+  }, POLL_MS);
+  const word = (kind: RefusalKind) => {
+    const refused = entries.items() === undefined ? 0 : (counts[kind] ?? 0);
+    return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} in 24 h)`;
+  };
+  const columns: Column<Entry>[] = [
+    {
+      id: 'time',
+      head: WORDS.time,
+      cell: (entry) => (
+        <span class="num" title={exactTime(entry.timestamp)}>
+          <span class="logs-day">{shortDay(entry.timestamp)}, </span>
+          {clockTime(entry.timestamp)}
+        </span>
+      ),
+    },
+    { id: 'kind', head: WORDS.kind, cell: (entry) => <Badge>{REFUSAL_WORDS[entry.kind]}</Badge> },
+    {
+      id: 'reason',
+      head: 'Reason',
+      cell: (entry) => (
+        <span>
+          {entry.reason}
+          <Show when={entry.called}>{(called) => <span class="faint mono"> {called()}</span>}</Show>
+        </span>
+      ),
+    },
+    { id: 'address', head: 'Address', narrow: 'hide', cell: (entry) => <span class="mono">{entry.address ?? '–'}</span> },
+    { id: 'client', head: WORDS.client, narrow: 'hide', cell: (entry) => <span class="soft">{entry.client ?? ''}</span> },
+  ];
+  return (
+    <div class="logs-requests">
+      <FilterBar active={params.active('refused')} onClear={() => params.clear()}>
+        <Select
+          label="Kind of refusal"
+          hide_label
+          value={params.get('refused') ?? 'all'}
+          onChange={(kind) => params.set({ refused: kind === 'all' ? undefined : kind })}
+          options={[
+            { value: 'all' as const, label: 'All refusals' },
+            ...REFUSAL_KINDS.map((value) => ({ value, label: word(value) })),
+          ]}
+        />
+      </FilterBar>
+      <div class="panel">
+        <DataTable
+          label={WORDS.refusals}
+          rows={entries.items()}
+          columns={columns}
+          key={({ id }) => id}
+          query={entries}
+          more={
+            entries.total() === undefined
+              ? undefined
+              : { total: entries.total() ?? 0, busy: entries.pending(), onMore: () => void entries.more() }
+          }
+          empty={
+            <EmptyState title="No refusals">
+              Requests without a valid token, for a tool that doesn’t exist, or in a wrong format appear here.
+            </EmptyState>
+          }
+        />
+      </div>
+    </div>
+  );
+}

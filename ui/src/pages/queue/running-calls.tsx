@@ -1,0 +1,81 @@
+import { Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
+import { ProblemNotice } from '#ui/src/components/notice.tsx';
+import { Panel } from '#ui/src/components/panel.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
+import { useQuery } from '#ui/src/components/use-query.ts';
+import { exactTime } from '#ui/src/kernel/dates.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { duration } from '#ui/src/kernel/words.ts';
+import { STATE_WORDS, WORDS } from './words.ts';
+
+type Running = Output<'calls.running'>['items'][number];
+
+const POLL_MS = 1_000;
+
+/** The calls that run now on every host, the longest first, and the way to end one. */
+export function RunningCalls() {
+  const { call, session } = useKernel();
+  const { ask } = useAct();
+  const running = useQuery((read) => read('calls.running', {}), { every_ms: POLL_MS });
+  const cancel = (row: Running) =>
+    ask(
+      {
+        title: `Cancel ${row.name}?`,
+        text: 'Its statement is cancelled in the database and the caller is told. A commit that was sent is not undone.',
+        action: 'Cancel call',
+      },
+      () => call('calls.cancel', { id: row.id }),
+      'Cancel requested',
+    );
+  const columns: Column<Running>[] = [
+    { id: 'name', head: 'Called', cell: (row) => <span class="mono">{row.name}</span> },
+    {
+      id: 'state',
+      head: 'State',
+      cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'brass' : 'water'} label={STATE_WORDS[row.state]} />,
+    },
+    {
+      id: 'since',
+      head: 'Running for',
+      align: 'end',
+      cell: (row) => <span title={exactTime(row.since)}>{duration(Math.max(0, Date.now() - Date.parse(row.since)))}</span>,
+    },
+    {
+      id: 'caller',
+      head: 'Caller',
+      narrow: 'hide',
+      cell: (row) => <span class="soft truncate">{row.token_prefix ?? row.person ?? '–'}</span>,
+    },
+    { id: 'client', head: 'Client', narrow: 'hide', cell: (row) => <span class="soft truncate">{row.client ?? '–'}</span> },
+    { id: 'host', head: 'Host', narrow: 'hide', cell: (row) => <span class="faint mono truncate">{row.host}</span> },
+  ];
+  return (
+    <>
+      <Show when={running.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
+      <Show when={(running.data()?.items.length ?? 0) > 0}>
+        <Panel title={WORDS.calls} lead="Calls that have run for a quarter of a second or longer.">
+          <DataTable
+            label={WORDS.calls}
+            rows={running.data()?.items}
+            columns={columns}
+            key={({ id }) => id}
+            empty={null}
+            {...(session.may('calls.cancel')
+              ? {
+                  actions: (row: Running) => (
+                    <Button size="small" kind="quiet" aria-label={`Cancel ${row.name}`} onPress={() => void cancel(row)}>
+                      Cancel
+                    </Button>
+                  ),
+                }
+              : {})}
+          />
+        </Panel>
+      </Show>
+    </>
+  );
+}
