@@ -67,9 +67,9 @@ async function insertLogs(
   const { request_logs } = app.store.tables;
   const { dialect } = app.store;
   const { outcomes, places } = toOutcomes(groups, calls);
-  const none = new Array<number>(calls.timestamp.length).fill(0);
+  const none = calls.timestamp.map(() => 0);
   const note = (name: 'error_message' | 'sqlstate' | 'trace_id') => {
-    const cells = new Array<string | null>(none.length).fill(null);
+    const cells: (string | null)[] = none.map(() => null);
     for (const one of notes) if (one.at < cells.length) cells[one.at] = one[name] ?? null;
     return { type: 'text', cells } as const;
   };

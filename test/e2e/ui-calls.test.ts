@@ -8,35 +8,39 @@ import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
 const needed = reachable.postgres;
-const ui = startUi({ live: true, needed, prepare: deploySlow, cleanup: async () => void (await database?.drop()) });
+const ui = startUi({ live: true, needed, prepare: deploySlow, cleanup: dropDatabase });
 const calls = needed ? browserTest : browserTest.skip;
 
+async function dropDatabase(): Promise<void> {
+  await database?.drop();
+}
+
 /** Tools of which one has lost its column and one takes its time. */
-async function deploySlow({ api }: Programs): Promise<void> {
+async function deploySlow(programs: Programs): Promise<void> {
   database = await testDatabase('postgresql');
   await database.run('create table orders (id int, channel text)');
   const { host, port, database: name, username } = database.settings;
   const place = { db_type: 'postgresql', host, port, database: name, username, ssl_mode: 'disable' };
-  const { id } = await api<{ id: string }>('POST', '/connections', { name: 'shop', ...place });
+  const { id } = await programs.api<{ id: string }>('POST', '/connections', { name: 'shop', ...place });
   const tools = { list_channels: 'select channel from orders', wait_long: "select pg_sleep(60)::text || 'x' as slept" };
   for (const [tool, sql_query] of Object.entries(tools)) {
     const description = `Calls ${tool} in the tests of the calls page`;
-    await api('POST', '/tools', { connection_id: id, name: tool, description, sql_query, timeout_ms: 60_000 });
+    await programs.api('POST', '/tools', { connection_id: id, name: tool, description, sql_query, timeout_ms: 60_000 });
   }
-  await api('POST', '/deploy', { note: 'calls' });
+  await programs.api('POST', '/deploy', { note: 'calls' });
   await database.run('alter table orders rename column channel to origin');
 }
 
 calls(
   'a failed call says what its caller got, a refused one is listed, and one that runs can be cancelled',
   async () => {
-    const { mcp_url, url, api } = ui.programs;
-    const client = await connectClient('v1', mcp_url);
+    const { url } = ui.programs;
+    const client = await connectClient('v1', ui.programs.mcp_url);
     await client.call('list_channels', {});
     await client.call('no_such_tool', {}).catch(() => undefined);
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
-    await until(async () => (await api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0, 10_000);
+    await until(async () => (await ui.programs.api<{ total: number }>('GET', '/logs?name=list_channels')).total > 0, 10_000);
 
     await page.goto(`${url}/logs?view=requests&outcome=failed`);
     await page
@@ -66,7 +70,7 @@ calls(
     await expectAccessible(page, 'the running calls');
     await running.getByRole('button', { name: 'Cancel wait_long' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel call' }).click();
-    const { content } = (await pending) as { content: { text: string }[] };
+    const { content } = await pending;
     expect(content[0]?.text).toBe('An administrator cancelled this call.');
     await running.waitFor({ state: 'detached' });
     await client.close();
@@ -78,9 +82,10 @@ calls(
 calls(
   'fifty connections are grouped, sorted by name, and do not move while a person points at them',
   async () => {
-    const { url, api } = ui.programs;
+    const { url } = ui.programs;
     const place = { db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'none', username: 'nobody' };
-    for (let n = 0; n < 48; n++) await api('POST', '/connections', { ...place, name: `zone_${String(n).padStart(2, '0')}` });
+    for (let n = 0; n < 48; n++)
+      await ui.programs.api('POST', '/connections', { ...place, name: `zone_${String(n).padStart(2, '0')}` });
     const opened = await ui.signedIn(1280, 'light');
     const { page } = opened;
     await page.goto(`${url}/queue`);
@@ -92,7 +97,7 @@ calls(
     const before = await names();
     expect(before).toEqual(before.toSorted());
     await page.getByRole('region', { name: 'zone_00' }).hover();
-    await api('POST', '/connections', { ...place, name: 'aaa_first' });
+    await ui.programs.api('POST', '/connections', { ...place, name: 'aaa_first' });
     await page.reload();
     await closed.getByText('49', { exact: true }).waitFor();
     await closed.getByText('Not deployed').click();
