@@ -1,7 +1,7 @@
 // Starting other programs and ending them properly: for `launch.mjs` and `sluice.mjs`, which run before there is a Bun. Plain JavaScript
 // without a dependency.
-import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import * as os from 'node:os';
 import { join } from 'node:path';
 
@@ -77,10 +77,33 @@ function stop(signal) {
 
 export function watchSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
-  if (process.env.npm_lifecycle_event === undefined) return;
-  // npm (or its shell) was killed without a chance to tell us.
+  // npm may be killed without a chance to tell us, and its shell then lives on. What no npm started has no such parent.
+  if (process.env.npm_lifecycle_event === undefined || WINDOWS) return;
   const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && stopping === null && stop('SIGTERM'), 200).unref();
+  const above = runnerAbove(parent);
+  const isGone = () => process.ppid !== parent || (above !== null && !isAlive(above));
+  setInterval(() => stopping === null && isGone() && stop('SIGTERM'), 200).unref();
+}
+
+/** The npm that started a process which is only its shell (`npx` keeps one), or null. */
+function runnerAbove(pid) {
+  let found;
+  try {
+    found = /\((.*)\) . (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // Other systems than Linux.
+    const { stdout } = spawnSync('ps', ['-o', 'comm=,ppid=', '-p', String(pid)], { encoding: 'utf8' });
+    found = /^(.*?)\s+(\d+)\s*$/.exec(stdout ?? '');
+  }
+  return /(?:^|[\\/-])(?:ba|da|a|z|k)?sh$/.test(found?.[1] ?? '') ? Number(found[2]) : null;
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code !== 'ESRCH';
+  }
 }
 
 export async function versionOf(bun) {

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import type { Env } from '#core/env.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/log.ts';
-import { productFile } from '#core/product.ts';
+import { packageFile } from '#core/package-file.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
 /** From which country an address is, by a database that is opened when it is first asked for. */
@@ -31,7 +31,7 @@ interface Place {
 type Look = (address: string) => Place | null;
 
 /** Whois data of the address registries: CC BY 4.0, NRO. */
-const INSTALLED = productFile('node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb');
+const INSTALLED = packageFile('@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb');
 const DAY_MS = 24 * 3_600_000;
 /** MaxMind publishes twice a week and wants old data gone within 30 days. */
 const REFRESH_MS = 7 * DAY_MS;

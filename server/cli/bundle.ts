@@ -4,6 +4,7 @@ import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { snapshotOf } from '#core/deploy/generated.ts';
 import { readSnapshot, type StoredSnapshot } from '#core/deploy/stored-snapshots.ts';
 import { AppError } from '#core/errors.ts';
+import { is_compiled } from '#core/product.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { buildBundle } from '#snapshots/bundle/build.ts';
 import { examineBundle } from '#snapshots/bundle/check.ts';
@@ -12,12 +13,15 @@ import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.t
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { withApp } from './open.ts';
 
+const NO_SOURCES = 'This executable holds no sources to bundle. Run sluice bundle from the npm package or the repository.';
+
 export const bundle: Command = {
   usage: 'bundle --target workers|deno|bun [--out FILE] [--snapshot VERSION]',
   summary: 'Write the active snapshot as one module for Cloudflare Workers, Deno or Bun, without secrets',
   options: { target: { type: 'string' }, out: { type: 'string' }, snapshot: { type: 'string' } },
   async run({ values }, terminal) {
     const target = BUNDLE_TARGETS.find((known) => known === values['target']);
+    if (is_compiled) throw new AppError('unavailable', NO_SOURCES);
     if (target === undefined) throw new UsageError(`--target must be one of ${BUNDLE_TARGETS.join(', ')}.`);
     const out = typeof values['out'] === 'string' ? values['out'] : `sluice-${target}.mjs`;
     const version = versionOf(values['snapshot']);

@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import { existsSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { AppError } from '#core/errors.ts';
+import { packageFile } from '#core/package-file.ts';
 import { productFile } from '#core/product.ts';
 import type { ServerEnv } from './routes.ts';
 
@@ -13,8 +14,8 @@ const DOCS_POLICY =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'";
 const BUNDLES: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map(
   Object.entries({
-    'swagger-ui-bundle.js': { file: productFile('node_modules/swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
-    'swagger-ui.css': { file: productFile('node_modules/swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
+    'swagger-ui-bundle.js': { file: packageFile('swagger-ui-dist/swagger-ui-bundle.js'), type: 'text/javascript' },
+    'swagger-ui.css': { file: packageFile('swagger-ui-dist/swagger-ui.css'), type: 'text/css' },
     'swagger-init.js': { file: join(DOCS, 'swagger-init.js'), type: 'text/javascript' },
   }),
 );

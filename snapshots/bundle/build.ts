@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { engineOf } from '#core/engines/index.ts';
 import { AppError } from '#core/errors.ts';
-import { is_compiled, productFile } from '#core/product.ts';
+import { productFile } from '#core/product.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import type { Bundled, BundleTarget } from './format.ts';
 import { bundledText } from './freeze-bundle.ts';
@@ -37,11 +37,6 @@ export async function buildBundle(
   connections: readonly FrozenConnection[],
   target: BundleTarget,
 ): Promise<BuiltBundle> {
-  if (is_compiled)
-    throw new AppError(
-      'unavailable',
-      'This executable holds no sources to bundle. Run sluice bundle from the package or the repository.',
-    );
   const [file, name] = ENTRIES[target];
   const entry = `import { ${name} } from ${JSON.stringify(productFile(file))};\nexport default ${name}(${JSON.stringify(bundledText(bundled))});\n`;
   const drivers = new Set(connections.map(({ db_type }) => `core/engines/${engineOf(db_type).name}/source.ts`));

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { COMMANDS } from '#server/cli/program.ts';
 import { PROGRAM_WORDS } from '#server/cli/programs.ts';
-import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
-import { foreignFolder, stdioLine, toolsOf } from '#test/support/stdio-line.ts';
+import { describeOneCommand, isServed } from '#test/support/one-command.ts';
+import { startPrograms, until } from '#test/support/programs.ts';
 
 /** The tarball of `npm pack`, unpacked beside its dependencies as npm does it, on a machine that has only Node. */
 const ROOT = join(import.meta.dir, '../..');
@@ -82,36 +81,31 @@ describe('sluice', () => {
   }, 30_000);
 });
 
-describe('sluice start', () => {
-  let programs: Programs;
-  beforeAll(async () => {
-    programs = await startPrograms({ command: [NODE, join(home, 'sluice.mjs')], env: { PATH } });
-    await programs.demo();
-  }, 60_000);
-  afterAll(() => removeFolder(programs));
-
-  test('says first where the data is, and serves the interface and the demo', async () => {
-    expect(programs.output().split('\n')[0]).toBe(`Data folder: ${programs.directory} (set SVC_DATA_DIR to change it)`);
-    expect(await (await fetch(programs.url)).text()).toContain('<script');
-    const client = await connectClient('v2', programs.mcp_url);
-    expect(await client.tools()).toHaveLength(4);
-    await client.close();
-  });
-
-  test('prints a stdio line that works from another folder', async () => {
-    await programs.signIn();
-    const elsewhere = foreignFolder();
-    const { line, secrets } = await stdioLine(programs);
-    expect(secrets).toEqual([]);
-    expect(await toolsOf(line, elsewhere)).toHaveLength(4);
-    rmSync(elsewhere, { recursive: true });
+const start = () => startPrograms({ command: [NODE, join(home, 'sluice.mjs')], env: { PATH } });
+describeOneCommand('sluice start', start, (programs) => {
+  test('sluice bundle writes what is deployed as one module', async () => {
+    const { api, directory } = programs();
+    await api('POST', '/connections', { name: 'edge', db_type: 'libsql', host: 'edge.example.com', database: 'shop', password: 't' });
+    const [demo] = (await api<{ items: { id: string }[] }>('GET', '/connections?search=demo')).items;
+    await api('PATCH', `/connections/${demo?.id}`, { enabled: false });
+    await api('POST', '/deploy', { allow: ['breaking'] });
+    const env = { PATH, SVC_ENV: 'dev', SVC_KV: 'memory', SVC_DATA_DIR: directory };
+    const { code, err } = run([NODE, join(home, 'sluice.mjs'), 'bundle', '--target', 'deno', '--out', 'edge.mjs'], env);
+    expect({ code, err }).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder, 'edge.mjs'), 'utf8')).toContain('export');
   }, 30_000);
-
-  test('ends with all that it started when it is told to', async () => {
-    await programs.stop();
-    expect(programs.process.exitCode).toBe(0);
-    for (const url of [programs.url, programs.mcp_url, `http://127.0.0.1:${programs.agent_port}`]) {
-      expect(await fetch(url).then(String, () => 'gone')).toBe('gone');
-    }
-  }, 20_000);
 });
+
+test('what npx started ends with it when it is killed', async () => {
+  const bin = join(modules, '.bin/sluice');
+  mkdirSync(dirname(bin));
+  chmodSync(join(home, 'sluice.mjs'), 0o755);
+  symlinkSync(join(home, 'sluice.mjs'), bin);
+  const directory = join(folder, 'data');
+  mkdirSync(directory);
+  const env = { PATH: `${PATH}:/usr/bin:/bin`, npm_config_update_notifier: 'false' };
+  const programs = await startPrograms({ command: [Bun.which('npx') ?? '', '--no', 'sluice'], env, directory });
+  await programs.demo();
+  await programs.stop('SIGKILL');
+  await until(async () => !(await isServed(programs)), 15_000);
+}, 60_000);

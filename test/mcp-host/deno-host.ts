@@ -38,7 +38,10 @@ export async function startDenoHost(
   const url_path = own('url');
   const clock_path = now === undefined && ticks === undefined ? null : own('clock');
   const setClock = () => {
-    if (clock_path !== null) writeFileSync(clock_path, new Float64Array([now?.() ?? Date.now(), ticks?.() ?? performance.now()]));
+    if (clock_path === null) return;
+    // As the host itself has it: one clock that is given stands for both.
+    const ticked = ticks?.() ?? now?.() ?? performance.now();
+    writeFileSync(clock_path, new Float64Array([now?.() ?? Date.now(), ticked]));
   };
   setClock();
   writeFileSync(url_path, '');

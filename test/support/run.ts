@@ -48,6 +48,7 @@ const ONCE = [...EMBEDDED_ONLY, ...STORES_NAMED];
 const ON_DENO = [
   'test/mcp-host/program.test',
   'auth/auth-bearer.test',
+  'auth/auth-oauth.test',
   'call/calls.test',
   'call/databases.test',
   'protocol/protocol.test',

@@ -14,6 +14,9 @@ const FILES = 'A statement can only read the tables of its own database, not fil
 export const NOT_INSTALLED =
   'The DuckDB package is missing here: install the optional dependency @duckdb/node-api (npm install --include=optional), then try again.';
 
+export const NOT_BUILT_IN =
+  'This executable is built without DuckDB. Run Sluice from the npm package to use DuckDB files and folders of files.';
+
 /** @param text what was sent, to find the place in it. */
 export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: string): AppError {
   if (refused !== null) return new AppError(writes ? 'not_read_only' : 'sql_error', refused);

@@ -3,7 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { is_compiled, programCommand } from '#core/product.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column } from '../shared/source.ts';
-import { NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
+import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 import type { DuckdbDescribed, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
@@ -167,7 +167,7 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
 }
 
 export const notInstalled = (cause: string): AppError =>
-  new AppError('database_unreachable', NOT_INSTALLED, { reason: 'failed', cause });
+  new AppError('database_unreachable', is_compiled ? NOT_BUILT_IN : NOT_INSTALLED, { reason: 'failed', cause });
 
 const unexpected = (): AppError => new AppError('internal', 'The DuckDB process sent an unexpected answer.');
 

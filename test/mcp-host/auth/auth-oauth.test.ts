@@ -342,21 +342,13 @@ describe('the metadata', () => {
 });
 
 test('a fault inside the host is told without its cause', async () => {
-  const tokens = authSettings(folder.directory);
-  const broken = await testHost(folder.directory, control.url, {
-    auth: tokens,
-    openSecret: () => {
-      throw new Error('the key of /etc/secret');
-    },
-  });
-  closing.push(() => broken.stop());
-  await until(async () => (await broken.health()).status === 'running');
-  const response = await fetch(new URL('/oauth/token', broken.mcp), {
-    method: 'POST',
-    body: new URLSearchParams({ ...GRANT, ...CLIENT }),
-  });
-  expect(response.status).toBe(503);
-  expect(await response.text()).not.toContain('/etc/secret');
+  // Sealed for another place, it does not open.
+  const client_secret = { $sealed: keyring.seal(CLIENT.client_secret, 'another place') };
+  await deploy({ oauth_clients: [{ client_id: CLIENT.client_id, client_secret }] });
+  const { status, body } = await ask({ ...GRANT, ...CLIENT });
+  expect(status).toBe(503);
+  expect(JSON.stringify(body)).not.toMatch(/seal|secret|open|place|decrypt/i);
+  expect(host.log.some(({ level }) => level === 'ERROR')).toBe(true);
 });
 
 test('the request log names the client that called', async () => {
