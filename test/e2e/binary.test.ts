@@ -75,7 +75,8 @@ describeOneCommand('the executable', start, (programs) => {
       const { id } = await api<{ id: string }>('POST', '/connections', draft);
       expect(await api('POST', `/connections/${id}/test`, {})).toMatchObject({
         success: false,
-        message: 'This executable is built without DuckDB. Run Sluice from the npm package to use DuckDB files and folders of files.',
+        message:
+          'This executable is built without DuckDB. Run Sluice from the npm package to use DuckDB files and folders of files.',
       });
       await api('DELETE', `/connections/${id}`);
     }

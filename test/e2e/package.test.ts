@@ -85,7 +85,13 @@ const start = () => startPrograms({ command: [NODE, join(home, 'sluice.mjs')], e
 describeOneCommand('sluice start', start, (programs) => {
   test('sluice bundle writes what is deployed as one module', async () => {
     const { api, directory } = programs();
-    await api('POST', '/connections', { name: 'edge', db_type: 'libsql', host: 'edge.example.com', database: 'shop', password: 't' });
+    await api('POST', '/connections', {
+      name: 'edge',
+      db_type: 'libsql',
+      host: 'edge.example.com',
+      database: 'shop',
+      password: 't',
+    });
     const [demo] = (await api<{ items: { id: string }[] }>('GET', '/connections?search=demo')).items;
     await api('PATCH', `/connections/${demo?.id}`, { enabled: false });
     await api('POST', '/deploy', { allow: ['breaking'] });

@@ -8,7 +8,11 @@ import { foreignFolder, stdioLine, toolsOf } from './stdio-line.ts';
  * What every form of the one command does: it serves the demo, prints lines that work, and ends with all that it started.
  * @param more tests of one form, before it ends.
  */
-export function describeOneCommand(name: string, start: () => Promise<Programs>, more?: (programs: () => Programs) => void): void {
+export function describeOneCommand(
+  name: string,
+  start: () => Promise<Programs>,
+  more?: (programs: () => Programs) => void,
+): void {
   describe(name, () => {
     let programs: Programs;
     beforeAll(async () => {
