@@ -15,7 +15,7 @@ export interface Programs {
   /** Everything that was printed so far. */
   output(): string;
   /** A REST call with the administrator's cookie; throws with the answer when it is not 2xx. */
-  api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
+  api<T = Record<string, unknown>>(this: void, method: string, path: string, body?: unknown): Promise<T>;
   /** Waits until the demo is deployed and its lines are printed. */
   demo(): Promise<void>;
   /** Creates the administrator, or signs in. */
