@@ -1,5 +1,6 @@
 import type { ConnectionType, DbType } from '#core/contract/definitions/connections.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { CLICKHOUSE } from './clickhouse/descriptor.ts';
 import { DUCKDB } from './duckdb/descriptor.ts';
 import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
@@ -9,7 +10,7 @@ import type { ConnectionSettings, DialPolicy, Source } from './shared/source.ts'
 import { SQLITE } from './sqlite/descriptor.ts';
 
 /** Every engine there is. A new one is its folder, its line here, and its kinds of database in the contract's `DbType`. */
-export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, LIBSQL, DUCKDB];
+export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, LIBSQL, DUCKDB, CLICKHOUSE];
 
 /** The kind of database that is a folder of files. */
 export const FOLDER_TYPE: DbType = DUCKDB.labels[0]!.db_type;

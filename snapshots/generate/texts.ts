@@ -50,7 +50,7 @@ export function packageJson({ snapshot, parts, templates }: Facts, own: string):
       dependencies: pick([
         '@modelcontextprotocol/server',
         'tsx',
-        ...parts.map((part) => part.package),
+        ...parts.flatMap((part) => part.package ?? []),
         ...(templates ? ['nunjucks'] : []),
       ]),
       devDependencies: pick(['@types/node', 'typescript']),

@@ -7,7 +7,7 @@ import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import * as scanning from '#core/lib/sql/tokenize.ts';
 
 /** The engine's functions for statements, with a grammar by its name. */
-export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite';
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 
 const of = (statement: Statement) => dialectNamed(statement.dialect);
 

@@ -11,7 +11,7 @@ import {
 } from '#ui/src/features/builder/sql/scan.ts';
 import { parameterNames as enginesNames } from '#test/support/sql.ts';
 
-const DIALECTS: readonly Dialect[] = ['postgresql', 'duckdb', 'mysql', 'sqlite'];
+const DIALECTS: readonly Dialect[] = ['postgresql', 'duckdb', 'mysql', 'sqlite', 'clickhouse'];
 
 test('every type of database has the grammar in which the server reads it', async () => {
   const { engineOf } = await import('#core/engines/index.ts');
@@ -30,6 +30,7 @@ describe('parameters', () => {
     ['mysql', "select 'it\\'s :no', \":no\", `:no`, @x := :value # :no", ['value']],
     ['mysql', 'select 5--:n', ['n']],
     ['sqlite', 'select [a :no], "b :no", `c :no` from t where x = :yes [[ and y = :maybe ]]', ['yes', 'maybe']],
+    ['clickhouse', `select 'it\\'s :no', "a :no", $$ :no $$, $t$ :no $t$, x.:Int64, y::String, {p:Int8} -- :no\n, :yes`, ['yes']],
     ['postgresql', "select 'open :no", []],
   ];
   test.each(cases)('of %s in %s', (dialect, sql, names) => {

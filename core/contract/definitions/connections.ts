@@ -13,6 +13,7 @@ export const DbType = v.picklist([
   'sqlite',
   'libsql',
   'duckdb',
+  'clickhouse',
   'cockroachdb',
   'greenplum',
   'supabase',

@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { boundedText } from '../shared/bounded-text.ts';
-import { badHost, guardedFetch, isHost } from '../shared/dial.ts';
+import { guardedFetch } from '../shared/dial.ts';
+import { addressOf, fetchTls } from '../shared/network.ts';
 import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
 
 /** How a libSQL server is asked: always the same address, whatever it answers. */
@@ -14,7 +15,6 @@ export interface LibsqlServer {
 const FAULT_CHARACTERS = 64 * 1024;
 /** Nothing else may stand in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
-const UNSET = 'unset.invalid';
 
 /** A token that can be sent at all. */
 export const isToken = (text: string): boolean => TOKEN.test(text);
@@ -27,7 +27,7 @@ export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolic
     });
   }
   const address = addressOf(settings);
-  const tls = tlsOf(settings);
+  const tls = fetchTls(settings);
   const headers = {
     'Content-Type': 'application/json',
     ...(password === null ? {} : { Authorization: `Bearer ${password}` }),
@@ -46,27 +46,6 @@ export function openLibsqlServer(settings: ConnectionSettings, policy: DialPolic
       if (response.ok) return response;
       throw await refusalOf(response);
     },
-  };
-}
-
-/** Built from parts: a host that holds more than a name must not choose port or path. */
-function addressOf({ host, port, ssl_mode }: ConnectionSettings): URL {
-  const url = new URL(`${ssl_mode === 'disable' ? 'http' : 'https'}://${UNSET}`);
-  const name = host ?? 'localhost';
-  url.hostname = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
-  url.port = port === null ? '' : String(port);
-  if (isHost(name) && url.hostname !== UNSET) return url;
-  throw badHost();
-}
-
-/** The token goes with every call, so without a choice the certificate is verified like a browser does. */
-function tlsOf({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: ConnectionSettings) {
-  return {
-    rejectUnauthorized: ssl_mode !== 'require',
-    ...(ssl_mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
-    ...(ssl_ca === null ? {} : { ca: ssl_ca }),
-    ...(ssl_cert === null ? {} : { cert: ssl_cert }),
-    ...(ssl_key === null ? {} : { key: ssl_key }),
   };
 }
 

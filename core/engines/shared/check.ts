@@ -1,5 +1,6 @@
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Target } from './descriptor.ts';
+import { isHost } from './network.ts';
 import type { DialPolicy } from './source.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { DialPolicy } from './source.ts';
  */
 export async function checkHost({ host, port, database }: Target, policy: DialPolicy): Promise<void> {
   if (host === null) return;
-  const { isHost, resolveTarget } = await import('./dial.ts');
+  const { resolveTarget } = await import('./dial.ts');
   try {
     await resolveTarget(host, port ?? 0, policy, database);
   } catch (error) {

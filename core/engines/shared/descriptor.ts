@@ -30,8 +30,8 @@ export interface Variable {
 export interface ProjectPart {
   /** The driver's source, which the project takes over. */
   readonly driver: string;
-  /** The npm package that the driver needs. */
-  readonly package: string;
+  /** The npm package that the driver needs; null: none. */
+  readonly package: string | null;
   /** What the driver's `open…` function is given from the environment. */
   readonly variables: (connection: NamedConnection) => Variable[];
   /** It is given the TLS settings and the size of the pool too. */

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { AppError } from '#core/errors.ts';
 import type { DialledFetch, DialledInit, DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
+import { badHost, isHost } from './network.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -27,15 +28,6 @@ const CONNECT_MS = 10_000;
 const NEVER_OPENED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
-
-/** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
-const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
-export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
-
-export function badHost(): AppError {
-  const detail = 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.';
-  return new AppError('database_unreachable', detail, { reason: 'dns_failed' });
-}
 
 /**
  * Resolves a name once and checks every address it has (contract section 3). Rejects with `private_network_blocked`, or with

@@ -1,5 +1,6 @@
-import type { Socket } from 'node:net';
-import type { ConnectionSettings } from './source.ts';
+import net, { type Socket } from 'node:net';
+import { AppError } from '#core/errors.ts';
+import type { ConnectionSettings, DialledInit } from './source.ts';
 
 /** Sockets that a platform opens by name. It alone knows the address, and keeps to its own rules of what may be dialled. */
 export interface Sockets {
@@ -15,4 +16,38 @@ export interface Network {
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   /** Null: sockets are those of `node:net`. */
   readonly sockets: Sockets | null;
+}
+
+/** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
+const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
+export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
+
+export function badHost(): AppError {
+  const detail = 'The host is not a host name or an IP address; enter it alone, without scheme, port, path or spaces.';
+  return new AppError('database_unreachable', detail, { reason: 'dns_failed' });
+}
+
+const UNSET = 'unset.invalid';
+
+/** Built from parts: a host that holds more than a name must not choose port or path. */
+export function addressOf({ host, port, ssl_mode }: Pick<ConnectionSettings, 'host' | 'port' | 'ssl_mode'>): URL {
+  const url = new URL(`${ssl_mode === 'disable' ? 'http' : 'https'}://${UNSET}`);
+  const name = host ?? 'localhost';
+  url.hostname = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+  url.port = port === null ? '' : String(port);
+  if (isHost(name) && url.hostname !== UNSET) return url;
+  throw badHost();
+}
+
+type Certificates = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
+
+/** The password goes with every call, so without a choice the certificate is verified like a browser does. */
+export function fetchTls({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: Certificates): NonNullable<DialledInit['tls']> {
+  return {
+    rejectUnauthorized: ssl_mode !== 'require',
+    ...(ssl_mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+    ...(ssl_ca === null ? {} : { ca: ssl_ca }),
+    ...(ssl_cert === null ? {} : { cert: ssl_cert }),
+    ...(ssl_key === null ? {} : { key: ssl_key }),
+  };
 }

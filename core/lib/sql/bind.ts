@@ -110,14 +110,14 @@ function own(values: BoundValues, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-function planOf(statement: Statement, { no_row }: SqlDialect): Plan {
+function planOf(statement: Statement, dialect: SqlDialect): Plan {
   const known = plans.get(statement);
   if (known) return known;
   const blocks = statement.nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? [node.names] : []));
   const arrays = leaves(statement.nodes).flatMap((node) => (typeof node === 'object' && node.in ? [node.name] : []));
   const plan: Plan = {
     blocks,
-    arrays: no_row === null ? [] : [...new Set(arrays)],
+    arrays: dialect.no_row === null && dialect.list === undefined ? [] : [...new Set(arrays)],
     shapes: new Map(),
     whole: null,
   };
@@ -179,17 +179,18 @@ function compose(
   const placeholder = (name: string, element: number, type: BoundType): string => {
     const key = `${element} ${name}`;
     const known = numbers.get(key);
-    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1);
+    if (known !== undefined && dialect.reuses) return dialect.placeholder(known, -1, type);
     names.push(name);
     elements.push(element);
     types.push(type);
     numbers.set(key, names.length);
-    return dialect.placeholder(names.length, element);
+    return dialect.placeholder(names.length, element, type);
   };
 
   const list = (name: string, negated: boolean, type: BoundType): string => {
-    if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
     const length = lengths.get(name) ?? 1;
+    if (dialect.list) return dialect.list(length === NULL_ARRAY ? null : placeholder(name, -1, type), negated);
+    if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
     const item = typeof type === 'object' ? type.array : type;
     const operator = negated ? 'NOT IN' : 'IN';
     if (length === NULL_ARRAY) return `${operator} (NULL)`;

@@ -1,4 +1,5 @@
 import type { Lexeme } from './classify-tokens.ts';
+import type { BoundType } from '#core/engines/shared/source.ts';
 import type { TokenRules, Verdict } from './rules.ts';
 import type { Scanner } from './tokenize.ts';
 
@@ -8,12 +9,14 @@ export interface SqlDialect {
   readonly name: string;
   /** Splits text the way the database's own scanner does. */
   readonly scan: Scanner;
-  /** How the n-th value is written. @param element which element of a list it is; -1: it is none. */
-  readonly placeholder: (number: number, element: number) => string;
+  /** How the n-th value is written. @param element which element of a list it is; -1: it is none. @param type the declared one. */
+  readonly placeholder: (number: number, element: number, type: BoundType) => string;
   /** A name that stands twice is sent once. */
   readonly reuses: boolean;
   /** What `IN` looks into when a list is empty; null: a list is one value, compared by `= ANY`. */
   readonly no_row: string | null;
+  /** How a list that is one value is compared where `= ANY` does not do that; null stands for a list that is null. */
+  readonly list?: (value: string | null, negated: boolean) => string;
   /** A question mark may be an operator. */
   readonly question_operator: boolean;
   /** A name may stand in brackets. */

@@ -97,7 +97,13 @@ async function run(project: Project, query: Query, values: Values, signal: Abort
   const { writes, timeout_ms, max_rows, max_bytes, transform_template } = query;
   const database = project.connections[query.connection];
   if (database === undefined) throw new AppError('internal', 'The connection of this query is missing in connections.ts.');
-  const result = await database.query(bind(query, values), { writes, timeout_ms, max_rows, max_bytes, signal });
+  const result = await database.query(bind(query, values, database.placeholder), {
+    writes,
+    timeout_ms,
+    max_rows,
+    max_bytes,
+    signal,
+  });
   const params = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));
   const transformed = applyTemplate(transform_template, { rows: result.rows, params, vars: project.variables });
   return { result, transformed };

@@ -52,6 +52,8 @@ export interface Limits {
 
 /** One connected database. Every statement it is given is one statement with bound values. */
 export interface Database {
+  /** How the n-th value is written, where its type belongs to that. */
+  readonly placeholder?: (number: number, element: number, type: BoundType) => string;
   query(statement: BoundSql, limits: Limits): Promise<QueryResult>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import type { Database } from './definitions.ts';
 
-export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite';
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 
 /** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
 export type SqlNode =
@@ -39,6 +40,8 @@ interface Statement {
   readonly typed: boolean;
 }
 
+const isPostgres = (dialect: Dialect): dialect is 'postgresql' | 'duckdb' => dialect === 'postgresql' || dialect === 'duckdb';
+
 /** `IN` over no element: no row for IN, every row for NOT IN. */
 const NO_ROW = {
   mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
@@ -46,7 +49,11 @@ const NO_ROW = {
 };
 
 /** The text of a statement depends on which values are given and on how many elements a list has, never on a value. */
-export function bind(statement: Statement, given: Readonly<Record<string, Json | undefined>>): BoundSql {
+export function bind(
+  statement: Statement,
+  given: Readonly<Record<string, Json | undefined>>,
+  mark: Database['placeholder'] = (number) => (isPostgres(statement.dialect) ? `$${number}` : '?'),
+): BoundSql {
   const { dialect, types, typed } = statement;
   const values: Json[] = [];
   const kinds: BoundType[] = [];
@@ -76,9 +83,10 @@ export function bind(statement: Statement, given: Readonly<Record<string, Json |
   }
 
   function list(name: string, negated: boolean): string {
-    if (dialect === 'postgresql' || dialect === 'duckdb') return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
+    if (isPostgres(dialect)) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
     const operator = negated ? 'NOT IN' : 'IN';
     const items = valueOf(name);
+    if (dialect === 'clickhouse') return items === undefined || items === null ? '= NULL' : `${operator} ${placeholder(name)}`;
     if (items === undefined || items === null) return `${operator} (NULL)`;
     const elements = Array.isArray(items) ? items : [items];
     if (elements.length === 0) return `${operator} ${NO_ROW[dialect]}`;
@@ -88,15 +96,15 @@ export function bind(statement: Statement, given: Readonly<Record<string, Json |
 
   function placeholder(name: string): string {
     const known = numbers.get(name);
-    if (known !== undefined) return `$${known}`;
-    const mark = push(valueOf(name) ?? null, types[name] ?? 'string');
-    if (dialect === 'postgresql' || dialect === 'duckdb') numbers.set(name, values.length);
-    return mark;
+    const type = types[name] ?? 'string';
+    if (known !== undefined) return mark(known, -1, type);
+    if (isPostgres(dialect) || dialect === 'clickhouse') numbers.set(name, values.length + 1);
+    return push(valueOf(name) ?? null, type);
   }
 
   function push(item: Json, type: BoundType): string {
     values.push(item);
     kinds.push(type);
-    return dialect === 'postgresql' || dialect === 'duckdb' ? `$${values.length}` : '?';
+    return mark(values.length, -1, type);
   }
 }

@@ -1,5 +1,5 @@
 import { type Completion, type CompletionContext, type CompletionResult, type CompletionSource } from '@codemirror/autocomplete';
-import { keywordCompletionSource, MySQL, PostgreSQL, SQLDialect, SQLite } from '@codemirror/lang-sql';
+import { keywordCompletionSource, MySQL, PostgreSQL, SQLDialect, SQLite, StandardSQL } from '@codemirror/lang-sql';
 import { LanguageSupport } from '@codemirror/language';
 import { type Extension, RangeSetBuilder } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
@@ -19,6 +19,7 @@ const DIALECTS: Readonly<Record<Dialect, SQLDialect>> = {
   duckdb: PostgreSQL,
   mysql: MySQL,
   sqlite: SQLite,
+  clickhouse: StandardSQL,
 };
 
 export function sqlLanguage(dialect: Dialect, world: SqlWorld): Extension {

@@ -84,7 +84,8 @@ export function quoteName(name: string, dialect: Dialect): string {
   const plain = dialect === 'postgresql' ? /^[a-z_][a-z0-9_]*$/ : /^[A-Za-z_][A-Za-z0-9_]*$/;
   if (plain.test(name) && !RESERVED.has(name.toLowerCase())) return name;
   const quote = dialect === 'mysql' ? '`' : '"';
-  return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
+  const text = dialect === 'clickhouse' ? name.replaceAll('\\', '\\\\') : name;
+  return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`;
 }
 
 const RESERVED = new Set(

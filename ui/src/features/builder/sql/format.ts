@@ -4,8 +4,8 @@ import { type Dialect, optionalBlocks, scanSql } from './scan.ts';
 export type Formatter = (sql: string, dialect: Dialect) => string;
 
 export async function loadFormatter(): Promise<Formatter> {
-  const { duckdb, formatDialect, mysql, postgresql, sqlite } = await import('sql-formatter');
-  const dialects = { duckdb, mysql, postgresql, sqlite };
+  const { clickhouse, duckdb, formatDialect, mysql, postgresql, sqlite } = await import('sql-formatter');
+  const dialects = { clickhouse, duckdb, mysql, postgresql, sqlite };
   return (sql, dialect) =>
     formatDialect(sql, {
       dialect: dialects[dialect],

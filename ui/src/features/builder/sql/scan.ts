@@ -1,6 +1,6 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
 
-export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite';
+export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 
 const MYSQL: readonly DbType[] = ['mysql', 'mariadb'];
 const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
@@ -9,7 +9,7 @@ const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
 export function dialectOf(db_type: DbType | undefined): Dialect {
   if (db_type === undefined) return 'postgresql';
   if (MYSQL.includes(db_type)) return 'mysql';
-  if (db_type === 'duckdb') return 'duckdb';
+  if (db_type === 'duckdb' || db_type === 'clickhouse') return db_type;
   return SQLITE.includes(db_type) ? 'sqlite' : 'postgresql';
 }
 
@@ -36,12 +36,14 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 const NUMBER = /0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*(?:\.(?!\.)[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
 const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
+const HEREDOC = /\$\w*\$/y;
 const NAME = /:[A-Za-z_]\w*/y;
 const PLACEHOLDER: Readonly<Record<Dialect, RegExp>> = {
   postgresql: /\$\d+/y,
   duckdb: /\?\d*|\$(?:\d+|[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*(?!\$))/y,
   mysql: /\?/y,
   sqlite: /\?\d*|[$@#][\w$\u0080-\uffff]+/y,
+  clickhouse: /\{[^{}]*\}/y,
 };
 
 const OPENS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
@@ -82,6 +84,8 @@ function pieceAt(
   if (char === ':') {
     if (sql[at + 1] === ':' || sql[at + 1] === '=') return { kind: 'mark', start: at, end: at + 2 };
     const end = match(NAME, sql, at);
+    // ClickHouse reads `a.:Int64` as a part of a value.
+    if (dialect === 'clickhouse' && sql[at - 1] === '.' && before?.end !== at) return undefined;
     if (end < 0 || (isPostgres(dialect) && isSlice(sql, at, before, bracket))) return undefined;
     return { kind: 'parameter', start: at, end };
   }
@@ -101,19 +105,22 @@ function pieceAt(
 
 function quoteAt(sql: string, at: number, dialect: Dialect, before: SqlPiece | undefined): SqlPiece | undefined {
   const char = sql[at] ?? '';
-  if (char === "'") return closed('string', at, quotedEnd(sql, at, char, dialect === 'mysql'), sql);
+  const backslash = dialect === 'mysql' || dialect === 'clickhouse';
+  if (char === "'") return closed('string', at, quotedEnd(sql, at, char, backslash), sql);
   if (char === '"') {
     const kind = dialect === 'mysql' ? 'string' : 'identifier';
-    return closed(kind, at, quotedEnd(sql, at, char, dialect === 'mysql'), sql);
+    return closed(kind, at, quotedEnd(sql, at, char, backslash), sql);
   }
-  if (char === '`' && !isPostgres(dialect)) return closed('identifier', at, quotedEnd(sql, at, char, false), sql);
+  if (char === '`' && !isPostgres(dialect))
+    return closed('identifier', at, quotedEnd(sql, at, char, dialect === 'clickhouse'), sql);
   if (dialect === 'sqlite' && char === '[' && !opensBlock(sql, at, before)) {
     const end = sql.indexOf(']', at);
     return closed('identifier', at, end < 0 ? -1 : end + 1, sql);
   }
-  if (!isPostgres(dialect)) return undefined;
-  if (/^[eE]'/.test(sql.slice(at, at + 2))) return closed('string', at, quotedEnd(sql, at + 1, "'", true), sql);
-  const tag = char === '$' ? match(DOLLAR, sql, at) : -1;
+  if (!isPostgres(dialect) && dialect !== 'clickhouse') return undefined;
+  if (isPostgres(dialect) && /^[eE]'/.test(sql.slice(at, at + 2)))
+    return closed('string', at, quotedEnd(sql, at + 1, "'", true), sql);
+  const tag = char === '$' ? match(dialect === 'clickhouse' ? HEREDOC : DOLLAR, sql, at) : -1;
   if (tag < 0) return undefined;
   const end = sql.indexOf(sql.slice(at, tag), tag);
   return closed('string', at, end < 0 ? -1 : end + tag - at, sql);

@@ -187,6 +187,7 @@ const equals = ({ dialect }: Source, { name }: TableColumn): string => `${quoteN
 
 const contains = (column: string, dialect: Dialect): string => {
   if (dialect === 'mysql') return `${column} like concat('%', :text, '%')`;
+  if (dialect === 'clickhouse') return `positionCaseInsensitiveUTF8(${column}, :text) > 0`;
   return `${column} ${isPostgres(dialect) ? 'ilike' : 'like'} '%' || :text || '%'`;
 };
 

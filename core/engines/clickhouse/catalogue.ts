@@ -1,0 +1,79 @@
+import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import { AppError } from '#core/errors.ts';
+import { textOf } from '../shared/rows.ts';
+import type { Row, Source, TableFilter } from '../shared/source.ts';
+import type { Ability } from './ability.ts';
+import { bare, isNullable, parseType, wordsOf } from './types.ts';
+
+/** Old servers take no values beside a text: as hexadecimal digits a value can be nothing else. */
+const valueText = (text: string): string => `unhex('${Buffer.from(text, 'utf8').toString('hex')}')`;
+
+const schemaText = (schema: string | undefined): string => (schema === undefined ? 'currentDatabase()' : valueText(schema));
+/** Their names are the same on every server and say nothing of this database. */
+const OWN = "database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')";
+
+const containing = (column: string, { search }: TableFilter): string =>
+  search === undefined ? '' : ` AND positionCaseInsensitiveUTF8(${column}, ${valueText(search)}) > 0`;
+
+const pageText = ({ skip, limit }: TableFilter): string => `LIMIT ${Math.trunc(skip)}, ${Math.trunc(limit)}`;
+
+/** Another value after any change of what statements may name. */
+export const MARK_SQL = `SELECT toString(count()) AS n, toString(groupBitXor(cityHash64(database, table, name, type, default_expression))) AS mark
+  FROM system.columns WHERE ${OWN}`;
+
+/** @param look runs a statement of our own. */
+export function createCatalogue(
+  look: (text: string) => Promise<Row[]>,
+  ability: () => Promise<Ability>,
+): Pick<Source, 'tables' | 'columns'> {
+  const totalOf = async (from: string): Promise<number> =>
+    Number((await look(`SELECT count() AS total ${from}`))[0]?.['total'] ?? 0);
+  return {
+    async tables(filter) {
+      const from = `FROM system.tables WHERE ${OWN} AND database = ${schemaText(filter.schema)}${containing('name', filter)}`;
+      const comment = (await ability()).comments ? 'comment' : "'' AS comment";
+      const [total, rows] = await Promise.all([
+        totalOf(from),
+        look(`SELECT database, name, engine, ${comment} ${from} ORDER BY name ${pageText(filter)}`),
+      ]);
+      return { items: rows.map(toTable), total };
+    },
+    async columns({ schema, name }, filter) {
+      const table = `${OWN} AND database = ${schemaText(schema)} AND table = ${valueText(name)}`;
+      const from = `FROM (SELECT *, rowNumberInAllBlocks() AS place FROM system.columns WHERE ${table}) WHERE 1 = 1${containing('name', filter)}`;
+      const [present, total, rows] = await Promise.all([
+        totalOf(`FROM system.columns WHERE ${table}`),
+        totalOf(from),
+        look(
+          `SELECT name, type, default_kind, default_expression, comment, is_in_primary_key ${from} ORDER BY place ${pageText(filter)}`,
+        ),
+      ]);
+      if (present === 0) throw new AppError('not_found', 'There is no table with this name in the database.');
+      return { items: rows.map(toTableColumn), total };
+    },
+  };
+}
+
+const KINDS: Readonly<Record<string, string>> = { View: 'view', MaterializedView: 'materialized view', Dictionary: 'dictionary' };
+
+const toTable = (row: Row): Table => ({
+  schema: textOf(row['database']),
+  name: textOf(row['name']),
+  type: KINDS[textOf(row['engine'])] ?? 'table',
+  comment: textOf(row['comment']) || null,
+});
+
+function toTableColumn(row: Row): TableColumn {
+  const type = parseType(textOf(row['type']));
+  const inner = bare(type);
+  const choices = inner.name.startsWith('Enum') ? wordsOf(inner) : [];
+  return {
+    name: textOf(row['name']),
+    type: textOf(row['type']),
+    nullable: isNullable(type),
+    default: row['default_kind'] === '' ? null : textOf(row['default_expression']) || null,
+    primary_key: Number(row['is_in_primary_key']) === 1,
+    comment: textOf(row['comment']) || null,
+    ...(choices.length > 0 && choices.length <= 100 ? { enum: choices } : {}),
+  };
+}

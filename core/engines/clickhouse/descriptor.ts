@@ -1,0 +1,42 @@
+import { invalidField } from '#core/errors.ts';
+import { checkHost } from '../shared/check.ts';
+import type { EngineDescriptor } from '../shared/descriptor.ts';
+import { networkVariables } from '../shared/project.ts';
+import { CLICKHOUSE_DIALECT } from './dialect.ts';
+import { CLICKHOUSE_EXTRAS, clickhouseExtras } from './extras.ts';
+
+const PORT = 8443;
+const SYSTEM = new Set(['system', 'information_schema']);
+
+export const CLICKHOUSE: EngineDescriptor = {
+  name: 'clickhouse',
+  labels: [
+    {
+      db_type: 'clickhouse',
+      label: 'ClickHouse (tested with the server 18.16 and the engine 26.7)',
+      default_port: PORT,
+      note: 'Over HTTP, read only. Without TLS the port is usually 8123, and TLS has to be set to Never. The server 18.16 was tested over HTTP, the engine 26.7 in process: it has every type, parameter and refusal, but not the HTTP server of that version.',
+      telemetry: 'clickhouse',
+    },
+  ],
+  dialect: CLICKHOUSE_DIALECT,
+  required_fields: ['host', 'database'],
+  extras: CLICKHOUSE_EXTRAS,
+  session: null,
+  token: false,
+  async check(target, policy) {
+    if (SYSTEM.has(target.database.toLowerCase())) {
+      throw invalidField('database', 'database cannot be one of the server itself, which shows other callers and settings.');
+    }
+    await checkHost(target, policy);
+  },
+  open: async () => (await import('./source.ts')).openClickhouse,
+  project: {
+    driver: 'snapshots/generate/project/drivers/clickhouse.ts',
+    package: null,
+    networked: true,
+    session: (extra_params) => ({ ...clickhouseExtras(extra_params) }),
+    limit: null,
+    variables: (named) => networkVariables(named, PORT, 'default'),
+  },
+};

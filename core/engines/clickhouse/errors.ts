@@ -1,0 +1,87 @@
+import { AppError } from '#core/errors.ts';
+
+/** What the server says of a fault; the newer form ends with the name of the code, the older one with more of its own. */
+const SAID = /Code: (\d+)(?:\.|, e\.displayText\(\) =) (?:DB::Exception: )?([\s\S]*)/;
+const TAIL =
+  /(?:\. Expected one of: [\s\S]*|, e\.what\(\) = [\s\S]*|\.? ?\(([A-Z_0-9]+)\)(?: \((?:query|version)[\s\S]*| *$)|,? ?Stack trace[\s\S]*| \(version [^)]*\)+[\s\S]*|: While executing [A-Z]\w*\.?[\s\S]*)/;
+const LENGTH = 2_000;
+
+/** The code and the sentence of a fault in an answer; null: it names none. */
+export function faultIn(text: string): { readonly code: number; readonly sentence: string } | null {
+  const [, code, said = ''] = SAID.exec(text) ?? [];
+  if (code === undefined) return null;
+  let sentence = said.trim();
+  for (let tail = TAIL.exec(sentence); tail !== null; tail = TAIL.exec(sentence)) sentence = sentence.slice(0, tail.index).trim();
+  // The text is the author's own, as the server writes it.
+  sentence = sentence.replace(/:? in scope [\s\S]*?(\. Maybe you meant[\s\S]*)?$/i, '$1');
+  return { code: Number(code), sentence: sentence.replaceAll(/\s*\n\s*/g, ' ').slice(0, LENGTH) };
+}
+
+const CODES = {
+  syntax: 62,
+  missing_database: 81,
+  unknown_setting: 115,
+  timeout: 159,
+  readonly: 164,
+  too_many: 202,
+  cancelled: 394,
+} as const;
+const AUTHENTICATION: ReadonlySet<number> = new Set([192, 193, 194, 195, 516]);
+
+/** @param asked the statement as it was sent, and how many bytes stood before the author's own text. */
+export function toClickhouseError(body: string, asked: { readonly text: string; readonly before: number }): AppError {
+  const fault = faultIn(body);
+  if (fault === null) {
+    const detail = 'The server at this host and port does not answer like ClickHouse; check the host and the port.';
+    return new AppError('database_unreachable', detail, { reason: 'failed', cause: body.slice(0, LENGTH) });
+  }
+  const { code, sentence } = fault;
+  const cause = { code, message: sentence };
+  if (AUTHENTICATION.has(code)) {
+    const detail = 'The username or the password is wrong, or this account cannot sign in from here; check both.';
+    return new AppError('database_unreachable', detail, { reason: 'auth_failed', cause });
+  }
+  if (code === CODES.missing_database) {
+    const detail = 'The server has no database of this name; check its spelling.';
+    return new AppError('database_unreachable', detail, { reason: 'database_missing', cause });
+  }
+  if (code === CODES.readonly) {
+    return new AppError('not_read_only', 'The statement writes or changes settings, but this session is read-only.', { cause });
+  }
+  if (code === CODES.unknown_setting) {
+    const detail = 'The server does not know a setting that it knew before, as after an upgrade; try again.';
+    return new AppError('unavailable', detail, { cause, retry_after: 1 });
+  }
+  if (code === CODES.timeout)
+    return new AppError('timeout', 'The server stopped the statement at its own time limit.', { cause });
+  if (code === CODES.too_many) {
+    return new AppError('unavailable', 'The server runs as many queries as it is allowed to; try again.', {
+      cause,
+      retry_after: 1,
+    });
+  }
+  if (code === CODES.cancelled) return new AppError('sql_error', 'The statement was cancelled on the server.', { cause });
+  const position = code === CODES.syntax ? positionIn(sentence, asked) : placeOf(sentence, asked);
+  return new AppError('sql_error', /[.!?]$/.test(sentence) ? sentence : `${sentence}.`, {
+    cause,
+    ...(position === undefined ? {} : { position }),
+  });
+}
+
+type Asked = { readonly text: string; readonly before: number };
+
+/** It counts bytes, from one. */
+function positionIn(sentence: string, { text, before }: Asked): number | undefined {
+  const found = /position (\d+)/.exec(sentence)?.[1];
+  if (found === undefined) return undefined;
+  const bytes = Buffer.from(text);
+  return Math.max(bytes.toString('utf8', 0, Math.min(Number(found) - 1, bytes.length)).length - before, 0);
+}
+
+/** Other faults name what they are about: its place is known when it stands in the text once. */
+function placeOf(sentence: string, { text, before }: Asked): number | undefined {
+  const name = /(?:[Uu]nknown|[Mm]issing|There is no|doesn't exist|Function with name)[^`']*[`']([^`']+)[`']/.exec(sentence)?.[1];
+  if (name === undefined) return undefined;
+  const place = text.indexOf(name);
+  return place >= before && text.indexOf(name, place + 1) < 0 ? place - before : undefined;
+}

@@ -1,0 +1,54 @@
+import { AppError } from '#core/errors.ts';
+import { addressOf, fetchTls } from '../shared/network.ts';
+import type { ConnectionSettings, DialledInit } from '../shared/source.ts';
+
+/** Sends a request; the product's own goes through the guard of addresses. */
+export type Send = (url: URL, init: DialledInit) => Promise<Response>;
+
+export type ServerSettings = Pick<
+  ConnectionSettings,
+  'host' | 'port' | 'database' | 'username' | 'password' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'
+>;
+
+/** How a ClickHouse server is asked. */
+export interface ClickhouseServer {
+  /** @param parameters of the address: settings, values and what the request is called. Rejects as `send` and `signal` say. */
+  post(text: string, parameters: Iterable<readonly [string, string]>, signal: AbortSignal): Promise<Response>;
+}
+
+/** Servers take addresses of a mebibyte unless they are told otherwise. */
+const ADDRESS_CHARACTERS = 1_000_000;
+const LONG = 'The arguments of this call are too long for a ClickHouse server, which takes about one megabyte; send less.';
+export const PORT = 8443;
+
+export function openClickhouseServer(settings: ServerSettings, send: Send): ClickhouseServer {
+  const { database, username, password } = settings;
+  const tls = fetchTls(settings);
+  const account = `${username ?? 'default'}:${password ?? ''}`;
+  const headers = {
+    'Content-Type': 'text/plain; charset=utf-8',
+    ...(username === null && password === null
+      ? {}
+      : { Authorization: `Basic ${Buffer.from(account, 'utf8').toString('base64')}` }),
+  };
+  return {
+    async post(text, parameters, signal) {
+      const url = addressOf({ ...settings, port: settings.port ?? PORT });
+      url.search = new URLSearchParams([['database', database], ...[...parameters].map(([...pair]) => pair)]).toString();
+      if (url.href.length > ADDRESS_CHARACTERS) throw new AppError('too_large', LONG);
+      try {
+        return await send(url, { method: 'POST', headers, body: text, signal, tls });
+      } catch (error) {
+        signal.throwIfAborted();
+        throw settings.ssl_mode === null ? orPlain(error) : error;
+      }
+    },
+  };
+}
+
+/** Most servers of one's own speak plain HTTP at another port. */
+function orPlain(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.reason !== 'tls_failed') return error;
+  const detail = `${error.detail} For a server without TLS set ssl_mode to disable; its port is usually 8123.`;
+  return new AppError('database_unreachable', detail, { reason: 'tls_failed', cause: error });
+}

@@ -1,0 +1,63 @@
+import { AppError } from '#core/errors.ts';
+import { textOf } from '../shared/rows.ts';
+import type { BoundType, Json } from '../shared/source.ts';
+
+type ScalarType = Exclude<BoundType, object>;
+
+const TYPES: Readonly<Record<ScalarType, string>> = {
+  string: 'String',
+  integer: 'Int64',
+  number: 'Float64',
+  boolean: 'Bool',
+  date: 'Date32',
+  datetime: "DateTime64(6,'UTC')",
+  uuid: 'UUID',
+  json: 'String',
+};
+
+/** The server's own type of a parameter, which may be null but for lists. */
+const typeOf = (type: BoundType): string =>
+  typeof type === 'object' ? `Array(${typeOf(type.array)})` : `Nullable(${TYPES[type]})`;
+
+export const placeholder = (number: number, _element: number, type: BoundType): string => `{p${number}:${typeOf(type)}}`;
+
+/** A value as the server reads it for a parameter of that type: escaped as in its tab-separated format. */
+export function parameterText(value: Json, type: BoundType): string {
+  if (typeof type === 'object') {
+    const items = Array.isArray(value) ? (value as readonly Json[]) : [];
+    return `[${items.map((item) => (item === null ? 'NULL' : quoted(plain(item, type.array), type.array))).join(',')}]`;
+  }
+  return value === null ? '\\N' : escaped(plain(value, type));
+}
+
+const UNQUOTED: ReadonlySet<ScalarType> = new Set(['integer', 'number', 'boolean']);
+
+const quoted = (text: string, type: ScalarType): string => (UNQUOTED.has(type) ? text : `'${escaped(text)}'`);
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\0': '\\0',
+  "'": "\\'",
+};
+
+const escaped = (text: string): string => text.replace(/[\\\t\n\r\0']/g, (char) => ESCAPES[char] ?? char);
+
+function plain(value: Json, type: ScalarType): string {
+  if (type === 'json') return JSON.stringify(value);
+  const text = textOf(value);
+  if (type === 'number') return String(Number(text));
+  return type === 'datetime' ? utc(text) : text;
+}
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/i;
+
+/** Its type of a moment refuses zones. */
+function utc(text: string): string {
+  const [, day, time, fraction = '', zone = 'Z'] = MOMENT.exec(text) ?? [];
+  const moment = new Date(`${day}T${time}${zone.replace(/(\d\d)(\d\d)$/, '$1:$2').toUpperCase()}`);
+  if (Number.isNaN(moment.getTime())) throw new AppError('sql_error', 'A parameter of type datetime is no moment in time.');
+  return `${moment.toISOString().slice(0, 19).replace('T', ' ')}.${fraction.padEnd(6, '0').slice(0, 6)}`;
+}

@@ -1,0 +1,140 @@
+import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
+import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
+import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
+
+const WRITES = 'ClickHouse connections are read-only; write to the tables with another program.';
+const SESSION = 'Settings of the session and of the server are not allowed in a tool.';
+const OTHER = 'A tool on ClickHouse holds one SELECT or WITH statement; select from system.tables or system.columns instead.';
+
+const each = (list: string, sentence: string) => [...words(list)].map((word) => [word, sentence] as const);
+
+/** The functions that stand where a table stands and make their rows themselves; every other one is refused there. */
+const TABLE_FUNCTIONS = words(
+  'numbers numbers_mt zeros zeros_mt generate_series generateseries generaterandom primes values view null',
+);
+
+/** What tells of tables and of the server's abilities, and nothing of other callers, settings or the machine. */
+const SYSTEM_TABLES =
+  words(`one numbers numbers_mt zeros zeros_mt tables columns databases parts parts_columns data_skipping_indices
+  data_type_families table_engines formats functions aggregate_function_combinators time_zones contributors licenses build_options
+  collations`);
+
+const OUTSIDE = 'reads or writes outside of the tables of this database';
+
+/** What a statement claims. The server holds it to that: every statement is sent with `readonly = 1`. */
+export const CLICKHOUSE_RULES: TokenRules = {
+  reads: words('select with from'),
+  forbidden: new Map([
+    ...each(
+      'insert update delete create drop alter rename truncate optimize attach detach exchange undrop move backup restore copy grant revoke',
+      WRITES,
+    ),
+    ...each('set use system kill begin commit rollback', SESSION),
+    ...each('show describe desc exists explain check watch values execute parallel table', OTHER),
+  ]),
+  writing: words('into'),
+  forbiddenFunctions: denials({
+    [OUTSIDE]: `file url s3 s3cluster gcs oss cosn hdfs hdfscluster azureblobstorage azureblobstoragecluster filecluster urlcluster
+      remote remotesecure cluster clusterallreplicas distributed mysql postgresql mongodb redis sqlite odbc jdbc executable input
+      dictionary hive hudi hudicluster iceberg icebergs3 icebergazure iceberghdfs iceberglocal icebergcluster icebergs3cluster
+      icebergazurecluster iceberghdfscluster iceberglocalcluster deltalake deltalakes3 deltalakeazure deltalakelocal deltalakecluster
+      deltalakes3cluster deltalakeazurecluster paimon paimons3 paimonazure paimonhdfs paimonlocal paimoncluster paimons3cluster
+      paimonazurecluster paimonhdfscluster arrowflight ytsaurus python chdb prometheusquery prometheusqueryrange timeseriesdata
+      timeseriestags timeseriesmetrics timeseriesselector merge mergetreeindex mergetreeprojection mergetreeanalyzeindexes
+      mergetreeanalyzeindexesuuid mergetreeparts mergetreetextindex timeseriessamples arrowstream filesystem loop
+      catboostevaluate`,
+    'runs text that was not checked': 'eval viewexplain fuzzquery',
+    'only waits': 'sleep sleepeachrow',
+    'reveals settings of the server or of other callers': `getclienthttpheader getserversetting getsetting getsettingordefault getmacro
+      getmaxtablenamelengthfordatabase connectionid connection_id currentquerycontext initialqueryid initial_query_id
+      queryid query_id getoskernelversion serveruuid hostname fqdn filesystemavailable filesystemcapacity filesystemunreserved
+      filesystemfree showcertificate displaysecretsinshowandselect addresstoline addresstolinewithinlines addresstosymbol demangle
+      buildid tcpport`,
+    'changes what outlives the call': 'generateserialid logtrace',
+    'sends data to another service': 'aigenerate aitranslate aiclassify aiextract aiembed aisummarize',
+  }),
+  forbiddenTables: new Map(),
+  modules: null,
+  writingFunctions: denials({}),
+  runsSql: words('eval fuzzquery viewexplain'),
+  every_name_calls: false,
+  texts_name_tables: false,
+  forbiddenUse: (tokens) => clause(tokens) ?? systemTable(tokens) ?? tableFunction(tokens),
+  pragmas: null,
+  // Nothing runs in another way when it is known to be harmless.
+  functions: words(''),
+  syntax: words('in and or not as on using from join where having values exists any all over interval tuple array map distinct'),
+};
+
+const NOT_A_NAME = words('is as asc desc final prewhere qualify sample settings format into intersect except nulls offset array');
+
+/** Clauses that change the statement's settings, its format or where its rows go. */
+function clause(tokens: readonly Lexeme[]): string | null {
+  for (const [i, { kind, text }] of tokens.entries()) {
+    if (kind !== 'word' || tokens[i - 1]?.text === '.') continue;
+    const next = tokens[i + 1];
+    if (text === 'outfile') return 'INTO OUTFILE writes a file and is not allowed in a tool.';
+    if (text !== 'settings' && text !== 'format') continue;
+    // Otherwise it is the name of a column.
+    const named =
+      next?.kind === 'identifier' || (next?.kind === 'word' && !KEYWORDS.has(next.text) && !NOT_A_NAME.has(next.text));
+    if (named) return `The clause ${text.toUpperCase()} is not allowed in a tool; Sluice chooses settings and format.`;
+  }
+  return null;
+}
+
+function systemTable(tokens: readonly Lexeme[]): string | null {
+  for (const [i, { name, text }] of tokens.entries()) {
+    if (name !== 'system' || tokens[i - 1]?.text === '.' || tokens[i + 1]?.text !== '.') continue;
+    const table = tokens[i + 2]?.name ?? '';
+    if (!SYSTEM_TABLES.has(table)) {
+      return `The table ${text}.${table} tells of settings, other callers or the server; it is not allowed in a tool.`;
+    }
+  }
+  return null;
+}
+
+const QUERIES = words('select with from explain');
+/** Behind them no further table follows. */
+const ENDS_TABLES =
+  words(`select where prewhere group order having limit offset union except intersect settings format window qualify sample
+  final array using on`);
+
+interface Level {
+  /** It is a query, and not the arguments of a function, where `from` parts them too. */
+  query: boolean;
+  /** A table may stand here. */
+  tables: boolean;
+}
+
+/** Functions that stand where a table stands, however they are quoted and however many tables stand before. */
+function tableFunction(tokens: readonly Lexeme[]): string | null {
+  const levels: Level[] = [{ query: true, tables: false }];
+  for (const [i, { kind, text, name }] of tokens.entries()) {
+    const level = levels.at(-1)!;
+    const before = tokens[i - 1]?.text ?? '';
+    if (text === '(' || text === '[') {
+      // A bracket where a table may stand holds a query, or tables in brackets.
+      const first = tokens[i + 1];
+      const tables = level.tables && isTablePlace(before);
+      levels.push({ query: tables || (first?.kind === 'word' && QUERIES.has(first.text)), tables });
+      continue;
+    }
+    if (text === ')' || text === ']') {
+      if (levels.length > 1) levels.pop();
+      continue;
+    }
+    if (level.tables && name !== '' && isTablePlace(before) && tokens[i + 1]?.text === '(' && !TABLE_FUNCTIONS.has(name)) {
+      if (!(kind === 'word' && QUERIES.has(text))) {
+        return `The table function ${name} is not part of what a tool may use; select from the tables of the database.`;
+      }
+    }
+    if (kind !== 'word' || before === '.') continue;
+    if (text === 'select') level.query = true;
+    if (text === 'from' || text === 'join') level.tables = level.query && before !== 'array';
+    else if (ENDS_TABLES.has(text)) level.tables = false;
+  }
+  return null;
+}
+
+const isTablePlace = (before: string): boolean => before === 'from' || before === 'join' || before === ',' || before === '(';

@@ -1,0 +1,113 @@
+import { AppError } from '#core/errors.ts';
+import { openDeadline } from '../shared/deadline.ts';
+import { guardedFetch } from '../shared/dial.ts';
+import { textOf } from '../shared/rows.ts';
+import { createSessionPool } from '../shared/session-pool.ts';
+import type {
+  BoundStatement,
+  BoundType,
+  Column,
+  ConnectionSettings,
+  DialPolicy,
+  QueryResult,
+  Row,
+  RunOptions,
+  Source,
+} from '../shared/source.ts';
+import { createCatalogue, MARK_SQL } from './catalogue.ts';
+import { clickhouseExtras } from './extras.ts';
+import { checkText, READS_ONLY } from './guard.ts';
+import { openClickhouseServer } from './http.ts';
+import { columnsOf } from './rows.ts';
+import { createReader } from './run.ts';
+
+const OWN = { timeout_ms: 10_000, max_rows: 5_000, max_bytes: 64 * 1024 * 1024 };
+/** Texts that the server has already described. */
+const KNOWN_TEXTS = 500;
+const DESCRIBE = 'DESCRIBE (';
+
+/**
+ * A ClickHouse server over HTTP, at most `pool_size` statements at once. It has no sessions that could be kept: each statement is a
+ * request of its own that says `readonly = 1`, and is sent only once the server has described its text as a query in brackets,
+ * which refuses everything else (KILL, FORMAT, a second statement).
+ */
+export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy): Source {
+  const server = openClickhouseServer(settings, (url, init) => guardedFetch(url, init, policy));
+  const reader = createReader(server, clickhouseExtras(settings.extra_params));
+  const known = new Set<string>();
+  const pool = createSessionPool<'request', { usable: boolean; close(): Promise<void> }>({
+    limit: settings.pool_size,
+    idle_ms: 0,
+    open: async () => ({ usable: false, close: async () => undefined }),
+  });
+
+  async function using<Result>(
+    { timeout_ms, signal }: Pick<RunOptions, 'timeout_ms' | 'signal'>,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const deadline = openDeadline(timeout_ms, signal);
+    try {
+      return await pool.use('request', deadline.signal, () => work(deadline.signal));
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Counts and fetches nothing, but for queries that stand where a single value does. */
+  async function describe(text: string, types: readonly BoundType[], timeout_ms: number, signal: AbortSignal): Promise<Column[]> {
+    checkText(text);
+    // LIMIT takes no null; what is calculated from a text takes no other text than one that fits.
+    const values = types.map((type) => (typeof type === 'object' ? [] : type === 'integer' ? 1 : null));
+    const asked = { text: `${DESCRIBE}${text}\n)`, before: DESCRIBE.length, values, types };
+    const { rows } = await reader.read(asked, { ...OWN, timeout_ms }, signal);
+    if (known.size >= KNOWN_TEXTS) known.clear();
+    known.add(text);
+    return columnsOf(rows.map((row) => ({ name: textOf(row['name']), type: onOneLine(textOf(row['type'])) })));
+  }
+
+  async function query({ text, values, types }: BoundStatement, options: RunOptions): Promise<QueryResult> {
+    if (options.mode === 'write') throw new AppError('not_read_only', READS_ONLY);
+    return using(options, async (signal) => {
+      if (!known.has(text)) await describe(text, types, options.timeout_ms, signal);
+      return reader.read({ text, values, types }, options, signal);
+    });
+  }
+
+  const look = (text: string): Promise<Row[]> =>
+    using(OWN, async (signal) => (await reader.read({ text, values: [], types: [] }, OWN, signal)).rows);
+  const ability = () => using(OWN, (signal) => reader.ability(signal));
+
+  return {
+    query,
+    describe: async (text, types) => ({
+      columns: await using(OWN, (signal) => describe(text, types, OWN.timeout_ms, signal)),
+      typed: false,
+    }),
+    ...createCatalogue(look, ability),
+    async schemaMark() {
+      const [row] = await look(MARK_SQL);
+      return `${textOf(row?.['n'])} ${textOf(row?.['mark'])}`;
+    },
+    async test() {
+      const [row] = await look('SELECT version() AS version');
+      const { readonly, parameters } = await ability();
+      const warnings = [
+        ...(settings.ssl_mode === 'disable' ? ['The connection is not encrypted.'] : []),
+        ...(readonly === '1' ? [FIXED_SETTINGS] : []),
+        ...(parameters ? [] : ['This server is too old for parameters: only tools without any can be run.']),
+      ];
+      return { server_version: `ClickHouse ${textOf(row?.['version'])}`, warnings, superuser: false };
+    },
+    sessions: () => pool.sessions(),
+    async close() {
+      await pool.close();
+      await reader.close();
+    },
+  };
+}
+
+/** Some servers describe the elements of a tuple on a line each. */
+const onOneLine = (type: string): string => type.replaceAll(/\(\n\s*/g, '(').replaceAll(/\n\s*/g, ' ');
+
+const FIXED_SETTINGS =
+  'The account cannot change settings (readonly = 1): statements have no time limit on the server and are only ended by KILL QUERY.';

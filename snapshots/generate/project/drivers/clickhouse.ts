@@ -1,0 +1,41 @@
+import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { openClickhouseServer, type Send } from '#core/engines/clickhouse/http.ts';
+import { placeholder } from '#core/engines/clickhouse/parameters.ts';
+import { createReader } from '#core/engines/clickhouse/run.ts';
+import { AppError } from '#core/errors.ts';
+import type { Database, NetworkSettings } from '../definitions.ts';
+
+/** A ClickHouse server over HTTP. Every statement is sent with `readonly = 1`. */
+export function openClickhouse(settings: NetworkSettings): Database {
+  const extras = Object.entries(settings.session).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+  const reader = createReader(openClickhouseServer(settings, send), Object.fromEntries(extras));
+  return {
+    placeholder,
+    async query({ text, values, types }, limits) {
+      if (limits.writes) throw new AppError('not_read_only', 'ClickHouse connections are read-only.');
+      const timeout = new AppError('timeout', `The statement did not finish within ${limits.timeout_ms} ms and was stopped.`);
+      const controller = new AbortController();
+      const timer = setTimeout(() => controller.abort(timeout), limits.timeout_ms);
+      try {
+        return await reader.read({ text, values, types }, limits, AbortSignal.any([limits.signal, controller.signal]));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close: () => reader.close(),
+  };
+}
+
+/** Not every `fetch` takes certificates. */
+const send: Send = (url, { method, headers, body, signal, tls }) =>
+  new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:';
+    const options = { method, headers: headers as Record<string, string>, ...(signal ? { signal } : {}), ...(secure ? tls : {}) };
+    const request = (secure ? https : http).request(url, options as https.RequestOptions, (answer) => {
+      resolve(new Response(Readable.toWeb(answer) as unknown as BodyInit, { status: answer.statusCode ?? 500 }));
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
