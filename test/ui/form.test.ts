@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import * as v from 'valibot';
 import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import { ResourceDraft } from '#core/contract/definitions/resources.ts';
+import { toInvalid } from '#core/issues.ts';
 import { AppError } from '#core/errors.ts';
 import { emptyDraft } from '#ui/src/pages/connections/connection-draft.ts';
 import { bare, createForm } from '#ui/src/kernel/form/form.ts';
@@ -9,6 +12,13 @@ const draft = (): ConnectionDraft => emptyDraft({ db_type: 'postgresql', default
 function form(submit: (values: ConnectionDraft) => Promise<unknown> = async () => undefined) {
   return createForm({ schema: ConnectionDraft, initial: draft, submit });
 }
+
+test('an empty text is said to be empty, whatever else it would have to be', () => {
+  const { issues } = v.safeParse(ResourceDraft, { uri_template: '', name: '', description: '', sql_query: '', connection_id: '' });
+  const said = toInvalid(issues ?? [], []).errors.filter(({ field }) => field !== 'parameters');
+  expect(said.map(({ message }) => message).filter((message) => !message.endsWith(' must not be empty.'))).toEqual([]);
+  expect(said.length).toBeGreaterThan(3);
+});
 
 describe('a form', () => {
   test('says what is wrong before the server is asked, at the fields and without their names', async () => {

@@ -1,3 +1,4 @@
+import { focusInvalid } from './form/focus-invalid.ts';
 import { onCleanup, onMount } from 'solid-js';
 import type * as v from 'valibot';
 import { labelsIn } from '#core/contract/marks.ts';
@@ -57,7 +58,7 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
     const problem = form.problem();
     if (!done && problem?.code === 'conflict' && form.errors().size === 0 && options.latest !== undefined)
       return merge(options.latest);
-    if (!done) queueMicrotask(() => element?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+    if (!done) void focusInvalid(element);
     return done;
   };
 

@@ -1,3 +1,4 @@
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { createSignal } from 'solid-js';
 import { CredentialFields } from './credential-fields.tsx';
 import type { LoginFlow } from './login-flow.ts';
@@ -12,7 +13,7 @@ export function PasswordForm(props: { flow: LoginFlow; username: string; onUsern
     const form = event.currentTarget as HTMLFormElement;
     if (await props.flow.enterPassword({ username: props.username.trim(), password: password() })) return;
     if (props.flow.problem()?.code === 'unauthenticated') setPassword('');
-    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid], [type=password]')?.focus());
+    if (!(await focusInvalid(form))) form.querySelector<HTMLElement>('[type=password]')?.focus();
   };
 
   return (

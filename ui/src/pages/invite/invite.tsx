@@ -1,3 +1,4 @@
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { createSignal, For, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { CredentialFields, FormProblem } from '#ui/src/features/sign-in/credential-fields.tsx';
@@ -38,7 +39,7 @@ export function Invite() {
       }
       setProblem(result);
     }
-    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+    void focusInvalid(form);
   };
 
   const through = async (provider_id: string) => {

@@ -1,3 +1,4 @@
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { createEffect, createSignal, on, onCleanup, onMount, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -80,7 +81,7 @@ export function CallForm(props: { state: Playground; offer: Offer; again: Run | 
     const filled = toArguments(props.offer.fields, texts());
     setErrors(filled.errors);
     if (Object.keys(filled.errors).length === 0) return filled.values;
-    queueMicrotask(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+    void focusInvalid(form);
     return undefined;
   };
   const send = (event?: Event) => {

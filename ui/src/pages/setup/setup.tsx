@@ -1,3 +1,4 @@
+import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { createSignal } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
@@ -34,7 +35,7 @@ export function Setup() {
       if (result.code === 'conflict') toasts.show('This server is already set up. Sign in instead.');
       setProblem(result);
     }
-    queueMicrotask(() => form.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+    void focusInvalid(form);
   };
 
   return (
