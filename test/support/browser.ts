@@ -22,7 +22,8 @@ const FLAGS = [
 ];
 
 export async function openBrowser(): Promise<Browser> {
-  if (executable === undefined) throw new Error(`No browser: install Debian's chromium-headless-shell or chromium, or set CHROMIUM_PATH.`);
+  if (executable === undefined)
+    throw new Error(`No browser: install Debian's chromium-headless-shell or chromium, or set CHROMIUM_PATH.`);
   return chromium.launch({ executablePath: executable, args: FLAGS });
 }
 

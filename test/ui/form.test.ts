@@ -14,7 +14,13 @@ function form(submit: (values: ConnectionDraft) => Promise<unknown> = async () =
 }
 
 test('an empty text is said to be empty, whatever else it would have to be', () => {
-  const { issues } = v.safeParse(ResourceDraft, { uri_template: '', name: '', description: '', sql_query: '', connection_id: '' });
+  const { issues } = v.safeParse(ResourceDraft, {
+    uri_template: '',
+    name: '',
+    description: '',
+    sql_query: '',
+    connection_id: '',
+  });
   const said = toInvalid(issues ?? [], []).errors.filter(({ field }) => field !== 'parameters');
   expect(said.map(({ message }) => message).filter((message) => !message.endsWith(' must not be empty.'))).toEqual([]);
   expect(said.length).toBeGreaterThan(3);
