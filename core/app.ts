@@ -16,7 +16,7 @@ import { type Countries, createCountries } from './observe/countries.ts';
 import { createWorkingCopyHolder, type WorkingCopyHolder } from './deploy/working-copy.ts';
 import { createReplayDesk, type ReplayDesk } from './deploy/replay/replay.ts';
 import { createSnapshotCache, type SnapshotCache } from './deploy/stored-snapshots.ts';
-import { createLintCache, type LintCache } from './deploy/checks/lint.ts';
+import { createLintIndex, type LintIndex } from './deploy/checks/lint.ts';
 import type { Pending } from './deploy/pending.ts';
 import { createOverlays, type Overlays } from './proposals/overlays.ts';
 import { createProviderLink, type ProviderLink } from './identity/providers/metadata.ts';
@@ -57,8 +57,8 @@ export interface App extends AppOptions {
   pending: Pending | null;
   /** Tokens that each frozen tool takes in a list, by its hash. */
   tool_tokens: ReadonlyMap<string, number>;
-  /** What lint knows of frozen definitions. */
-  readonly lint: LintCache;
+  /** What lint knows of definitions that are served together. */
+  readonly lint: LintIndex;
   /** The versions that were read or stored last. */
   readonly snapshot_cache: SnapshotCache;
   /** The working copy with what is proposed. */
@@ -106,7 +106,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
-    lint: createLintCache(),
+    lint: createLintIndex(),
     snapshot_cache: createSnapshotCache(),
     overlays: createOverlays(),
     replays: createReplayDesk(options.ids()),

@@ -5,7 +5,6 @@ import { createMemoryKv } from '#core/cluster/memory.ts';
 import { CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { TouchedRecord } from '#core/contract/proposals.ts';
-import { createLintCache } from '#core/deploy/checks/lint.ts';
 import { createSnapshotCache } from '#core/deploy/stored-snapshots.ts';
 import { createWorkingCopyHolder } from '#core/deploy/working-copy.ts';
 import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/definitions/source-pool.ts';
@@ -70,7 +69,6 @@ export async function openOverlay(app: App, owner: Owner): Promise<Overlay> {
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
-    lint: createLintCache(),
     snapshot_cache: createSnapshotCache(),
     deploy_lock: createLock(),
   };

@@ -1,6 +1,6 @@
 import { DEFINITION_KINDS, ENTITIES } from '#core/contract/entities.ts';
 import type { Context, Handlers } from '#core/run.ts';
-import { lintStored, lintStoredTools } from './lint.ts';
+import { lintStored } from './lint.ts';
 
 const BATCH = 'agent.create_tools_batch';
 
@@ -18,15 +18,17 @@ export function withFindings(handlers: Handlers): Handlers {
       const answer = async (context: Context, input: never) => {
         const record = await write(context, input);
         if (context.by_name !== true) return record;
-        return { ...record, findings: (await lintStored(context.app, kind, record.id)) ?? [] };
+        const found = await lintStored(context.app, kind, [record.id]);
+        return { ...record, findings: found.get(record.id) ?? [] };
       };
       return [name, answer] as const;
     }),
   );
   const inBatch: Handlers[typeof BATCH] = async (context, input) => {
     const answer = await handlers[BATCH](context, input);
-    const found = await lintStoredTools(
+    const found = await lintStored(
       context.app,
+      'tool',
       answer.created.map(({ id }) => id),
     );
     return { ...answer, created: answer.created.map((tool) => ({ ...tool, findings: found.get(tool.id) ?? [] })) };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
-import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
-import { factsOf, lintAll, lintSubject } from '#core/definitions/lint/lint.ts';
+import { LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
+import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
+import { createTogether } from '#core/definitions/lint/lint.ts';
 import { stemOf } from '#core/definitions/lint/names.ts';
 import { ofPromptDraft, ofToolDraft, type Subject } from '#core/definitions/lint/subject.ts';
 
@@ -34,16 +35,17 @@ const tool = (more: Partial<Tool> = {}, columns: Columns | null = null): Subject
     },
     { statement: { dialect: 'sqlite' }, columns },
   );
-const found = (subject: Subject) => lintSubject(subject, [], [], null).map(({ rule, field }) => `${rule} ${field}`);
+const lintAlone = (subject: Subject) => createTogether().lintSubject(subject, [], null);
+const found = (subject: Subject) => lintAlone(subject).map(({ rule, field }) => `${rule} ${field}`);
 const sql = (text: string, parameters: Parameter[] = [], columns: Columns | null = null) =>
-  lintSubject(tool({ sql_query: text, parameters }, columns), [], [], null);
+  lintAlone(tool({ sql_query: text, parameters }, columns));
 const rulesOf = (text: string, parameters: Parameter[] = []) => sql(text, parameters).map(({ rule }) => rule);
 /** The statement after its one fix. */
 const fixed = (text: string, parameters: Parameter[] = [], columns: Columns | null = null) =>
   sql(text, parameters, columns).map(({ fix }) => fix?.changes['sql_query'] ?? null);
 
 test('a sound tool has no findings', () => {
-  expect(lintSubject(tool(), [], [], null)).toEqual([]);
+  expect(lintAlone(tool())).toEqual([]);
 });
 
 describe('descriptions and parameters', () => {
@@ -67,14 +69,14 @@ describe('descriptions and parameters', () => {
 
   test('a default can stand as an example', () => {
     const parameters = [parameter({}), { ...parameter({ name: 'most', required: false, default: 10 }), examples: undefined }];
-    const [finding] = lintSubject(tool({ parameters }), [], [], null);
+    const [finding] = lintAlone(tool({ parameters }));
     expect(finding?.fix?.changes).toEqual({ parameters: [parameters[0], { ...parameters[1], examples: [10] }] });
   });
 
   test.each<[string | readonly string[]]>([[''], [[]]])('an empty default (%j) cannot: it shows no form', (empty) => {
     const type = Array.isArray(empty) ? ('array' as const) : ('string' as const);
     const parameters = [{ ...parameter({ type, required: false, default: empty }), examples: undefined }];
-    const [finding] = lintSubject(tool({ parameters }), [], [], null);
+    const [finding] = lintAlone(tool({ parameters }));
     expect([finding?.rule, finding?.fix]).toEqual(['parameter-examples', undefined]);
   });
 
@@ -187,7 +189,7 @@ test('secrets are found wherever people write, and never repeated', () => {
     [{ parameters: [parameter({ type: 'string', examples: [key] })] }, 'parameters.0'],
   ];
   for (const [more, field] of places) {
-    const findings = lintSubject(tool(more), [], [], null);
+    const findings = lintAlone(tool(more));
     expect(findings.map((one) => [one.rule, one.severity, one.field])).toEqual([['secret-text', 'error', field]]);
     expect(JSON.stringify(findings)).not.toContain(key);
   }
@@ -250,6 +252,12 @@ const frozen = (id: string, name: string, description: string, size = 0) =>
     statement: { dialect: 'sqlite', nodes: ['select 1'], names: [], types: {}, typed: false },
     listing: { name, description, inputSchema: { type: 'object', filler: 'word '.repeat(size) } },
   });
+async function together(...all: Facts[]) {
+  const made = createTogether();
+  await made.move([], all);
+  return made;
+}
+const lintAll = async (all: Facts[], off: readonly LintRule[]) => (await together(...all)).lintSome(all, off);
 const summary = (findings: Awaited<ReturnType<typeof lintAll>>) => findings.map(({ rule, entity }) => `${rule} ${entity.name}`);
 
 test('definitions are compared with each other', async () => {
@@ -267,12 +275,12 @@ test('definitions are compared with each other', async () => {
   ]);
   expect(summary(await lintAll(all, ['description-similar', 'similar-names']))).toEqual([]);
   const draft = tool({ id: '9', name: 'find_order', description: DESCRIPTION });
-  expect(lintSubject(draft, all, [], null).map(({ message }) => message)).toEqual([
+  expect((await together(...all)).lintSubject(draft, [], null).map(({ message }) => message)).toEqual([
     'The description is 100% the same as that of find_orders. Say when to use which.',
     'The name differs little from find_orders. Models confuse such tools; name the difference.',
   ]);
   // It replaces the stored one.
-  expect(lintSubject({ ...draft, id: '1' }, all.slice(0, 1), [], null)).toEqual([]);
+  expect((await together(...all.slice(0, 1))).lintSubject({ ...draft, id: '1' }, [], null)).toEqual([]);
 });
 
 const OFF = ['description-similar'] as const;

@@ -1,49 +1,85 @@
 import { expect, test } from 'bun:test';
-import { ALIKE, alike, gramsOf, likeEach, likeOne } from '#core/definitions/lint/similar.ts';
+import { createLikeness, type Like } from '#core/definitions/lint/likeness.ts';
+import { ALIKE, gramsOf } from '#core/definitions/lint/similar.ts';
 import { fc } from '#test/support/chance.ts';
 
+interface Text {
+  readonly name: string;
+  readonly grams: Uint32Array;
+}
 const WORDS = 'orders customers of the by newest first with totals region sum list find each product status'.split(' ');
-const text = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 14 }).map((words) => words.join(' '));
+const text = fc.array(fc.constantFrom(...WORDS), { minLength: 0, maxLength: 14 }).map((words) => words.join(' '));
 const turn = async () => undefined;
+
+/** Jaccard. */
+function alike(one: Uint32Array, other: Uint32Array): number {
+  const all = new Set([...one, ...other]);
+  return all.size === 0 ? 0 : (one.length + other.length - all.size) / all.size;
+}
+/** The same by comparing with each of them. */
+function compared(texts: readonly Text[], { name, grams }: Text): Like<Text> | null {
+  for (const other of texts.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const share = alike(grams, other.grams);
+    if (other.name !== name && share >= ALIKE) return { other, share };
+  }
+  return null;
+}
 
 test('texts are compared by their letters', () => {
   expect(alike(gramsOf('Orders, newest first.'), gramsOf('orders newest  FIRST'))).toBe(1);
   expect(alike(gramsOf('orders'), gramsOf('customers'))).toBeLessThan(ALIKE);
-  expect(alike(gramsOf(''), gramsOf(''))).toBe(0);
-  expect(likeOne(gramsOf(''), [{ grams: gramsOf('') }])).toBeNull();
 });
 
-test('whoever is like another text is found, whatever the other texts are', async () => {
+test('the first text that is like another is found, whatever came and went before', async () => {
+  const step = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.option(text, { nil: null })), { maxLength: 15 });
   await fc.assert(
-    fc.asyncProperty(fc.array(text, { maxLength: 40 }), async (texts) => {
-      const all = texts.map((one, n) => ({ n, grams: gramsOf(one) }));
-      const found = await likeEach(all, turn);
-      for (const one of all) {
-        const others = all.filter((other) => other !== one);
-        expect(found.has(one)).toBe(likeOne(one.grams, others) !== null);
-        const like = found.get(one);
-        if (like !== undefined) expect(alike(one.grams, like.other.grams)).toBe(like.share);
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), text, async (steps, draft) => {
+      const likeness = createLikeness<Text>();
+      const now = new Map<string, Text>();
+      for (const changes of steps) {
+        const [removed, added] = [new Set<Text>(), new Map<string, Text>()];
+        for (const [n, words] of changes) {
+          const name = `t${n}`;
+          const known = now.get(name);
+          if (known !== undefined) removed.add(known);
+          added.delete(name);
+          if (words !== null) added.set(name, { name, grams: gramsOf(words) });
+        }
+        for (const { name } of removed) now.delete(name);
+        for (const one of added.values()) now.set(one.name, one);
+        await likeness.move([...removed], [...added.values()], turn);
+        const texts = [...now.values()];
+        for (const one of texts) expect(likeness.likeOf(one)).toEqual(compared(texts, one));
+        const asked = { name: 't7', grams: gramsOf(draft) };
+        expect(likeness.likeAny(asked.grams, ({ name }) => name === 't7')).toEqual(compared(texts, asked));
       }
     }),
   );
 });
 
-test('many texts cost about as much as reading them, also when all are alike', async () => {
-  let compared = 0;
-  const counted = (grams: Uint32Array) => ({
-    get grams() {
-      compared++;
-      return grams;
-    },
-  });
+test('a text that comes or goes among many costs about as much as it says, also when all are alike', async () => {
   for (const make of [
     (n: number) => `Rows of the table number ${n}`,
     () => 'The same text for all of them',
     (n: number) => `${n * 7_919} ${n * 104_729} ${n * 1_299_709}`,
   ]) {
-    compared = 0;
-    const all = Array.from({ length: 2_000 }, (_, n) => counted(gramsOf(make(n))));
-    await likeEach(all, turn);
-    expect(compared).toBeLessThan(2_000 * 1_010);
+    let read = 0;
+    const counted = (n: number): Text => ({
+      name: `t${String(n).padStart(5, '0')}`,
+      get grams() {
+        read++;
+        return gramsOf(make(n));
+      },
+    });
+    const likeness = createLikeness<Text>();
+    const all = Array.from({ length: 2_000 }, (_, n) => counted(n));
+    await likeness.move([], all, turn);
+    expect(read).toBeLessThanOrEqual(2 * 2_000);
+    read = 0;
+    const began = performance.now();
+    await likeness.move(all.slice(0, 1), [counted(3_000)], turn);
+    expect(read).toBe(1);
+    // All of them anew take many times as long.
+    expect(performance.now() - began).toBeLessThan(250);
   }
 });

@@ -1,0 +1,72 @@
+import type { DefinitionKind } from '#core/contract/entities.ts';
+import type { LintFinding } from '#core/contract/lint.ts';
+import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format.ts';
+import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/toolsets.ts';
+import { stemOf } from './names.ts';
+import { type Grams, gramsOf } from './similar.ts';
+import { statementRules } from './statements.ts';
+import { type Found, ofFrozen, type Subject } from './subject.ts';
+import { descriptionRule, parameterRules, secretRule } from './texts.ts';
+
+/** The rules that look at one definition alone. */
+const OWN_RULES: readonly ((subject: Subject) => Found[])[] = [descriptionRule, parameterRules, statementRules, secretRule];
+
+/** What the rules need of a definition to compare it with others, and what they found in it alone. */
+export interface Compared {
+  readonly entity: LintFinding['entity'];
+  readonly name: string;
+  readonly own: readonly LintFinding[];
+  readonly grams: Grams;
+  readonly stem: string;
+}
+export interface Facts extends Compared {
+  /** What its entry in the list costs a model. */
+  readonly tokens: number;
+  /** Null for a toolset. */
+  readonly member: Selectable | null;
+  /** What a toolset holds; null for anything else. */
+  readonly holds: Holds | null;
+}
+
+export function comparedOf(subject: Subject): Compared {
+  const { kind, id, name, description } = subject;
+  const entity = { kind, id, name };
+  return {
+    entity,
+    name,
+    own: OWN_RULES.flatMap((rule) => rule(subject)).map((found) => toFinding(entity, found)),
+    grams: gramsOf(kind === 'toolset' ? '' : description),
+    stem: stemOf(name),
+  };
+}
+
+const MEMBERS = {
+  tool: (frozen: object) => ofTool(frozen as FrozenTool),
+  resource: (frozen: object) => ofResource(frozen as FrozenResource),
+  prompt: (frozen: object) => ofPrompt(frozen as FrozenPrompt),
+  toolset: () => null,
+} as const satisfies Readonly<Record<DefinitionKind, (frozen: object) => Selectable | null>>;
+
+/** The facts of what is frozen. Its text may not be what somebody wrote, so no fix of a statement is kept. */
+export function factsOf(kind: DefinitionKind, frozen: object): Facts {
+  const compared = comparedOf(ofFrozen(kind, frozen));
+  const { listing } = frozen as Partial<FrozenTool>;
+  return {
+    ...compared,
+    own: compared.own.map(({ fix, ...found }) => (fix === undefined || 'sql_query' in fix.changes ? found : { ...found, fix })),
+    tokens: listing === undefined ? 0 : estimateTokens(JSON.stringify(listing)),
+    member: MEMBERS[kind](frozen),
+    holds: kind === 'toolset' ? holdsOf(frozen as FrozenToolset) : null,
+  };
+}
+
+export const toFinding = (entity: LintFinding['entity'], { rule, field, message, fix }: Found): LintFinding => ({
+  rule,
+  severity: LINT_RULES[rule].severity,
+  entity,
+  field,
+  message,
+  ...(fix === undefined ? {} : { fix }),
+});
