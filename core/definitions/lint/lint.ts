@@ -56,8 +56,7 @@ export function createTogether(): Together {
 
   const lint = (one: Compared, like: Like<Facts> | null, tokens: number): LintFinding[] => {
     const { kind, id } = one.entity;
-    const named =
-      kind !== 'tool' ? [] : (stems.get(one.stem) ?? []).slice(0, NAMED + 1).filter(({ entity }) => entity.id !== id);
+    const named = kind !== 'tool' ? [] : (stems.get(one.stem) ?? []).slice(0, NAMED + 1).filter(({ entity }) => entity.id !== id);
     const found = [
       ...(like === null ? [] : [similarText(like.other.name, like.share)]),
       ...(named.length === 0 ? [] : [similarName(named.map(({ name }) => name))]),

@@ -65,10 +65,13 @@ async function lintWorkingCopy(app: App): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
   return inWorkingCopy(app, (index) => {
     if (index.found === null || index.found.off.join() !== off.join()) {
-      index.found = { off, all: index.together.lintSome(
+      index.found = {
+        off,
+        all: index.together.lintSome(
           index.leaves.flatMap(({ hash }) => index.facts.get(hash) ?? []),
           off,
-        ) };
+        ),
+      };
     }
     return index.found.all;
   });
@@ -178,13 +181,15 @@ export async function lintStored(
   if (ids.length === 0) return new Map();
   const stored = await readDefinitions(app, app.store.db, kind, ids);
   const off = await rulesOff(app);
-  return inWorkingCopy(
-    app,
-    ({ together }) => new Map(stored.map((one) => [one.row.id, lintOne(together, kind, one, off)])),
-  );
+  return inWorkingCopy(app, ({ together }) => new Map(stored.map((one) => [one.row.id, lintOne(together, kind, one, off)])));
 }
 
-function lintOne(together: Together, kind: DefinitionKind, { row, compiled }: Definition, off: readonly LintRule[]): LintFinding[] {
+function lintOne(
+  together: Together,
+  kind: DefinitionKind,
+  { row, compiled }: Definition,
+  off: readonly LintRule[],
+): LintFinding[] {
   const known = compiled ?? null;
   if ((kind === 'tool' || kind === 'resource') && known === null) return [];
   const toSubject = { tool: ofToolDraft, resource: ofResourceDraft, prompt: ofPromptDraft, toolset: ofToolsetDraft }[kind];

@@ -10,7 +10,12 @@ import { fc, seed } from '#test/support/chance.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectHost } from '#test/support/host.ts';
 
-const TEXTS = ['', 'Short', 'Orders of one customer, newest first, with totals in euros', 'Customers of a region with their managers'];
+const TEXTS = [
+  '',
+  'Short',
+  'Orders of one customer, newest first, with totals in euros',
+  'Customers of a region with their managers',
+];
 const ENDS = ['', '.', ' now', ' and many other things that make it a text of its own'];
 const NAMES = ['find_order', 'orders_find', 'find_orders_copy', 'list_customers', 'list_customer', 'count'];
 const description = fc.tuple(fc.constantFrom(...TEXTS), fc.constantFrom(...ENDS)).map((parts) => parts.join(''));
@@ -26,7 +31,13 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('import' as const), drafts: fc.array(draft, { maxLength: 6 }) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('prompt' as const), description }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('toolset' as const), tags: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('off' as const), off: fc.subarray(['select-star', 'description-similar', 'similar-names']) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('off' as const),
+      off: fc.subarray(['select-star', 'description-similar', 'similar-names']),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deploy' as const) }) },
 );
 
@@ -111,7 +122,8 @@ test('after any changes, through any server, lint finds what a server finds that
       if (status >= 200 && status < 300) done.set(one.do, (done.get(one.do) ?? 0) + 1);
       const app = { ...first.app, lint: createLintIndex(), working_copy: createWorkingCopyHolder() };
       const fresh = await lintHandlers['lint.list']({ app } as Context, { skip: 0, limit: 500 });
-      for (const t of all) expect([one.do, (await t.request('GET', '/api/v1/lint?limit=500')).body]).toEqual([one.do, { ...fresh }]);
+      for (const t of all)
+        expect([one.do, (await t.request('GET', '/api/v1/lint?limit=500')).body]).toEqual([one.do, { ...fresh }]);
       for (const { rule } of fresh.items) rules.add(rule);
     }
   } finally {
