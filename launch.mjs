@@ -117,7 +117,16 @@ async function prepare() {
 async function buildUi(bun) {
   if (!existsSync(UI_PAGE)) return;
   const ui = dirname(UI_PAGE);
-  const sources = ['ui', 'core/contract', 'core/client.ts', 'core/client', 'core/errors.ts', 'bun.lock', 'package.json'];
+  const sources = [
+    'ui',
+    'core/contract',
+    'core/lib',
+    'core/client.ts',
+    'core/client',
+    'core/errors.ts',
+    'bun.lock',
+    'package.json',
+  ];
   const files = sources
     .flatMap((path) => filesBelow(join(ROOT, path)))
     .filter((path) => !path.startsWith(join(ui, 'dist') + sep));

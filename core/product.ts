@@ -15,6 +15,9 @@ export const SOURCES = 'dist/sources';
 /** Where the text of one of our modules is. */
 export const productSource = (path: string): string => productFile(is_compiled ? `${SOURCES}/${path}` : path);
 
+/** Draws results in clients with MCP Apps; built with the UI. */
+export const VIEW_PAGE = 'ui/dist/view.html';
+
 /** The programs, by the word that a compiled file takes as its first argument. */
 export const PROGRAMS = {
   server: 'server/main.ts',

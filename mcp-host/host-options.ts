@@ -2,6 +2,7 @@ import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Network } from '#core/env/settings.ts';
 import type { Log } from '#core/log.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
+import type { ViewPage } from './apps/view-page.ts';
 import type { AuthSettings } from './auth/authorise.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
 import type { BesideFiles } from './swap/beside-files.ts';
@@ -39,6 +40,8 @@ export interface HostOptions {
   /** Where configurations beside the live one are kept; absent: nowhere. */
   readonly beside?: BesideFiles;
   readonly auth: AuthSettings;
+  /** The page that draws results in clients with MCP Apps; absent: results are not drawn. */
+  readonly view_page?: ViewPage | null;
   readonly rates?: RateSettings;
   /** Where the hosts of an installation keep limits together; without it this host keeps its own. Closed with the host. */
   readonly redis?: RedisLimits | null;

@@ -2,6 +2,7 @@ import { createProbes } from '#core/edge/probes.ts';
 import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/lib/places.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
+import { createAppViews } from './apps/views.ts';
 import { createAuth } from './auth/authorise.ts';
 import { createCandidateAuth, isCandidateOwner } from './auth/candidates.ts';
 import { LOCAL } from './auth/caller.ts';
@@ -170,6 +171,7 @@ export function createHost(options: HostOptions): Host {
     running,
     pseudonym,
     confirmations,
+    app_views: createAppViews(options.view_page ?? null),
   });
   const replays = createReplays({
     samples,

@@ -1,9 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/env.ts';
 import { acceptedHostNames } from '#core/edge/origins.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { productFile, VIEW_PAGE } from '#core/product.ts';
 import type { Log } from '#core/log.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
@@ -12,6 +13,7 @@ import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { besideFiles } from '#mcp-host/swap/beside-files.ts';
 import { snapshotFile } from '#mcp-host/swap/snapshot-file.ts';
+import { toViewPage, type ViewPage } from './apps/view-page.ts';
 import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
 import { tokenFile } from './auth/token-file.ts';
@@ -59,12 +61,23 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       front_url: env.SVC_PUBLIC_URL,
       ask: (url, init) => guardedFetch(url, init, policy),
     },
+    view_page: await readViewPage(log),
     rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },
     redis: await openRedisLimits(env, log),
     otlp_endpoint: env.SVC_OTLP_ENDPOINT,
     metrics_token: env.SVC_METRICS_TOKEN,
     log,
   };
+}
+
+/** Built with the UI; without it results are not drawn. */
+async function readViewPage(log: Log): Promise<ViewPage | null> {
+  try {
+    return toViewPage(await readFile(productFile(VIEW_PAGE), 'utf8'));
+  } catch (error) {
+    log.info('no_view_page', { detail: `Results are not drawn in clients: ${String(error)}` });
+    return null;
+  }
 }
 
 /** The client of Redis is loaded where there is one only. */

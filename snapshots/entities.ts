@@ -93,6 +93,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     ...limitsOf(tool),
     ...guardOf(tool),
     tags: tool.tags,
+    ...(tool.view === null ? {} : { view: tool.view }),
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),
     listing: toolListing(tool, compiled),
   };

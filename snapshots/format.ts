@@ -4,6 +4,7 @@ import type { SessionRole, SessionValue } from '#core/contract/definitions/sessi
 import type { MaskRule } from '#core/lib/call/masks.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
+import type { View } from '#core/contract/definitions/view.ts';
 import type { WriteGuard } from '#core/contract/definitions/write-guard.ts';
 import type { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 import type { frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
@@ -93,6 +94,8 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly name: string;
   readonly return_type: ReturnType;
   readonly tags: readonly string[];
+  /** Absent: what fits the rows. */
+  readonly view?: View;
   /** The whole statement is a parameter; absent otherwise. */
   readonly passthrough?: true;
   /** The tool as `tools/list` sends it, rendered once. */

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 import solid from 'vite-plugin-solid';
+import { viewPage } from './view-page.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const api = 'http://127.0.0.1:3000';
@@ -43,7 +44,7 @@ const routesAsData: Plugin = {
 export default defineConfig({
   root: here,
   base: '/',
-  plugins: [strictStyles, layers, routesAsData, solid()],
+  plugins: [strictStyles, layers, routesAsData, solid(), viewPage],
   // `#core/*` and `#ui/*` are the package's own `imports`, which Vite resolves as Node does.
   build: {
     outDir: fileURLToPath(new URL('dist', import.meta.url)),

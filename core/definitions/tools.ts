@@ -9,6 +9,7 @@ import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from './statements.ts';
+import { refuseView } from './guard/view.ts';
 import { refuseMisfits } from './guard/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
@@ -20,6 +21,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     'return_type',
     'transform_template',
     'masks',
+    'view',
     'read_only',
   ],
   async refuse(context, draft, stored) {
@@ -65,6 +67,8 @@ export async function prepareTool(
     );
   }
   refuseMisfits(draft, read_only, classification);
+  // What a template makes has other columns.
+  refuseView(draft, draft.transform_template === null ? compiled.columns : null);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   return { values, compiled };

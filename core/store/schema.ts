@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
+import type { View } from '#core/contract/definitions/view.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
@@ -101,6 +102,7 @@ function define(k: Kit) {
         .bool()
         .notNull()
         .default(sql`false`),
+      view: k.json<View>(),
     },
     (t) => [k.unique('tools_name').on(t.name), k.index('tools_connection').on(t.connection_id)],
   );

@@ -9,6 +9,7 @@ import type { Registry } from '#mcp-host/swap/registry.ts';
 import type { Sources } from '#mcp-host/swap/sources.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import type { Log } from '#core/log.ts';
+import type { AppViews } from '#mcp-host/apps/views.ts';
 import type { Confirmations } from './confirmation/guarded-write.ts';
 import type { ResultCache } from './cache.ts';
 import type { ProgressStream } from './progress-stream.ts';
@@ -46,6 +47,8 @@ export interface CallServices {
   /** Calls that are kept for replays. */
   readonly samples: Pick<Samples, 'keep'>;
   readonly confirmations: Confirmations;
+  /** For clients that draw results. */
+  readonly app_views: AppViews;
   /** For masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;

@@ -6,6 +6,7 @@ import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
 import { matchUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
+import type { Page } from '#mcp-host/protocol/lists.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ResourceEntry, ToolEntry } from '#mcp-host/swap/registry.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
@@ -94,11 +95,17 @@ const mediaBlock = ({ kind, data, mime_type }: NonNullable<Shaped['media']>): st
   JSON.stringify({ type: kind, data, mimeType: mime_type });
 
 /** The members of a `resources/read` result. */
-export function readResource(params: Members, context: CallContext, services: CallServices): Promise<string | InputRequired> {
+export function readResource(
+  params: Members,
+  context: CallContext,
+  services: CallServices,
+): string | Page | Promise<string | InputRequired> {
   const { uri } = params;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
   const found = findResource(context.registry, uri);
   if (found !== null) return perform(RESOURCE, found.resource, found.values, context, services);
+  const page = services.app_views.read(uri);
+  if (page !== null) return page;
   refuseScope(context, (view) => findResource(view, uri) !== null);
   const code = context.record.protocol.modern ? RPC.invalid_params : RPC.resource_not_found_legacy;
   throw new RpcError(code, 'Resource not found.', { data: { uri } });

@@ -3,6 +3,7 @@ import type { Network } from '#core/engines/shared/network.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Log } from '#core/log.ts';
+import { createAppViews } from '#mcp-host/apps/views.ts';
 import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
@@ -116,6 +117,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     running: createRunningCalls({ prefix: nobodys, now }),
     pseudonym,
     confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, now, ticks }),
+    app_views: createAppViews(bundle.view_page),
   });
   const { lacks } = bundle;
   const serving = () => (lacks === null ? registry : { idle: lacks, cors_origins: registry.server.cors_origins });

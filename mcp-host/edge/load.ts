@@ -1,5 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { createPseudonym, type Pseudonym } from '#core/lib/call/masks.ts';
+import { toViewPage, type ViewPage } from '#mcp-host/apps/view-page.ts';
 import type { TokenList } from '#mcp-host/auth/token-file.ts';
 import { loadRegistry, type Registry } from '#mcp-host/swap/registry.ts';
 import { type Bundled, type BundledToken, MASK_KEY } from '#snapshots/bundle/format.ts';
@@ -14,13 +15,26 @@ export interface LoadedBundle {
   /** Opens a secret by its place. */
   readonly openSecret: (sealed: string, place: string) => string;
   readonly pseudonym: Pseudonym;
+  /** Draws results in clients with MCP Apps. */
+  readonly view_page: ViewPage | null;
   /** Why nothing can be served, as a sentence; null: it can. */
   readonly lacks: string | null;
 }
 
 /** @param text of a `Bundled`. */
 export async function loadBundle(text: string, binding: Binding): Promise<LoadedBundle> {
-  const { leaves, tokens, as_of, secrets, prefixes, hashes, version, checksum, created_at } = JSON.parse(text) as Bundled;
+  const {
+    leaves,
+    tokens,
+    as_of,
+    secrets,
+    prefixes,
+    hashes,
+    version,
+    checksum,
+    created_at,
+    view = null,
+  } = JSON.parse(text) as Bundled;
   const found = new Map<string, string>();
   const missing = new Set<string>();
   for (const [place, name] of Object.entries(secrets)) {
@@ -58,6 +72,7 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
       if (place.startsWith(TOKEN_PLACE)) return sealed;
       throw new AppError('secrets_unavailable', `The binding ${secrets[place] ?? place} is not set.`);
     },
+    view_page: view === null ? null : toViewPage(view),
     pseudonym: createPseudonym([mask_key ?? '']),
     lacks: missing.size === 0 ? null : lackOf([...missing]),
   };

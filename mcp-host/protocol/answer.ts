@@ -39,8 +39,12 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
       if (answered instanceof InputRequired) {
         return `${resultHead(id)}${context.registry.pieces.input_required},${answered.members}${RESULT_TAIL}`;
       }
-      const head = `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now()) : ''}`;
-      return wrap(head, answered);
+      const meta = options.app_views.meta(record, context.registry);
+      const own = meta === '' ? '' : `"_meta":{${meta}},`;
+      return wrap(
+        `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now(), meta) : own}`,
+        answered,
+      );
     } catch (error) {
       record.error = error;
       // What needs further scopes is refused with the status of an HTTP reply, whatever the revision.

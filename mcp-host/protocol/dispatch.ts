@@ -1,4 +1,5 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
+import { drawsViews } from '#mcp-host/apps/capability.ts';
 import { showsForms } from '#mcp-host/call/confirmation/elicitation.ts';
 import type { ProgressRequest, ProgressStream } from '#mcp-host/call/progress-stream.ts';
 import { readsEvents, requestedProgress } from '#mcp-host/call/progress-stream.ts';
@@ -70,11 +71,12 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const asked = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
-    const forms = showsForms(params['capabilities']);
-    const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), forms);
+    const draws_views = options.app_views.offered && drawsViews(params['capabilities']);
+    const can = { shows_forms: showsForms(params['capabilities']), draws_views };
+    const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), can);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
-    return reply(resultText(id, greeting(registry, version)), 200, { [SESSION_HEADER]: session.id });
+    return reply(resultText(id, greeting(registry, version, draws_views)), 200, { [SESSION_HEADER]: session.id });
   };
 
   /** Never throws: an error is an answer like others. */

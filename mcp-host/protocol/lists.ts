@@ -66,7 +66,7 @@ export function renderList(
   return { pages, items, bodies };
 }
 
-function createPage(members: string): Page {
+export function createPage(members: string): Page {
   let bytes: Buffer<ArrayBuffer> | undefined;
   let packer: Packed | undefined;
   const encoded = () => (bytes ??= Buffer.from(members));

@@ -1,8 +1,9 @@
+import { isForViews } from '#mcp-host/apps/capability.ts';
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
 import type { InputRequired } from '#mcp-host/call/confirmation/guarded-write.ts';
 import { callTool, readResource } from '#mcp-host/call/perform.ts';
 import { discovery, lifetime, type Registry } from '#mcp-host/swap/registry.ts';
-import { LIST_METHODS, type ListMethod, type Page, pageAt } from './lists.ts';
+import { LIST_METHODS, type ListMethod, type Page, pageAt, type RenderedList } from './lists.ts';
 import { type Members, RPC, RpcError } from './messages.ts';
 import { complete, getPrompt } from './prompt.ts';
 
@@ -16,11 +17,13 @@ type Handlers = Readonly<Record<string, Handler>>;
 
 const list =
   (method: ListMethod): Handler =>
-  ({ cursor }, { registry }) =>
-    (cursor === undefined ? registry.lists[method].pages[0] : pageOf(registry, method, cursor)) ?? '';
+  ({ cursor }, { registry, record }, { app_views }) => {
+    const list = (method === 'tools/list' ? app_views.list(record, registry) : null) ?? registry.lists[method];
+    return (cursor === undefined ? list.pages[0] : pageOf(list, cursor, registry)) ?? '';
+  };
 
-function pageOf(registry: Registry, method: ListMethod, cursor: unknown): Page {
-  const page = typeof cursor === 'string' ? pageAt(registry.lists[method], cursor, registry.snapshot_id) : null;
+function pageOf(list: RenderedList, cursor: unknown, { snapshot_id }: Registry): Page {
+  const page = typeof cursor === 'string' ? pageAt(list, cursor, snapshot_id) : null;
   if (page !== null) return page;
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or there was a deploy since. Start with the first page.');
 }
@@ -34,7 +37,8 @@ const COMMON: Handlers = {
 };
 const MODERN: Handlers = {
   ...COMMON,
-  'server/discover': (_, { registry }, { now }) => discovery(registry, now()),
+  'server/discover': (_, { registry, record }, { now, app_views }) =>
+    discovery(registry, now(), app_views.offered && isForViews(record)),
 };
 const LEGACY: Handlers = { ...COMMON, ping: () => '' };
 
@@ -45,5 +49,9 @@ export const legacyHandler = (method: string): Handler | undefined =>
   Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
 
 /** The first members of every result of the stateless revision. `server/discover` says them by itself. */
-export const modernHead = (method: string, registry: Registry, now: number): string =>
-  method === 'server/discover' ? '' : `${registry.pieces.modern}${lifetime(method, registry, now)},`;
+export const modernHead = (method: string, registry: Registry, now: number, meta = ''): string => {
+  if (method === 'server/discover') return '';
+  const { modern } = registry.pieces;
+  // Its last member is `_meta`.
+  return `${meta === '' ? modern : `${modern.slice(0, -1)},${meta}}`}${lifetime(method, registry, now)},`;
+};

@@ -1,12 +1,18 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
+/** What a client said that it can, when its session was opened. */
+export interface ClientCan {
+  /** It can be asked with a form. */
+  readonly shows_forms: boolean;
+  /** It draws results (MCP Apps). */
+  readonly draws_views: boolean;
+}
+
 /** What an id says of its session. */
-export interface SessionFacts {
+export interface SessionFacts extends ClientCan {
   readonly opened_at: number;
   readonly version: string;
   readonly client: string;
-  /** Its client can be asked with a form. */
-  readonly shows_forms: boolean;
 }
 
 /** Ids that any host of the installation can check, so that it takes on a session that another one opened. */
@@ -16,6 +22,8 @@ export interface SessionIds {
   read(id: string, owner: string): SessionFacts | null;
 }
 
+/** Bits of what a client can. */
+const [FORMS, VIEWS] = [1, 2];
 const RANDOM_BYTES = 16;
 const MAC_BYTES = 32;
 const LONGEST_CLIENT = 64;
@@ -26,8 +34,9 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
   const ring = keys.length === 0 ? [randomBytes(32)] : keys.map(toKey);
   const mac = (key: Buffer, owner: string, body: string) => createHmac('sha256', key).update(`${owner}\0${body}`).digest();
   return {
-    issue(owner, { opened_at, version, client, shows_forms }) {
-      const said = [opened_at, version, client.slice(0, LONGEST_CLIENT), ...(shows_forms ? [1] : [])];
+    issue(owner, { opened_at, version, client, shows_forms, draws_views }) {
+      const can = (shows_forms ? FORMS : 0) + (draws_views ? VIEWS : 0);
+      const said = [opened_at, version, client.slice(0, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
       const facts = Buffer.from(JSON.stringify(said)).toString('base64url');
       const body = `${randomBytes(RANDOM_BYTES).toString('base64url')}.${facts}`;
       const [key] = ring;
@@ -40,9 +49,9 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
       const given = Buffer.from(signature, 'base64url');
       const body = `${random}.${facts}`;
       if (given.length !== MAC_BYTES || !ring.some((key) => timingSafeEqual(mac(key, owner, body), given))) return null;
-      const read = JSON.parse(Buffer.from(facts, 'base64url').toString()) as [number, string, string, 1?];
-      const [opened_at, version, client, forms] = read;
-      return { opened_at, version, client, shows_forms: forms === 1 };
+      const read = JSON.parse(Buffer.from(facts, 'base64url').toString()) as [number, string, string, number?];
+      const [opened_at, version, client, can = 0] = read;
+      return { opened_at, version, client, shows_forms: (can & FORMS) !== 0, draws_views: (can & VIEWS) !== 0 };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Viewer } from '#mcp-host/swap/views.ts';
 import { type Endpoint, WHOLE } from './endpoint.ts';
 import type { McpLogLevel } from './log-levels.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
-import { createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
+import { type ClientCan, createSessionIds, type SessionFacts, type SessionIds } from './session-ids.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
@@ -31,6 +31,8 @@ export interface Session extends Viewer {
   log_level: McpLogLevel | null;
   /** Its client can be asked with a form. */
   readonly shows_forms: boolean;
+  /** Its client draws results (MCP Apps). */
+  readonly draws_views: boolean;
   /** What waits for the response to a request of ours, by its id. */
   readonly asked: Map<string, (response: Members) => void>;
   /** Its calls that run, with their ids: a careless client gives one id to several. */
@@ -39,7 +41,7 @@ export interface Session extends Viewer {
 
 export interface Sessions {
   /** Null when all quota that it might take are taken by sessions in use. */
-  open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer, shows_forms?: boolean): Session | null;
+  open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer, can?: ClientCan): Session | null;
   /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
   find(id: string, owner: string, holder?: () => string, viewer?: Viewer): Session | null;
   end(session: Session): void;
@@ -67,6 +69,7 @@ const ADOPTED_MS = 7 * 24 * 3_600_000;
 /** Ended sessions that are remembered: nobody else knows that they ended. */
 const ENDED = 20_000;
 
+const NOTHING: ClientCan = { shows_forms: false, draws_views: false };
 const EVERYTHING: Viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
 /** What an id is signed for. */
 const boundTo = (owner: string, { path }: Endpoint): string => (path === '' ? owner : `${owner}\n${path}`);
@@ -129,9 +132,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     return add(id, owner, holder, viewer, facts);
   };
   return {
-    open(owner, version, client, holder = owner, viewer = EVERYTHING, shows_forms = false) {
+    open(owner, version, client, holder = owner, viewer = EVERYTHING, can = NOTHING) {
       if (!makeRoom(holder)) return null;
-      const facts = { opened_at: now(), version, client, shows_forms };
+      const facts = { opened_at: now(), version, client, ...can };
       return add(ids.issue(boundTo(owner, viewer.endpoint), facts), owner, holder, viewer, facts);
     },
     find(id, owner, holder = () => owner, viewer = EVERYTHING) {

@@ -14,6 +14,8 @@ import { PRODUCT_VERSION } from '#core/version.ts';
 import { AppError } from '#core/errors.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery, type QueryPlan } from '#core/lib/call/query.ts';
+import { isDrawn } from '#mcp-host/apps/views.ts';
+import { APP_MIME_TYPE, APPS } from '#mcp-host/apps/capability.ts';
 import { compilePrompt, type PromptPlan } from '#mcp-host/protocol/prompt.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList, sameList } from '#mcp-host/protocol/lists.ts';
 import { introductionOf } from './introduction.ts';
@@ -270,10 +272,17 @@ export function changedLists(before: Registry | null, after: Registry | null): L
     const [a, b] = [before?.lists[method], after?.lists[method]];
     return a !== undefined && b !== undefined ? sameList(a, b) : (a ?? b)?.items.length === 0 || a === b;
   };
-  return LIST_KINDS.filter((kind) =>
-    kind === 'resources' ? !same('resources/list') || !same('resources/templates/list') : !same(`${kind}/list`),
-  );
+  const changed: Readonly<Record<ListKind, () => boolean>> = {
+    tools: () => !same('tools/list') || drawnIn(before) !== drawnIn(after),
+    resources: () => !same('resources/list') || !same('resources/templates/list'),
+    prompts: () => !same('prompts/list'),
+  };
+  return LIST_KINDS.filter((kind) => changed[kind]());
 }
+
+/** Whether there is a page for a tool stands in its list for those who draw. */
+const drawnIn = (registry: Registry | null): string =>
+  [...(registry?.tools.values() ?? [])].flatMap(({ entity }) => (isDrawn(entity) ? [entity.name] : [])).join(' ');
 
 /** Methods whose results say how long they hold (2026-07-28, Caching). What a resource reads changes with its database. */
 const HOLDS: Readonly<Record<string, boolean>> = {
@@ -300,19 +309,23 @@ export function lifetime(method: string, { pieces, since }: Registry, now: numbe
 }
 
 /** The members of the results that open a conversation. */
-export const discovery = (registry: Registry, now: number): string =>
-  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${CAPABILITIES}${instructionsOf(registry)}`;
-export const greeting = (registry: Registry, version: string): string =>
-  `"protocolVersion":"${version}","capabilities":${CAPABILITIES},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
+export const discovery = (registry: Registry, now: number, draws_views = false): string =>
+  `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesFor(draws_views)}${instructionsOf(registry)}`;
+export const greeting = (registry: Registry, version: string, draws_views = false): string =>
+  `"protocolVersion":"${version}","capabilities":${capabilitiesFor(draws_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
 function instructionsOf(registry: Registry): string {
   const text = registry.instructions ?? introductionOf(registry);
   return text === null ? '' : `,"instructions":${JSON.stringify(text)}`;
 }
 
-const CAPABILITIES = JSON.stringify({
+const CAPABILITIES = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
   completions: {},
   logging: {},
-});
+};
+/** Whoever draws views is told that there are some; for everybody else nothing is different. */
+const capabilitiesFor = (draws_views: boolean): string => (draws_views ? WITH_VIEWS : WITHOUT_VIEWS);
+const WITHOUT_VIEWS = JSON.stringify(CAPABILITIES);
+const WITH_VIEWS = JSON.stringify({ ...CAPABILITIES, extensions: { [APPS]: { mimeTypes: [APP_MIME_TYPE] } } });

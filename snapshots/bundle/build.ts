@@ -1,8 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { engineOf } from '#core/engines/index.ts';
 import { AppError } from '#core/errors.ts';
-import { productFile } from '#core/product.ts';
+import { productFile, VIEW_PAGE } from '#core/product.ts';
 import type { FrozenConnection } from '#snapshots/format.ts';
 import type { Bundled, BundleTarget } from './format.ts';
 import { bundledText } from './freeze-bundle.ts';
@@ -38,7 +39,7 @@ export async function buildBundle(
   target: BundleTarget,
 ): Promise<BuiltBundle> {
   const [file, name] = ENTRIES[target];
-  const entry = `import { ${name} } from ${JSON.stringify(productFile(file))};\nexport default ${name}(${JSON.stringify(bundledText(bundled))});\n`;
+  const entry = `import { ${name} } from ${JSON.stringify(productFile(file))};\nexport default ${name}(${JSON.stringify(bundledText({ ...bundled, ...viewPage() }))});\n`;
   const drivers = new Set(connections.map(({ db_type }) => `core/engines/${engineOf(db_type).name}/source.ts`));
   const built = await Bun.build({
     entrypoints: [ENTRY],
@@ -54,6 +55,12 @@ export async function buildBundle(
   const sizes = { bytes: Buffer.byteLength(text), gzip_bytes: gzipSync(text).length };
   if (sizes.gzip_bytes > LARGEST_GZIP) throw tooLarge(sizes.gzip_bytes, gzipSync(entry).length);
   return { text, ...sizes };
+}
+
+/** What was not built is not bundled: results are not drawn then. */
+function viewPage(): Pick<Bundled, 'view'> {
+  const path = productFile(VIEW_PAGE);
+  return existsSync(path) ? { view: readFileSync(path, 'utf8') } : {};
 }
 
 const kib = (bytes: number): string => `${Math.ceil(bytes / 1024)} KiB`;

@@ -24,6 +24,8 @@ export interface Bundled {
   readonly prefixes: Readonly<Record<string, string>>;
   /** A mask makes hashes, which need a key. */
   readonly hashes: boolean;
+  /** HTML of the page that draws results; absent: results are not drawn. */
+  readonly view?: string;
 }
 
 /** The binding with the key of hashing masks. */

@@ -1,3 +1,4 @@
+import type { View } from '#core/contract/definitions/view.ts';
 import { expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { COMPILER, type Compiled, compiledKey, compileQuery, currentArtifact, describeCompiled } from '#snapshots/compile.ts';
@@ -67,6 +68,7 @@ const tool = fc.record({
   confirm: fc.constantFrom('never' as const, 'always' as const, 'above' as const),
   confirm_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
   two_step: fc.boolean(),
+  view: fc.constantFrom<View | null>(null, { kind: 'table' }, { kind: 'bar', x: 'id', y: ['total'] }),
 });
 
 const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>

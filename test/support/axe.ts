@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const LEVELS = ['serious', 'critical'];
@@ -13,7 +13,7 @@ interface Violation {
 }
 
 /** Throws when axe finds a violation of level serious or critical in the page as it is shown now. */
-export async function expectAccessible(page: Page, place = page.url()): Promise<void> {
+export async function expectAccessible(page: Page | Frame, place = page.url()): Promise<void> {
   // Evaluated by the debugger, which the content security policy does not concern.
   await page.evaluate(SOURCE);
   const violations = await page.evaluate<Violation[]>(

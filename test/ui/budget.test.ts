@@ -8,7 +8,7 @@ const VITE = join(import.meta.dir, '../../node_modules/vite/bin/vite.js');
 const ENTRY_KB = 65;
 const PAGE_KB = 250;
 /** Loaded when a person asks for it, not with a page. */
-const ON_REQUEST = /sql-formatter|features\/tests\/test-(?:editor|list)/;
+const ON_REQUEST = /sql-formatter|features\/tests\/test-(?:editor|list)|features\/run\/drawn-result/;
 
 /** One file of the build as Vite's manifest describes it. */
 interface Chunk {
@@ -63,6 +63,18 @@ test(`what the first page needs is at most ${ENTRY_KB} kB gzip`, async () => {
   const entry = [...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map((match) => match[1] ?? '');
   expect(entry.length).toBeGreaterThanOrEqual(3);
   expect(await kilobytes(['index.html', ...entry])).toBeLessThanOrEqual(ENTRY_KB);
+});
+
+test('the page that draws results in clients is one file of at most 40 kB, 15 kB gzip, that loads nothing', async () => {
+  const html = await Bun.file(join(out, 'view.html')).text();
+  expect(Buffer.byteLength(html)).toBeLessThanOrEqual(40_000);
+  expect(await kilobytes(['view.html'])).toBeLessThanOrEqual(15);
+  expect(html).toContain(`content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'`);
+  expect(
+    /<(?:link|img|iframe|script\s)|\b(?:src|href)=|url\(|@import|\bfetch\(|XMLHttpRequest|innerHTML|new Function|\beval\(/.exec(
+      html,
+    )?.[0],
+  ).toBeUndefined();
 });
 
 describe('pages', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { sortRows } from '#ui/src/components/table/table.ts';
-import { isNumeric, ofPreview, sortValue, type Table, toResult } from '#ui/src/features/run/result.ts';
+import type { Table } from '#core/lib/view/table.ts';
+import { isNumeric, ofPreview, sortValue, toResult } from '#ui/src/features/run/result.ts';
 
 const PREVIEW = { row_count: 1, execution_time: 2, truncated: false };
 

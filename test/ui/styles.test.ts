@@ -20,9 +20,13 @@ const ruled = sheets.flatMap(({ path, text }) =>
     [...selector.matchAll(/\.([a-z_][\w-]*)/gi)].map(([, name = '']) => ({ path, name })),
   ),
 );
-/** The words of every `class=` and `classList=`, also of the strings inside an expression. */
+/** The words of every `class=` and `classList=`, also of the strings inside an expression, and of what is made without Solid. */
 const worn = modules.flatMap(({ path, text }) =>
-  [...text.matchAll(/class(?:List)?=(?:"([^"]*)"|\{((?:[^{}]|\{[^{}]*\})*)\})/g)].flatMap(([, plain, expression = '']) => {
+  [
+    ...text
+      .replaceAll(/class(?:: |Name = )'(sv[^']*)'/g, 'class="$1"')
+      .matchAll(/class(?:List)?=(?:"([^"]*)"|\{((?:[^{}]|\{[^{}]*\})*)\})/g),
+  ].flatMap(([, plain, expression = '']) => {
     // What is compared inside of an expression is a value, not a class.
     const given = expression.replaceAll(/===\s*'[^']*'/g, '');
     const texts =

@@ -6,6 +6,7 @@ import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 import { masks } from './masks.ts';
 import { Parameters } from './parameters.ts';
+import { View } from './view.ts';
 import { writeGuard } from './write-guard.ts';
 
 export const ReturnType = v.picklist(['rows', 'row', 'column', 'value', 'text', 'markdown', 'csv', 'image', 'audio']);
@@ -114,6 +115,14 @@ const draft = {
   ),
   transform_template: template,
   masks,
+  view: v.optional(
+    field(v.nullable(View), {
+      label: 'View',
+      help: 'How clients with MCP Apps draw a structured result. Defaults to what fits its rows.',
+      open: true,
+    }),
+    null,
+  ),
   enabled: v.optional(
     field(v.boolean(), { label: 'Enabled', help: 'Disabled tools are left out of the next deploy.', open: true }),
     true,

@@ -1,4 +1,5 @@
 import { Show } from 'solid-js';
+import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
@@ -22,6 +23,8 @@ const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${Number(v
 export function PreviewPane(props: {
   statement: Statement;
   ready: boolean;
+  /** How clients draw the result; absent: they do not. */
+  view?: View | null | undefined;
   stored?: (Subject & { readonly name?: string }) | undefined;
 }) {
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
@@ -109,6 +112,7 @@ export function PreviewPane(props: {
             <ResultView
               label="Rows"
               result={ofPreview(result())}
+              view={props.view}
               summary={`${rowsInWords(result())} · ${duration(result().execution_time)}`}
               stale={props.statement.stale()}
             />

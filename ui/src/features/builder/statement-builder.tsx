@@ -1,6 +1,7 @@
 import { createMemo, type JSX } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { Output, RawInput } from '#core/contract/index.ts';
+import type { View } from '#core/contract/definitions/view.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { lintOf } from '#ui/src/features/checks/lint-of.tsx';
@@ -54,6 +55,8 @@ interface StatementBuilderProps<D extends StatementDraft, I> {
   named?: () => readonly string[];
   /** What the result becomes for a model. */
   becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'mime_type'>;
+  /** How clients draw the result. */
+  view?: () => View | null;
   no_parameters: string;
   template: string;
   lead?: string;
@@ -144,6 +147,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         <PreviewPane
           statement={statement}
           ready={ready()}
+          view={props.view?.()}
           stored={props.stored === undefined ? undefined : { kind, id: props.stored.id, name: props.stored.name }}
         />
       )}

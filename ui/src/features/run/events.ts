@@ -1,4 +1,4 @@
-import { isMembers, type Members } from './members.ts';
+import { isMembers, type Members } from '#core/lib/view/table.ts';
 
 /** The text of an answer; what a stream of events asks is handed over while it is read. */
 export async function readAnswer(response: Response, onRequest: (request: Members) => void): Promise<string> {

@@ -1,5 +1,5 @@
 import { tabStorage } from '#ui/src/kernel/storage.ts';
-import type { Members } from './members.ts';
+import type { Members } from '#core/lib/view/table.ts';
 import type { Refusal } from './mcp-client.ts';
 import type { Result } from './result.ts';
 

@@ -1,5 +1,5 @@
 import { fromEvents, parse, readAnswer } from './events.ts';
-import { isMembers, type Members } from './members.ts';
+import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { formIn, type Question, questionIn, responseOf } from './questions.ts';
 /** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
@@ -12,6 +12,9 @@ const META = {
 } as const;
 /** How the request log names the playground. */
 export const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
+
+/** It draws results as clients with MCP Apps do, and is told the same. */
+const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
 
 const PLAYGROUND_PATH = '/api/v1/playground/mcp';
 /** The server says with it which host answered; without it the server itself did. */
@@ -86,7 +89,8 @@ export function createMcpClient(options: McpClientOptions): McpClient {
   const { era, token, onExchange, onQuestion, onSessionEnd } = options;
   const send = options.fetch ?? ((path, init) => fetch(path, init));
   const modern = era === '2026-07-28';
-  const capabilities = onQuestion === undefined ? {} : { elicitation: modern ? { form: {} } : {} };
+  const forms = onQuestion === undefined ? {} : { elicitation: modern ? { form: {} } : {} };
+  const capabilities = { ...APPS, ...forms };
   let session: string | undefined;
   let host = options.host;
   let last_id = 0;

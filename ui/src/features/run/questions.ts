@@ -1,4 +1,4 @@
-import { isMembers, type Members } from './members.ts';
+import { isMembers, type Members } from '#core/lib/view/table.ts';
 
 /** What a tool asks before it writes. */
 export interface Question {

@@ -4,7 +4,8 @@ import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.
 import { nextSort, type Sort, sortRows } from '#ui/src/components/table/table.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
 import { cellText } from '#core/lib/csv.ts';
-import { isNumeric, sortValue, type Table } from './result.ts';
+import type { Table } from '#core/lib/view/table.ts';
+import { isNumeric, sortValue } from './result.ts';
 
 const ROW_PX = 32;
 const LONGEST = 300;

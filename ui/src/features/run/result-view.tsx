@@ -1,14 +1,18 @@
-import { createSignal, type JSX, Match, Show, Switch } from 'solid-js';
+import type { View } from '#core/contract/definitions/view.ts';
+import { createSignal, type JSX, lazy, Match, Show, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { useCopy } from '#ui/src/components/use-copy.ts';
 import { toCsv } from '#core/lib/csv.ts';
 import { bytes, count } from '#ui/src/kernel/words.ts';
-import type { Result } from './result.ts';
+import { asCalled, type Result } from './result.ts';
 import { ResultGrid } from './result-grid.tsx';
 import { ResultParts } from './result-parts.tsx';
 import './result.css';
+
+/** Loaded when somebody looks at a result so. */
+const DrawnResult = lazy(async () => ({ default: (await import('./drawn-result.tsx')).DrawnResult }));
 
 interface ResultViewProps {
   /** Names the rows: `Rows`, `Sample rows of orders`. */
@@ -17,6 +21,8 @@ interface ResultViewProps {
   result: Result | undefined;
   /** How many rows, in what time. What a model pays for it is said behind. */
   summary?: string;
+  /** Draws it as clients with MCP Apps do, by what its tool says; absent: it is no result of a tool. */
+  view?: View | null | undefined;
   /** The definition was changed since. */
   stale?: boolean;
   /** Further ways to look at it, such as the messages that were exchanged. */
@@ -30,6 +36,9 @@ export function ResultView(props: ResultViewProps) {
   const table = () => props.result?.table;
   const views = () => [
     ...(table() === undefined ? [] : [{ value: 'table', label: 'Table' }]),
+    ...(props.view === undefined || props.view?.kind === 'none' || !props.result?.structured
+      ? []
+      : [{ value: 'view', label: 'View' }]),
     ...(props.result?.json === undefined ? [] : [{ value: 'json', label: 'JSON' }]),
     ...((props.result?.parts.length ?? 0) === 0 ? [] : [{ value: 'model', label: 'As the model sees it' }]),
     ...(props.also ?? []),
@@ -80,6 +89,9 @@ export function ResultView(props: ResultViewProps) {
       </div>
       <Switch fallback={props.also?.find(({ value }) => value === view())?.panel()}>
         <Match when={view() === 'table' && table()}>{(found) => <ResultGrid label={props.label} table={found()} />}</Match>
+        <Match when={view() === 'view' && props.result}>
+          {(result) => <DrawnResult result={asCalled(result())} view={props.view ?? null} />}
+        </Match>
         <Match when={view() === 'json' && props.result}>
           {(result) => <JsonView label={`${props.label} as JSON`} value={result().json} open={3} />}
         </Match>

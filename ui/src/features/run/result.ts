@@ -1,7 +1,8 @@
+import type { View } from '#core/contract/definitions/view.ts';
 import type { Preview } from '#core/contract/definitions/preview.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import { isMembers, type Members } from './members.ts';
+import { isMembers, type Members, type Table, toTable } from '#core/lib/view/table.ts';
 
 /** A piece of what a model is given. */
 export interface Part {
@@ -13,18 +14,13 @@ export interface Part {
   readonly data: string;
 }
 
-export interface Table {
-  readonly columns: readonly string[];
-  /** What the database calls the type of each column. */
-  readonly types?: readonly string[];
-  readonly rows: readonly Members[];
-}
-
 /** What a run gave, wherever it ran. */
 export interface Result {
   readonly is_error: boolean;
   readonly parts: readonly Part[];
   readonly structured: Members | undefined;
+  /** What its tool says of its view; absent: nothing, or it was no call of a tool. */
+  readonly view?: View;
   readonly table: Table | undefined;
   /** What is shown as JSON: the structured content, or the text when that is JSON. */
   readonly json: unknown;
@@ -45,7 +41,9 @@ export function toResult(result: Members): Result {
   const text = parts.find(({ kind }) => kind === 'text')?.data;
   const structured = isMembers(result['structuredContent']) ? result['structuredContent'] : undefined;
   const json = structured ?? parsed(text);
+  const meta = isMembers(result['_meta']) ? result['_meta']['sluice/view'] : undefined;
   return {
+    ...(isMembers(meta) ? { view: meta as View } : {}),
     is_error: result['isError'] === true,
     parts,
     structured,
@@ -60,6 +58,13 @@ export function toResult(result: Members): Result {
 export function ofPreview({ columns, column_types, rows, model }: Preview): Result {
   return { ...toResult(model ?? {}), table: { columns, types: column_types, rows }, json: rows };
 }
+
+/** The result of a call, as a client gets it. */
+export const asCalled = ({ is_error, parts, structured }: Result): Members => ({
+  content: parts.filter(({ kind }) => kind === 'text').map(({ data }) => ({ type: 'text', text: data })),
+  isError: is_error,
+  ...(structured === undefined ? {} : { structuredContent: structured }),
+});
 
 const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
 
@@ -83,23 +88,6 @@ function parsed(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Rows of whatever shape the result has: `rows`, `row`, `values`, `value`, `result`, or a list itself. */
-function toTable(json: unknown): Table | undefined {
-  if (Array.isArray(json)) return fromList(json);
-  if (!isMembers(json)) return undefined;
-  const { rows, row, values, result } = json;
-  if (Array.isArray(rows)) return fromList(rows);
-  if (Array.isArray(values)) return fromList(values);
-  if (isMembers(row)) return fromList([row]);
-  return Array.isArray(result) ? fromList(result) : undefined;
-}
-
-function fromList(list: readonly unknown[]): Table | undefined {
-  if (list.length === 0) return { columns: [], rows: [] };
-  if (list.every(isMembers)) return { columns: [...new Set(list.flatMap((row) => Object.keys(row)))], rows: list };
-  return list.some(isMembers) ? undefined : { columns: ['value'], rows: list.map((value) => ({ value })) };
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;

@@ -1,7 +1,7 @@
 import { type Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { writeEntry } from './arguments.ts';
-import { isMembers, type Members } from './members.ts';
+import { isMembers, type Members } from '#core/lib/view/table.ts';
 
 const FORMATS: Readonly<Record<string, ScalarType>> = { date: 'date', 'date-time': 'datetime', uuid: 'uuid' };
 

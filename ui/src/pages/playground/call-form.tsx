@@ -4,7 +4,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TextArea } from '#ui/src/components/form/field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { isMembers, type Members } from '#ui/src/features/run/members.ts';
+import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { type Entered, parseEntry, toArguments } from '#ui/src/features/run/arguments.ts';
 import { toEntered } from '#ui/src/features/run/schema-fields.ts';

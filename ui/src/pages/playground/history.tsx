@@ -3,7 +3,7 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import type { Members } from '#ui/src/features/run/members.ts';
+import type { Members } from '#core/lib/view/table.ts';
 import { cellText } from '#core/lib/csv.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import type { SavedCall, SavedCalls } from './saved-calls.ts';

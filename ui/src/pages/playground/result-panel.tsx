@@ -51,6 +51,7 @@ export function ResultPanel(props: { run: Run }) {
         <ResultView
           label={WORDS.result}
           result={result()}
+          view={props.run.offer.noun === 'tool' ? (result()?.view ?? null) : undefined}
           also={[
             {
               value: 'messages',

@@ -1,5 +1,5 @@
 import { createSignal } from 'solid-js';
-import type { Members } from '#ui/src/features/run/members.ts';
+import type { Members } from '#core/lib/view/table.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import type { Memory } from './state.ts';
 

@@ -9,7 +9,7 @@ import {
   type McpClientOptions,
   type Refusal,
 } from '#ui/src/features/run/mcp-client.ts';
-import type { Members } from '#ui/src/features/run/members.ts';
+import type { Members } from '#core/lib/view/table.ts';
 import type { Question } from '#ui/src/features/run/questions.ts';
 import { expand, fieldsOfPrompt, fieldsOfSchema, fieldsOfTemplate } from '#ui/src/features/run/schema-fields.ts';
 import { type Result, toResult } from '#ui/src/features/run/result.ts';

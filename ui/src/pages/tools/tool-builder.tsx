@@ -61,6 +61,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
       })}
       check={(input, signal) => call('preview.tool', input, signal)}
       becomes={() => ({ return_type: form.values.return_type })}
+      view={() => form.values.view}
       no_parameters="Write :name in the statement and its parameter appears here."
       template="Transform the result with a template"
       lead="A model decides from these texts whether to call the tool."

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Answer, testApp, type TestApp } from '#test/support/app.ts';
+
+let t: TestApp;
+let connection_id = '';
+let made = 0;
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+  const folder = join(t.directory, 'databases');
+  mkdirSync(folder, { recursive: true });
+  const db = new Database(join(folder, 'shop.sqlite'), { create: true });
+  db.run('create table sales (month text, shop text, total real)');
+  db.close();
+  const connection = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
+  connection_id = String((await t.request('POST', '/api/v1/connections', { body: connection })).body['id']);
+});
+afterAll(() => t.close());
+
+const create = (more: object) =>
+  t.request('POST', '/api/v1/tools', {
+    body: {
+      name: `sales_${++made}`,
+      connection_id,
+      description: 'Sales of each shop and month, in euros.',
+      sql_query: 'select month, shop, total from sales order by month',
+      ...more,
+    },
+    headers: { accept: 'application/problem+json' },
+  });
+const faultsOf = ({ body }: Answer) => (body['errors'] ?? []) as { field: string; message: string }[];
+
+describe('the view of a tool', () => {
+  test('is stored, changed, kept in the history, and frozen', async () => {
+    const view = { kind: 'bar', x: 'shop', y: ['total'], series: 'month', title: 'Sales', format: 'EUR' };
+    const { status, body } = await create({ view });
+    expect([status, body['view']]).toEqual([201, view]);
+    const path = `/api/v1/tools/${String(body['id'])}`;
+    expect((await t.request('PATCH', path, { body: { view: null } })).body['view']).toBeNull();
+    const history = (await t.request('GET', `/api/v1/history/tool/${String(body['id'])}`)).body as { items: { id: string }[] };
+    await t.request('POST', `/api/v1/history/${String(history.items[0]?.id)}/rollback`, { body: {} });
+    expect((await t.request('GET', path)).body['view']).toEqual(view);
+    const { body: diff } = await t.request('GET', '/api/v1/deploy/diff');
+    expect(JSON.stringify(diff)).toContain('"EUR"');
+    const { body: exported } = await t.request('GET', '/api/v1/export-import/export');
+    expect(exported['tools']).toMatchObject([{ view }]);
+  });
+
+  test('is null by default, and takes every kind', async () => {
+    expect((await create({})).body['view']).toBeNull();
+    for (const kind of ['table', 'record', 'value', 'bar', 'line', 'area', 'pie', 'none']) {
+      expect([kind, (await create({ view: { kind } })).status]).toEqual([kind, 201]);
+    }
+  });
+
+  const REFUSED: readonly (readonly [string, object, string, string])[] = [
+    [
+      'a column that is not returned',
+      { view: { kind: 'bar', x: 'city' } },
+      'view.x',
+      'view.x names the column city, which the statement does not return. It returns month, shop, total.',
+    ],
+    ['another of them', { view: { kind: 'line', y: ['total', 'sum'] } }, 'view.y', 'view.y names the column sum'],
+    ['and the last', { view: { kind: 'area', series: 'country' } }, 'view.series', 'view.series names the column country'],
+    [
+      'an axis of a table',
+      { view: { kind: 'table', x: 'shop' } },
+      'view.x',
+      'view.x has no effect with the kind table. Leave it out.',
+    ],
+    ['lines of a pie', { view: { kind: 'pie', series: 'shop' } }, 'view.series', 'view.series has no effect'],
+    [
+      'two columns of a pie',
+      { view: { kind: 'pie', y: ['total', 'month'] } },
+      'view.y',
+      'view.y takes one column with the kind pie.',
+    ],
+    [
+      'a format without its columns',
+      { view: { kind: 'table', format: 'percent' } },
+      'view.format',
+      'view.format of a table needs view.y',
+    ],
+    ['columns without their format', { view: { kind: 'table', y: ['total'] } }, 'view.y', 'Add format, or leave y out.'],
+    [
+      'a chart of one row',
+      { view: { kind: 'bar' }, return_type: 'row' },
+      'view.kind',
+      'A bar chart needs return_type rows; this tool returns row.',
+    ],
+    [
+      'a column of one value',
+      { view: { kind: 'value', y: ['total'] }, return_type: 'value' },
+      'view.y',
+      'view.y has no effect with return_type value',
+    ],
+    ['a view of text', { view: { kind: 'table' }, return_type: 'csv' }, 'view', 'view draws structured results.'],
+    ['a title of nothing', { view: { kind: 'none', title: 'Sales' } }, 'view.title', 'view.title has no effect'],
+  ];
+  for (const [name, draft, field, message] of REFUSED) {
+    test(`refuses what would have no effect: ${name}`, async () => {
+      const answer = await create(draft);
+      expect(answer.status).toBe(422);
+      expect(faultsOf(answer)).toMatchObject([{ field, message: expect.stringContaining(message) }]);
+    });
+  }
+
+  test('refuses unknown kinds, formats and fields', async () => {
+    for (const view of [
+      { kind: 'map' },
+      { kind: 'bar', format: 'euro' },
+      { kind: 'bar', colour: 'red' },
+      { kind: 'bar', y: [] },
+    ]) {
+      expect((await create({ view })).status).toBe(422);
+    }
+  });
+});

@@ -1,0 +1,198 @@
+import { cellText } from '#core/lib/csv.ts';
+import type { Drawing } from '#core/lib/view/drawing.ts';
+import type { Table } from '#core/lib/view/table.ts';
+import { type ChartData, chartData, type Part, partsOf, type Point, ticksFor } from './chart-data.ts';
+import { el, svg } from './elements.ts';
+import type { Format } from './format.ts';
+
+const HEIGHT = 260;
+/** Around the area of the lines. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 10, 26];
+const BAR = { height: 16, gap: 8, label: 0.32, longest: 170, value: 56 };
+/** Of a label, on average. */
+const LETTER_PX = 7;
+/** Of so many points each is marked and says what it is. */
+const MARKED = 100;
+/** Room that a label of the axis takes. */
+const LABEL_PX = 76;
+
+const NAMES: Readonly<Record<string, string>> = {
+  bar: 'Bar chart',
+  line: 'Line chart',
+  area: 'Area chart',
+  pie: 'Pie chart',
+};
+
+/** A chart with its legend. The table beside it has every number. */
+export function drawChart(drawing: Drawing, table: Table, format: Format, width: number): HTMLElement {
+  const data = chartData(drawing, table);
+  const parts = drawing.kind === 'pie' ? partsOf(data) : null;
+  const label = `${NAMES[parts === null && drawing.kind === 'pie' ? 'bar' : drawing.kind]} of ${drawing.y.join(', ')} by ${drawing.x ?? 'row'}, ${data.points.length} ${data.points.length === 1 ? 'value' : 'values'}`;
+  const picture =
+    parts !== null
+      ? drawPie(parts, format, drawing.format)
+      : drawing.kind === 'line' || drawing.kind === 'area'
+        ? drawLines(data, drawing, format, width)
+        : drawBars(data, drawing, format, width);
+  picture.setAttribute('role', 'img');
+  picture.setAttribute('aria-label', label);
+  const legend =
+    parts === null ? (data.series.length > 1 ? data.series : []) : parts.map((part) => partText(part, parts, format, drawing));
+  return el(
+    'figure',
+    { class: 'sv-chart' },
+    picture,
+    legend.length === 0 ? undefined : drawLegend(legend),
+    data.left_out === 0 ? undefined : el('figcaption', { class: 'sv-soft' }, `${format.count(data.left_out)} more in the table.`),
+  );
+}
+
+const drawLegend = (names: readonly string[]): HTMLElement =>
+  el(
+    'ul',
+    { class: 'sv-legend' },
+    ...names.map((name, n) => el('li', {}, el('span', { class: 'sv-dot', 'data-series': n % 8, 'aria-hidden': 'true' }), name)),
+  );
+
+const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/** Bars lie, so that the names of their categories can be read at every width. */
+function drawBars({ points, series }: ChartData, drawing: Drawing, format: Format, width: number): SVGSVGElement {
+  const longest = Math.max(...points.map(({ label }) => cellText(label).length), 1) * LETTER_PX + 12;
+  const left = Math.min(longest, BAR.longest, width * BAR.label);
+  const band = series.length * BAR.height + BAR.gap;
+  const ticks = ticksFor(points.flatMap(({ values }) => values.filter((value) => value !== null)));
+  const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
+  const room = Math.max(40, width - left - BAR.value);
+  const scale = (value: number) => left + ((value - low) / (high - low)) * room;
+  const height = points.length * band + BAR.gap;
+  const bars = points.flatMap((point, row) =>
+    point.values.flatMap((value, n) => {
+      if (value === null) return [];
+      const y = row * band + BAR.gap + n * BAR.height;
+      const [from, to] = [Math.min(scale(0), scale(value)), Math.max(scale(0), scale(value))];
+      const text = format.axis(value, drawing.format);
+      return [
+        svg(
+          'rect',
+          { 'data-series': n % 8, x: from, y, width: Math.max(1, to - from), height: BAR.height - 2, rx: 2 },
+          svg('title', {}, pointText(point, n, series, drawing, format)),
+        ),
+        svg('text', { class: 'sv-value', x: scale(Math.max(0, value)) + 4, y: y + BAR.height - 5 }, text),
+      ];
+    }),
+  );
+  const names = points.map(({ label }, row) =>
+    svg(
+      'text',
+      { x: left - 8, y: row * band + BAR.gap + (series.length * BAR.height) / 2 + 4, 'text-anchor': 'end' },
+      cut(cellText(label) || '–', Math.floor((left - 8) / LETTER_PX)),
+      svg('title', {}, cellText(label)),
+    ),
+  );
+  const base = svg('line', { class: 'sv-axis', x1: scale(0), x2: scale(0), y1: 0, y2: height });
+  return frame(width, height, base, ...names, ...bars);
+}
+
+const frame = (width: number, height: number, ...children: SVGElement[]): SVGSVGElement =>
+  svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, ...children);
+
+function drawLines({ axis, points, series }: ChartData, drawing: Drawing, format: Format, width: number): SVGSVGElement {
+  const values = points.flatMap((point) => point.values.filter((value) => value !== null));
+  const ticks = ticksFor(values);
+  const [low = 0, high = 1] = [ticks[0], ticks.at(-1)];
+  const [first = 0, last = 1] = [points[0]?.at, points.at(-1)?.at];
+  const span = last - first || 1;
+  const [inner, tall] = [Math.max(40, width - LEFT - RIGHT), HEIGHT - TOP - BOTTOM];
+  const x = (at: number) => LEFT + (points.length === 1 ? inner / 2 : ((at - first) / span) * inner);
+  const y = (value: number) => TOP + tall - ((value - low) / (high - low)) * tall;
+  const grid = ticks.flatMap((tick) => [
+    svg('line', { class: 'sv-grid-line', x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
+    svg('text', { x: LEFT - 6, y: y(tick) + 4, 'text-anchor': 'end' }, format.axis(tick, drawing.format)),
+  ]);
+  const room = Math.max(2, Math.floor(inner / LABEL_PX));
+  const every = Math.max(1, Math.ceil(points.length / room));
+  const labels = points
+    .filter((_, n) => n % every === 0)
+    .map(({ at, label }) => {
+      const text = axis === 'time' ? format.tick(at, span) : axis === 'number' ? format.axis(at, null) : cut(cellText(label), 10);
+      const anchor = x(at) > width - LABEL_PX / 2 ? 'end' : 'middle';
+      return svg('text', { x: x(at), y: HEIGHT - 8, 'text-anchor': anchor }, text);
+    });
+  const lines = series.flatMap((_, n) => {
+    const runs = runsOf(points, n);
+    const path = (run: readonly Point[]) =>
+      run.map((point, k) => `${k === 0 ? 'M' : 'L'}${x(point.at)} ${y(point.values[n] ?? 0)}`).join('');
+    const fill = (run: readonly Point[]) => `${path(run)}L${x(run.at(-1)?.at ?? 0)} ${y(0)}L${x(run[0]?.at ?? 0)} ${y(0)}Z`;
+    return runs.flatMap((run) => [
+      ...(drawing.kind === 'area' ? [svg('path', { class: 'sv-area', 'data-series': n % 8, d: fill(run) })] : []),
+      svg('path', { class: 'sv-line', 'data-series': n % 8, d: path(run) }),
+    ]);
+  });
+  const marks =
+    points.length * series.length > MARKED
+      ? []
+      : points.flatMap((point) =>
+          point.values.flatMap((value, n) =>
+            value === null
+              ? []
+              : [
+                  svg(
+                    'circle',
+                    { 'data-series': n % 8, cx: x(point.at), cy: y(value), r: 3.5 },
+                    svg('title', {}, pointText(point, n, series, drawing, format)),
+                  ),
+                ],
+          ),
+        );
+  return frame(width, HEIGHT, ...grid, ...labels, ...lines, ...marks);
+}
+
+/** A line ends where a value is missing. */
+function runsOf(points: readonly Point[], series: number): Point[][] {
+  const runs: Point[][] = [[]];
+  for (const point of points) {
+    if (point.values[series] === null) runs.push([]);
+    else runs.at(-1)?.push(point);
+  }
+  return runs.filter((run) => run.length > 0);
+}
+
+function pointText(
+  { label, values }: Point,
+  n: number,
+  series: readonly string[],
+  { format: style }: Drawing,
+  format: Format,
+): string {
+  return `${cellText(label)}, ${series[n] ?? ''}: ${format.cell(values[n], 'number', style)}`;
+}
+
+function partText({ label, value }: Part, parts: readonly Part[], format: Format, { format: style }: Drawing): string {
+  const total = parts.reduce((sum, part) => sum + part.value, 0);
+  return `${label || '–'}: ${format.cell(value, 'number', style)} (${format.axis(value / total, 'percent')})`;
+}
+
+const RADIUS = 90;
+
+function drawPie(parts: readonly Part[], format: Format, style: string | null): SVGSVGElement {
+  const total = parts.reduce((sum, { value }) => sum + value, 0);
+  let turn = 0;
+  const slices = parts.map(({ label, value }, n) => {
+    const from = turn;
+    turn += value / total;
+    const title = svg('title', {}, `${label}: ${format.cell(value, 'number', style)}`);
+    const at = { class: 'sv-slice', 'data-series': n };
+    // A whole circle begins where it ends, which is no arc.
+    if (value === total) return svg('circle', { ...at, cx: 0, cy: 0, r: RADIUS }, title);
+    const [a, b] = [edge(from), edge(turn)];
+    return svg('path', { ...at, d: `M0 0L${a}A${RADIUS} ${RADIUS} 0 ${turn - from > 0.5 ? 1 : 0} 1 ${b}Z` }, title);
+  });
+  const side = RADIUS * 2 + 8;
+  return svg('svg', { width: side, height: side, viewBox: `${-side / 2} ${-side / 2} ${side} ${side}` }, ...slices);
+}
+
+const edge = (turn: number): string => {
+  const angle = (turn - 0.25) * 2 * Math.PI;
+  return `${(Math.cos(angle) * RADIUS).toFixed(2)} ${(Math.sin(angle) * RADIUS).toFixed(2)}`;
+};

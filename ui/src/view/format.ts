@@ -1,0 +1,93 @@
+import { cellText } from '#core/lib/csv.ts';
+import { toNumber, toTime } from '#core/lib/view/table.ts';
+
+/** How cells, axes and counts are written for one reader. */
+export interface Format {
+  /** A cell, by the kind of its column. @param style a number format of the view. */
+  cell(value: unknown, kind: 'number' | 'time' | 'text', style?: string | null): string;
+  /** A number on an axis or beside a part: short. */
+  axis(value: number, style: string | null): string;
+  /** A time on an axis that spans so many milliseconds. */
+  tick(time: number, span: number): string;
+  count(value: number): string;
+  compare(a: string, b: string): number;
+}
+
+const STYLES: Readonly<Record<string, Intl.NumberFormatOptions>> = {
+  integer: { maximumFractionDigits: 0 },
+  decimal: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+  compact: { notation: 'compact', maximumFractionDigits: 1 },
+  percent: { style: 'percent', maximumFractionDigits: 1 },
+};
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+const DAY_MS = 86_400_000;
+
+export function createFormat(locale?: string, time_zone?: string): Format {
+  const language = known(locale, (tag) => new Intl.NumberFormat(tag)) ?? 'en';
+  const zone = known(time_zone, (timeZone) => new Intl.DateTimeFormat('en', { timeZone })) ?? 'UTC';
+  const numbers = new Map<string, Intl.NumberFormat>();
+  const written = (options: Intl.NumberFormatOptions): Intl.NumberFormat => {
+    const key = JSON.stringify(options);
+    const made = numbers.get(key) ?? new Intl.NumberFormat(language, options);
+    numbers.set(key, made);
+    return made;
+  };
+  const date = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+  const moment = (timeZone: string) => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone });
+  const [zoned, unzoned] = [moment(zone), moment('UTC')];
+  const collator = new Intl.Collator(language, { numeric: true });
+
+  const bytes = (value: number): string => {
+    const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.abs(value) || 1) / 3)));
+    return `${written({ maximumFractionDigits: 1 }).format(value / 1000 ** step)} ${UNITS[step]}`;
+  };
+  const styled = (value: unknown, style: string, extra: Intl.NumberFormatOptions = {}): string => {
+    const number = toNumber(value) ?? 0;
+    if (style === 'bytes') return bytes(number);
+    const options = STYLES[style] ?? { style: 'currency', currency: style };
+    // A number that came as text is written with all its digits.
+    return written({ ...options, ...extra }).format(value as number);
+  };
+  const time = (value: unknown): string => {
+    const text = cellText(value);
+    const ms = toTime(value);
+    if (ms === null || text.length < 10) return text;
+    if (text.length === 10) return date.format(ms);
+    return (/(?:Z|[+-]\d\d(?::?\d\d)?)$/.test(text) ? zoned : unzoned).format(ms);
+  };
+  return {
+    cell(value, kind, style = null) {
+      if (value === null || value === undefined) return '';
+      if (kind === 'time') return time(value);
+      return kind === 'number' && style !== null && toNumber(value) !== null ? styled(value, style) : cellText(value);
+    },
+    axis(value, style) {
+      const short: Intl.NumberFormatOptions = { notation: 'compact', maximumFractionDigits: 1 };
+      if (style === 'percent') return styled(value, style);
+      if (style === null || style === 'integer' || style === 'decimal') return written(short).format(value);
+      return styled(value, style, { ...short, minimumFractionDigits: 0 });
+    },
+    tick(ms, span) {
+      const options: Intl.DateTimeFormatOptions =
+        span > 300 * DAY_MS
+          ? { year: 'numeric', month: 'short' }
+          : span > 2 * DAY_MS
+            ? { month: 'short', day: 'numeric' }
+            : { hour: '2-digit', minute: '2-digit' };
+      return new Intl.DateTimeFormat(language, { ...options, timeZone: span > 2 * DAY_MS ? 'UTC' : zone }).format(ms);
+    },
+    count: (value) => written({}).format(value),
+    compare: (a, b) => collator.compare(a, b),
+  };
+}
+
+/** What a client names, when this browser knows it. */
+function known(name: string | undefined, check: (name: string) => unknown): string | undefined {
+  if (name === undefined) return undefined;
+  try {
+    check(name);
+    return name;
+  } catch {
+    return undefined;
+  }
+}
