@@ -12,7 +12,7 @@ import { snapshotToServe } from '#core/deploy/exposure.ts';
 import { importFile } from '#core/transfer/import-file.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
 import { requireSecrets } from '#core/identity/keys.ts';
-import { rewrapActiveSnapshot } from '#core/identity/rewrap.ts';
+import { rewrapServed } from '#core/identity/rewrap.ts';
 import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
 import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
 import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
@@ -69,7 +69,9 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   });
   try {
     await requireSecrets(app);
-    if (await rewrapActiveSnapshot(app)) log.info('the active snapshot is now encrypted with the first key');
+    const { entities, active_snapshot } = await rewrapServed(app);
+    if (active_snapshot) log.info('the active snapshot is now encrypted with the first key');
+    if (entities > 0) log.info('candidates are now encrypted with the first key', { candidates: entities });
     await createFirstAdmin(app);
     await importFile(app);
     const { refused } = await snapshotToServe(app);

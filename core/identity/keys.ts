@@ -3,7 +3,7 @@ import type { Store } from '#core/store/open.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf } from '#core/lib/places.ts';
 import { HOLDS_SECRETS } from '#snapshots/tree.ts';
-import { allHolders, liveHolders, opens, sealedHashes, type Vault } from './sealed-records.ts';
+import { allHolders, blobSecrets, liveHolders, opens, sealedHashes, servedBlobs, type Vault } from './sealed-records.ts';
 
 /** How much one key still protects. */
 export interface KeyUse {
@@ -12,7 +12,7 @@ export interface KeyUse {
   readonly configured: boolean;
   /** The first one: it seals whatever is written. */
   readonly current: boolean;
-  /** Records with a secret under this key. */
+  /** Records and candidates with a secret under this key. */
   readonly entities: number;
   readonly active_snapshot: boolean;
   /** Kept snapshots, the active one included. */
@@ -61,7 +61,9 @@ export async function requireSecrets(vault: Vault): Promise<void> {
 export async function keysReport(vault: Vault): Promise<KeyUse[]> {
   const { store, keyring } = vault;
   const { deployment } = store.tables;
-  const entities = countKeys((await liveHolders(vault)).map(({ secrets }) => secrets.map(({ sealed }) => keyOf(sealed))));
+  const candidates = (await servedBlobs(store)).filter(({ is_active }) => !is_active);
+  const held = [...(await liveHolders(vault)).map(({ secrets }) => secrets), ...candidates.map(({ blobs }) => blobs.flatMap(blobSecrets))];
+  const entities = countKeys(held.map((secrets) => secrets.map(({ sealed }) => keyOf(sealed))));
   const active = (await store.db.select({ version: deployment.active_version }).from(deployment))[0]?.version ?? null;
   const snapshots = await snapshotKeys(store);
   const history = await historyKeys(store);

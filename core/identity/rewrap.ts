@@ -6,38 +6,48 @@ import { AppError } from '#core/errors.ts';
 import type { PlacedSecret } from '#core/lib/places.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { sealedHashOf } from '#snapshots/canonical.ts';
-import { activeBlobs, blobSecrets, type Holder, liveHolders, opens } from './sealed-records.ts';
+import { blobSecrets, type Holder, liveHolders, opens, servedBlobs } from './sealed-records.ts';
 
-/**
- * Seals every stale secret of live records and of the active snapshot with the first key: one transaction a record, no new
- * version, no history entry. What no key opens is left as it is.
- */
-export async function rewrapSecrets(app: App): Promise<{ entities: number; active_snapshot: boolean }> {
-  let entities = 0;
-  for (const holder of await liveHolders(app)) entities += await rewrapHolder(app, holder);
-  return { entities, active_snapshot: await rewrapActiveSnapshot(app) };
+interface Rewrapped {
+  /** Records and candidates. */
+  readonly entities: number;
+  readonly active_snapshot: boolean;
 }
 
 /**
- * A snapshot holds copies of the ciphertexts of its day. The active one is sealed anew as it stands: its checksum counts
- * fingerprints, which stay. Says whether there was something to do.
+ * Seals every stale secret of live records, of the active snapshot and of candidates with the first key: one transaction a record,
+ * no new version, no history entry. What no key opens is left as it is.
  */
-export async function rewrapActiveSnapshot(app: App): Promise<boolean> {
-  const { blobs } = app.store.tables;
+export async function rewrapSecrets(app: App): Promise<Rewrapped> {
+  let entities = 0;
+  for (const holder of await liveHolders(app)) entities += await rewrapHolder(app, holder);
+  const served = await rewrapServed(app);
+  return { ...served, entities: entities + served.entities };
+}
+
+/**
+ * A snapshot holds copies of the ciphertexts of its day. The active one and candidates are sealed anew as they stand: their checksums
+ * count fingerprints, which stay.
+ */
+export async function rewrapServed(app: App): Promise<Rewrapped> {
   return app.store.write(async (tx) => {
-    let sealed_anew = false;
-    for (const blob of await activeBlobs({ ...app.store, db: tx })) {
+    const served = await servedBlobs({ ...app.store, db: tx });
+    const fresh = new Set<string>();
+    for (const blob of new Map(served.flatMap(({ blobs }) => blobs.map((one) => [one.hash, one]))).values()) {
       const text = rewrapText(app.keyring, blob.text, blobSecrets(blob));
       if (text === blob.text) continue;
       if (sealedHashOf(text) !== blob.hash) {
-        throw new AppError('internal', 'Re-encrypting the secrets of the active snapshot would have changed it.');
+        throw new AppError('internal', 'Re-encrypting the secrets of a snapshot would have changed it.');
       }
+      const { blobs } = app.store.tables;
       await tx.update(blobs).set({ text }).where(eq(blobs.hash, blob.hash));
-      sealed_anew = true;
+      fresh.add(blob.hash);
     }
     app.snapshot_cache.versions.clear();
     app.snapshot_cache.texts = new Map();
-    return sealed_anew;
+    const changed = served.filter(({ blobs }) => blobs.some(({ hash }) => fresh.has(hash)));
+    const active_snapshot = changed.some(({ is_active }) => is_active);
+    return { entities: changed.length - Number(active_snapshot), active_snapshot };
   });
 }
 

@@ -105,10 +105,10 @@ export async function liveHolders({ store: { db, tables } }: Vault): Promise<Hol
   return holders.filter(({ secrets }) => secrets.length > 0);
 }
 
-/** With the active snapshot. */
+/** With what hosts are given: the active snapshot and candidates. */
 export async function allHolders(vault: Vault): Promise<Pick<Holder, 'name' | 'secrets'>[]> {
-  const blobs = await activeBlobs(vault.store);
-  return [...(await liveHolders(vault)), { name: 'the active snapshot', secrets: blobs.flatMap(blobSecrets) }];
+  const served = await servedBlobs(vault.store);
+  return [...(await liveHolders(vault)), ...served.map(({ name, blobs }) => ({ name, secrets: blobs.flatMap(blobSecrets) }))];
 }
 
 /** Every secret that a frozen entity holds, with its place. */
@@ -118,20 +118,29 @@ export function blobSecrets({ kind, text }: { readonly kind: string; readonly te
   return secretsIn(frozen, kind === 'connection' ? `connection/${frozen.id}` : 'server_config');
 }
 
-/** What of the active snapshot may hold secrets. */
-export async function activeBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) {
-  const { snapshots, deployment, blobs } = tables;
-  const [active] = await db
+/** What of the active snapshot and of each candidate may hold secrets. They may share it. */
+export async function servedBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) {
+  const { snapshots, deployment, blobs, candidates } = tables;
+  const active = await db
     .select({ content: snapshots.content })
     .from(snapshots)
     .innerJoin(deployment, eq(deployment.active_version, snapshots.version));
-  if (active === undefined) return [];
-  const hashes = await sealedHashes({ tables }, db, active.content);
+  const beside = await db.select({ id: candidates.id, content: candidates.content }).from(candidates);
+  const served = [
+    ...active.map(({ content }) => ({ name: 'the active snapshot', is_active: true, content })),
+    ...beside.map(({ id, content }) => ({ name: `candidate ${id}`, is_active: false, content })),
+  ];
+  if (served.length === 0) return [];
   const rows = await db
     .select()
     .from(blobs)
     .where(inArray(blobs.kind, [...HOLDS_SECRETS]));
-  return rows.filter(({ hash }) => hashes.has(hash));
+  return Promise.all(
+    served.map(async ({ content, ...one }) => {
+      const hashes = await sealedHashes({ tables }, db, content);
+      return { ...one, blobs: rows.filter(({ hash }) => hashes.has(hash)) };
+    }),
+  );
 }
 
 /** The kinds that hold secrets come first in a tree. */

@@ -11,11 +11,12 @@ import { AppError } from '#core/errors.ts';
 import { createLog } from '#core/log.ts';
 import { type Context, run, systemCall } from '#core/run.ts';
 import { keyOf } from '#core/lib/places.ts';
-import { keyIdOf } from '#core/lib/secrets.ts';
+import { keyIdOf, openOrNull } from '#core/lib/secrets.ts';
 import { createOwner } from '#core/identity/auth.ts';
 import { activeSnapshot } from '#core/deploy/deployment.ts';
 import { keysReport, requireSecrets, secretFaults } from '#core/identity/keys.ts';
 import { rotateKeys } from '#core/identity/oauth/keys.ts';
+import { blobSecrets } from '#core/identity/sealed-records.ts';
 import { rewrapSecrets } from '#core/identity/rewrap.ts';
 import { toSettings } from '#core/definitions/source-pool.ts';
 import { startServer } from '#server/start.ts';
@@ -167,6 +168,27 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(toSettings(await connectionRow(after), after.keyring)).toMatchObject(PLAIN);
     expect(await use(after, OLD)).toMatchObject({ configured: false, removable: true });
     await run(after, 'deploy.run', {}, call);
+  });
+
+  maybe(`a candidate keeps its secrets when a key goes (${name})`, async () => {
+    const before = await restart(OLD);
+    const { id } = await fill(before);
+    // Only the candidate holds this one.
+    await run(before, 'connections.update', { id, password: 'candidate secret' }, call);
+    const { candidate } = await run(before, 'candidates.create', {}, call);
+    await run(before, 'connections.update', { id, password: 'last secret' }, call);
+    const sealed = (await sealedBlobs(before)).length;
+    const app = await restart(NEW, OLD);
+    expect(keysOf(await sealedBlobs(app))).toEqual([keyIdOf(NEW)]);
+    expect(await rewrapSecrets(app)).toMatchObject({ active_snapshot: false });
+    expect(await use(app, OLD)).toMatchObject({ entities: 0, removable: true });
+    expect(await use(app, NEW)).toMatchObject({ entities: 6, active_snapshot: true });
+    const after = await restart(NEW);
+    expect(await secretFaults(after)).toEqual([]);
+    const texts = (await sealedBlobs(after)).flatMap((blob) => blobSecrets(blob));
+    expect((await sealedBlobs(after)).length).toBe(sealed);
+    expect(texts.map((secret) => openOrNull(after.keyring, secret.sealed, secret.place))).toContain('candidate secret');
+    await run(after, 'deploy.run', { candidate, canary: { percent: 10, minutes: 5 } }, call);
   });
 
   maybe(`a key that is removed too early refuses the start and is named (${name})`, async () => {
