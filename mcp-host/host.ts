@@ -152,7 +152,7 @@ export function createHost(options: HostOptions): Host {
     },
     acknowledge: (answer) => acknowledge(answer),
   });
-  const candidates = createCandidateAuth((name) => beside.find(name), now);
+  const candidates = createCandidateAuth((name) => beside.find(name), auth.attempts, now);
   const otlp_endpoint = options.otlp_endpoint ?? null;
   const seen = { running, sources, limits, redis, sessions, streams, serving, auth, control, log };
   const observation = createObservation({ id, boot_id, otlp_endpoint, now, ...seen });

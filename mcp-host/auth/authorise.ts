@@ -5,7 +5,7 @@ import { createAddresses } from '#core/edge/asked-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import { createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
 import { besideTokens } from './beside-tokens.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
@@ -75,6 +75,8 @@ export interface Auth {
   takeUses(): TokenUse[];
   /** When the server sent the list of access tokens. */
   tokens_as_of(): string | null;
+  /** Failed attempts, for whatever else checks tokens. */
+  readonly attempts: Attempts;
 }
 
 const MISSING: Refusal = { status: 401, message: 'Unauthorized: this server accepts no calls without a valid access token.' };
@@ -205,5 +207,6 @@ export function createAuth(options: AuthOptions): Auth {
     },
     takeUses: () => bearer.takeUses(),
     tokens_as_of: () => bearer.as_of(),
+    attempts,
   };
 }

@@ -3,13 +3,14 @@ import { NO_CLAIMS, toIdentity } from '#core/lib/call/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { sha256 } from '#mcp-host/runtime/runtime.ts';
 import type { Held } from '#mcp-host/swap/beside.ts';
+import { type Attempts, tooMany } from './attempts.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';
 
 /** Who may call candidates: whoever has the token of one may call all of it, whatever callers of the live version need. */
 export interface CandidateAuth {
   /** The caller, or the refusal. What is not there and what has expired are the same. */
-  authorise(request: Request, id: string): Caller | Response;
+  authorise(request: Request, id: string, address: () => string): Caller | Response;
   /** Whether one that was let in would be let in now. */
   holds(owner: string): boolean;
 }
@@ -17,21 +18,29 @@ export interface CandidateAuth {
 const OWNER = 'candidate:';
 export const isCandidateOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
-export function createCandidateAuth(find: (id: string) => Held | null, now: () => number): CandidateAuth {
+export function createCandidateAuth(
+  find: (id: string) => Held | null,
+  attempts: Pick<Attempts, 'blocked' | 'note'>,
+  now: () => number,
+): CandidateAuth {
   const digestAt = (id: string): Held | null => {
     const held = find(id);
     const expires_at = held?.entry.expires_at ?? null;
     return held !== null && expires_at !== null && Date.parse(expires_at) > now() ? held : null;
   };
   return {
-    authorise(request, id) {
+    authorise(request, id, address) {
       const held = digestAt(id);
       const digest = held?.entry.digest ?? null;
       if (held === null || digest === null) return refuse(404, NOT_THERE);
       const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.get('authorization')?.trim() ?? '')?.[1];
-      if (token === undefined || !isSameSecret(sha256(token), digest)) {
-        const error = token === undefined ? '' : ' error="invalid_token"';
-        return refuse(401, NEEDS_TOKEN, { 'www-authenticate': `Bearer${error}` });
+      if (token === undefined) return refuse(401, NEEDS_TOKEN, { 'www-authenticate': 'Bearer' });
+      if (!isSameSecret(sha256(token), digest)) {
+        const blocked = attempts.blocked(address());
+        attempts.note(address());
+        if (blocked === 0) return refuse(401, NEEDS_TOKEN, { 'www-authenticate': 'Bearer error="invalid_token"' });
+        const { status, message } = tooMany(blocked);
+        return refuse(status, message, { 'retry-after': String(blocked) });
       }
       const identity = toIdentity(NO_CLAIMS, { sub: `${OWNER}${id}`, token: 'candidate' });
       return createCaller(`${OWNER}${id}`, held.entry.token_prefix, FULL_RIGHTS, NO_CLAIMS, identity);

@@ -133,7 +133,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     // A bundle serves one version: there is nothing at the addresses of candidates, and no canary.
     canary: () => null,
     servingAt: ({ candidate }) => (candidate === null ? serving() : undefined),
-    candidates: createCandidateAuth(() => null, now),
+    candidates: createCandidateAuth(() => null, auth.attempts, now),
     compressed_outside: options.compressed_outside,
     health: () =>
       healthOf({

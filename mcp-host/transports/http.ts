@@ -190,7 +190,7 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
 
 /** The token of a candidate counts at its address alone, and no other one does there. */
 function answerCandidate(id: string, asked: Asked, options: HttpOptions): Response | Promise<Response> {
-  const caller = options.candidates.authorise(asked.request, id);
+  const caller = options.candidates.authorise(asked.request, id, asked.address);
   const registry = options.servingAt(asked.endpoint);
   if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
   return answerTo(caller, registry, asked, options);

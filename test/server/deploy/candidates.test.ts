@@ -76,6 +76,21 @@ describe('a candidate', () => {
     }
   });
 
+  test('wrong tokens of an address count like those of the live version; the right one still opens it', async () => {
+    s = await stage();
+    const made = await create();
+    const ask = async (url: URL, bearer: string) => {
+      const { status, headers } = await modern(url, 'tools/list', {}, { authorization: `Bearer ${bearer}` });
+      return [status, headers.get('retry-after') !== null];
+    };
+    for (let n = 0; n < 60; n++) expect(await ask(at(made), `wrong${n}`)).toEqual([401, false]);
+    expect(await ask(at(made), 'wrong60')).toEqual([429, true]);
+    expect(await ask(at(made), tokenOf(made))).toEqual([200, false]);
+    await s.send('PATCH', 'server/config', { auth_type: 'bearer' });
+    await s.send('POST', 'deploy', {});
+    expect(await ask(s.hosts[0]?.mcp as URL, 'wrong61')).toEqual([429, true]);
+  });
+
   test('stays as it was frozen while the working copy is edited and deployed', async () => {
     s = await stage();
     await s.edit(CHANGED);
