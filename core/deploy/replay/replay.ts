@@ -1,4 +1,5 @@
 import type { App } from '#core/app.ts';
+import { withLease } from '#core/cluster/leases.ts';
 import { onSignal, signal } from '#core/cluster/signals.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { HostReplay, Replay } from '#core/contract/deploy/replay.ts';
@@ -11,11 +12,11 @@ import { snapshotNamed } from '../candidates/stored-candidates.ts';
 /** Replays that this server waits for. */
 export interface ReplayDesk {
   readonly server: string;
-  running: boolean;
   readonly waiting: Map<string, (host: string, answer: HostReplay) => void>;
 }
-export const createReplayDesk = (server: string): ReplayDesk => ({ server, running: false, waiting: new Map() });
+export const createReplayDesk = (server: string): ReplayDesk => ({ server, waiting: new Map() });
 
+const LEASE = 'replay';
 /** How long hosts run calls, and how much longer their answers are waited for. */
 const RUN_MS = 60_000;
 const ANSWER_MS = 5_000;
@@ -27,18 +28,14 @@ export const replayHandlers: Pick<Handlers, 'replay.run'> = {
     const { app, actor } = context;
     const name = await targetOf(app, input);
     await requireSamples(app);
-    if (app.replays.running) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
-    app.replays.running = true;
-    try {
-      const found = await askHosts(context, name, input.calls);
-      const { samples: _, notes: _notes, ...counts } = found;
-      app.log
-        .from('deploy')
-        .info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
-      return found;
-    } finally {
-      app.replays.running = false;
-    }
+    // One at a time, whichever server is asked: each runs its calls twice on the live databases.
+    const found = await withLease(app, LEASE, app.ids(), () => askHosts(context, name, input.calls));
+    if (found === null) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
+    const { samples: _, notes: _notes, ...counts } = found;
+    app.log
+      .from('deploy')
+      .info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
+    return found;
   },
 };
 

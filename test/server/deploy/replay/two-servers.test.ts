@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { takeLease } from '#core/cluster/leases.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { openSource } from '#core/engines/index.ts';
 import { type TestHost, testHost } from '#test/mcp-host/support.ts';
@@ -16,6 +17,7 @@ import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 const REDIS = `${redisUrl}/7`;
 const SENT = 'canary-51c7-customer';
 const SQL = 'select id, total from orders where customer <> :customer order by id';
+const RUNNING = 'A replay is already running. Wait for it to finish, or cancel it.';
 /** A host that cannot answer would be waited for much longer. */
 const AT_ONCE_MS = 20_000;
 
@@ -150,5 +152,18 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
       expect(found.notes).toEqual([expect.stringMatching(new RegExp(`did not take part.*: ${away}\\.$`))]);
     }
     expect(await dump(database)).not.toContain(SENT);
+  }, 120_000);
+
+  test('one replay runs at a time, whichever server is asked', async () => {
+    const { servers, api } = await pair({ SVC_KV: 'memory' });
+    // One that began on a third server, which was killed.
+    expect(await takeLease(servers[0].server.app, 'replay', 'killed', 3)).toBe(true);
+    const ask = (n: 0 | 1) => servers[n].api('POST', '/replay', { version: 2 });
+    for (const n of [0, 1] as const) expect(await ask(n)).toMatchObject({ status: 409, body: { detail: RUNNING } });
+    await until(async () => (await ask(1)).status === 200, 20_000);
+    await api(0, 'POST', '/replay', { version: 2 });
+    const both = await Promise.all([ask(0), ask(1), ask(0), ask(1)]);
+    for (const { status, body } of both) expect([status, body['detail']]).toEqual(status === 200 ? [200, undefined] : [409, RUNNING]);
+    expect(both.some(({ status }) => status === 200)).toBe(true);
   }, 120_000);
 });
