@@ -62,7 +62,10 @@ export async function keysReport(vault: Vault): Promise<KeyUse[]> {
   const { store, keyring } = vault;
   const { deployment } = store.tables;
   const candidates = (await servedBlobs(store)).filter(({ is_active }) => !is_active);
-  const held = [...(await liveHolders(vault)).map(({ secrets }) => secrets), ...candidates.map(({ blobs }) => blobs.flatMap(blobSecrets))];
+  const held = [
+    ...(await liveHolders(vault)).map(({ secrets }) => secrets),
+    ...candidates.map(({ blobs }) => blobs.flatMap(blobSecrets)),
+  ];
   const entities = countKeys(held.map((secrets) => secrets.map(({ sealed }) => keyOf(sealed))));
   const active = (await store.db.select({ version: deployment.active_version }).from(deployment))[0]?.version ?? null;
   const snapshots = await snapshotKeys(store);

@@ -32,9 +32,7 @@ export const replayHandlers: Pick<Handlers, 'replay.run'> = {
     const found = await withLease(app, LEASE, app.ids(), () => askHosts(context, name, input.calls));
     if (found === null) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
     const { samples: _, notes: _notes, ...counts } = found;
-    app.log
-      .from('deploy')
-      .info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
+    app.log.from('deploy').info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
     return found;
   },
 };

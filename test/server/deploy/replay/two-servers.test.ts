@@ -163,7 +163,8 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a replay over two serv
     await until(async () => (await ask(1)).status === 200, 20_000);
     await api(0, 'POST', '/replay', { version: 2 });
     const both = await Promise.all([ask(0), ask(1), ask(0), ask(1)]);
-    for (const { status, body } of both) expect([status, body['detail']]).toEqual(status === 200 ? [200, undefined] : [409, RUNNING]);
+    for (const { status, body } of both)
+      expect([status, body['detail']]).toEqual(status === 200 ? [200, undefined] : [409, RUNNING]);
     expect(both.some(({ status }) => status === 200)).toBe(true);
   }, 120_000);
 });
