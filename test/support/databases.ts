@@ -4,7 +4,8 @@ import postgres from 'postgres';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 
 const servers = {
-  postgres: { host: '127.0.0.1', port: 5432, username: 'postgres', password: '' },
+  // The runner has another version of it for some files.
+  postgres: { host: '127.0.0.1', port: Number(process.env['TEST_POSTGRES_PORT'] ?? 5432), username: 'postgres', password: '' },
   mysql: { host: '127.0.0.1', port: 3306, username: 'root', password: '' },
   redis: { host: '127.0.0.1', port: 6379, username: '', password: '' },
 } as const;

@@ -21,7 +21,7 @@ const BIN = ['/usr/lib/postgresql/*/bin/initdb', '/usr/pgsql-*/bin/initdb', '/op
 const initdb = BIN.flatMap((pattern) => globSync(pattern)).at(-1) ?? Bun.which('initdb');
 
 /** A PostgreSQL that runs as root refuses to start, so root lends the cluster to the account `postgres`. */
-const is_root = process.getuid?.() === 0;
+export const is_root = process.getuid?.() === 0;
 export const canCreateCluster =
   initdb !== null && Bun.which('openssl') !== null && (!is_root || existsSync('/var/lib/postgresql'));
 
@@ -29,7 +29,7 @@ export async function createCluster(ca: string, certificate: Certificate): Promi
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pg-'));
   const data = join(folder, 'data');
   const port = await freePort();
-  if (is_root) await lend(folder);
+  await shared(folder);
   const password = join(folder, 'password');
   await put(password, PASSWORD);
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password}`, '--no-sync', '-E', 'UTF8');
@@ -76,10 +76,15 @@ export async function createCluster(ca: string, certificate: Certificate): Promi
   };
 }
 
-async function put(path: string, text: string): Promise<void> {
+export async function put(path: string, text: string): Promise<void> {
   await Bun.write(path, text);
   await chmod(path, 0o600);
   if (is_root) await lend(path);
+}
+
+/** Root lends a folder to the account that the server runs as. */
+export async function shared(folder: string): Promise<void> {
+  if (is_root) await lend(folder);
 }
 
 async function lend(path: string): Promise<void> {
@@ -87,8 +92,10 @@ async function lend(path: string): Promise<void> {
   await chown(path, user!, group!);
 }
 
-async function run(program: string, ...args: string[]): Promise<void> {
-  const path = join(dirname(initdb ?? ''), program);
+const run = (program: string, ...args: string[]): Promise<void> => runIn(dirname(initdb ?? ''), program, ...args);
+
+export async function runIn(folder: string, program: string, ...args: string[]): Promise<void> {
+  const path = join(folder, program);
   const command = is_root ? ['su', 'postgres', '-s', '/bin/sh', '-c', [path, ...args].map(quote).join(' ')] : [path, ...args];
   // Not piped: the server would inherit the pipe and keep it open.
   const child = Bun.spawn(command, { cwd: '/', stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reachable } from './databases.ts';
+import { startPostgres18 } from './postgres-18.ts';
 
 /** What `npm test` runs once everything is installed: the checks, then every test file in a process of its own. */
 interface Report {
@@ -61,6 +62,16 @@ const ON_DENO = [
   'transports/stdio.test',
 ];
 
+/** These run a second time on the newest PostgreSQL: the driver, its attacks, its catalogue and the metadata. */
+const ON_POSTGRES_18 = [
+  'test/core/engines/postgresql/',
+  'test/core/store/',
+  'test/core/lib/postgres/',
+  'test/core/lib/sql/bind-databases',
+  'test/core/lib/sql/caller-policies',
+  'test/core/lib/sql/rules',
+];
+
 const NOTHING_RAN: Report = {
   title: '',
   seconds: 0,
@@ -78,11 +89,17 @@ async function runAll(args: readonly string[]): Promise<number> {
   const reports = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   const checks = args.length > 0 ? [] : CHECKS.map((check) => ({ run: () => runCheck(check) }));
   const found = testFiles(filters);
+  const newest = found.some(onPostgres18) ? await startPostgres18() : null;
   const runs = [
     ...found.map((file) => ({ file, variant: '', environment: {} })),
     ...found
       .filter(onBothStores)
       .map((file) => ({ file, variant: ' (metadata in PostgreSQL)', environment: { TEST_METADATA: 'postgresql' } })),
+    ...(newest === null ? [] : found.filter(onPostgres18)).map((file) => ({
+      file,
+      variant: ' (PostgreSQL 18)',
+      environment: { TEST_POSTGRES_PORT: String(newest?.port), TEST_METADATA: '' },
+    })),
     ...found.filter(onDeno).map((file) => ({ file, variant: ' (host on Deno)', environment: { TEST_HOST: 'deno' } })),
   ];
   const files = runs.map(({ file, variant, environment }, index) => ({
@@ -92,6 +109,7 @@ async function runAll(args: readonly string[]): Promise<number> {
   const checked = await inParallel([{ run: buildUi }, ...checks]);
   const tested = await again(await inParallel(files), files);
   await rm(reports, { recursive: true, force: true });
+  await newest?.stop();
   const ran = tested.some((report) => report.passed + report.failed.length + report.skipped.length > 0);
   return summary(ran ? [...checked, ...tested] : [...checked, NOTHING_RAN]);
 }
@@ -101,6 +119,8 @@ function onBothStores(file: string): boolean {
   if (!reachable.postgres || !file.startsWith('test/server/') || ONCE.some((name) => file.includes(name))) return false;
   return readFileSync(join(ROOT, file), 'utf8').includes('testApp(');
 }
+
+const onPostgres18 = (file: string): boolean => ON_POSTGRES_18.some((name) => file.includes(name));
 
 const onDeno = (file: string): boolean => file.startsWith('test/mcp-host/') && ON_DENO.some((name) => file.includes(name));
 

@@ -1,5 +1,6 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
+import { tablePlaces } from '#core/lib/sql/table-places.ts';
 import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
 
 const WRITES = 'ClickHouse connections are read-only; write to the tables with another program.';
@@ -94,47 +95,12 @@ function systemTable(tokens: readonly Lexeme[]): string | null {
   return null;
 }
 
-const QUERIES = words('select with from explain');
-/** Behind them no further table follows. */
-const ENDS_TABLES =
-  words(`select where prewhere group order having limit offset union except intersect settings format window qualify sample
-  final array using on`);
-
-interface Level {
-  /** It is a query, and not the arguments of a function, where `from` parts them too. */
-  query: boolean;
-  /** A table may stand here. */
-  tables: boolean;
-}
-
 /** Functions that stand where a table stands, however they are quoted and however many tables stand before. */
 function tableFunction(tokens: readonly Lexeme[]): string | null {
-  const levels: Level[] = [{ query: true, tables: false }];
-  for (const [i, { kind, text, name }] of tokens.entries()) {
-    const level = levels.at(-1)!;
-    const before = tokens[i - 1]?.text ?? '';
-    if (text === '(' || text === '[') {
-      // A bracket where a table may stand holds a query, or tables in brackets.
-      const first = tokens[i + 1];
-      const tables = level.tables && isTablePlace(before);
-      levels.push({ query: tables || (first?.kind === 'word' && QUERIES.has(first.text)), tables });
-      continue;
-    }
-    if (text === ')' || text === ']') {
-      if (levels.length > 1) levels.pop();
-      continue;
-    }
-    if (level.tables && name !== '' && isTablePlace(before) && tokens[i + 1]?.text === '(' && !TABLE_FUNCTIONS.has(name)) {
-      if (!(kind === 'word' && QUERIES.has(text))) {
-        return `The table function ${name} is not part of what a tool may use; select from the tables of the database.`;
-      }
-    }
-    if (kind !== 'word' || before === '.') continue;
-    if (text === 'select') level.query = true;
-    if (text === 'from' || text === 'join') level.tables = level.query && before !== 'array';
-    else if (ENDS_TABLES.has(text)) level.tables = false;
+  for (const at of tablePlaces(tokens)) {
+    const name = tokens[at]?.name ?? '';
+    if (name === '' || tokens[at + 1]?.text !== '(' || TABLE_FUNCTIONS.has(name)) continue;
+    return `The table function ${name} is not part of what a tool may use; select from the tables of the database.`;
   }
   return null;
 }
-
-const isTablePlace = (before: string): boolean => before === 'from' || before === 'join' || before === ',' || before === '(';

@@ -1,6 +1,7 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
-import { FILE_NAME, REFUSED_FUNCTIONS, REFUSED_TABLES } from './names.ts';
+import { tablePlaces } from '#core/lib/sql/table-places.ts';
+import { FILE_NAME, REFUSED_FUNCTIONS, REFUSED_TABLES, refusedFunction } from './names.ts';
 
 const WRITES = 'DuckDB connections are read-only; remove this statement, or write to the data with the program that makes it.';
 const SESSION = 'Settings of the session are not allowed in a tool.';
@@ -56,13 +57,16 @@ export const DUCKDB_RULES: TokenRules = {
     unbounded union unique using values varchar when where window with within`),
 };
 
-/** DuckDB takes the name of a file for a table. */
+/** DuckDB takes the name of a file for a table; functions that read files may have any name that an extension gives them. */
 function fileInFrom(tokens: readonly Lexeme[]): string | null {
-  for (const [n, { kind, text, name }] of tokens.entries()) {
-    const before = tokens[n - 1]?.text;
-    if (before !== 'from' && before !== 'join') continue;
+  for (const at of tablePlaces(tokens)) {
+    const { kind, text, name } = tokens[at]!;
     const file = kind === 'string' ? text.slice(1, -1) : kind === 'identifier' ? name : '';
     if (FILE_NAME.test(file)) return `A tool can only read the tables of its database, not files such as ${file}.`;
+  }
+  for (const [n, { name }] of tokens.entries()) {
+    const effect = tokens[n + 1]?.text === '(' && name !== '' ? refusedFunction(name) : null;
+    if (effect !== null) return `The function ${name} ${effect}; it is not allowed in a tool.`;
   }
   return null;
 }

@@ -1,12 +1,14 @@
 import { AppError } from '#core/errors.ts';
 import { simpleQuery, unnamed } from '#core/lib/postgres/messages.ts';
 import { settingsAlone } from '#core/lib/postgres/settings.ts';
+import { lexemes } from '#core/lib/sql/classify-tokens.ts';
 import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
 import { execute, prepare } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import type { PostgresSession } from './session.ts';
+import { POSTGRESQL_DIALECT } from './sql/dialect.ts';
 import { settingValues } from './session-values.ts';
 import { boundTypeOf } from './types.ts';
 import type { BoundStatement, BoundType, RunOptions } from '../shared/source.ts';
@@ -102,6 +104,7 @@ export async function askInside(
  * made writable; the extended protocol takes one statement; the end is always a rollback and a reset of the session.
  */
 async function runRead(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+  refuseTwoPhase(statement.text);
   try {
     return await stoppable(session, call.signal, async () => {
       await begin(session, 'begin read only', limits);
@@ -114,6 +117,7 @@ async function runRead(session: PostgresSession, statement: BoundStatement, limi
 
 async function runWrite(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
   const { review, rollback = false } = limits;
+  refuseTwoPhase(statement.text);
   let fetched: Fetched;
   let commits = !rollback;
   try {
@@ -139,6 +143,14 @@ async function runWrite(session: PostgresSession, statement: BoundStatement, lim
   await commit(session, limits.timeout_ms + COMMIT_GRACE);
   await leave(session, 'discard all');
   return fetched;
+}
+
+/** A transaction that is prepared outlives its session: no rollback of ours ends it. Where servers allow that, anybody may. */
+function refuseTwoPhase(text: string): void {
+  if (!/prepare/i.test(text)) return;
+  const [first, second] = lexemes(text, POSTGRESQL_DIALECT);
+  if (first?.text !== 'prepare' || second?.text !== 'transaction') return;
+  throw new AppError('sql_error', 'Every call has its own transaction; a statement that controls one is not allowed.');
 }
 
 /** In the transaction that the recipe began. */

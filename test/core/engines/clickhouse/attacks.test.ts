@@ -96,6 +96,8 @@ const places = (call: string): string[] => [
   `SELECT * FROM (SELECT * FROM ${call})`,
   `SELECT * FROM victim, ${call}`,
   `SELECT * FROM victim AS a JOIN ${call} AS b ON 1 = 1`,
+  `SELECT * FROM victim AS a JOIN victim AS c ON a.id = c.id, ${call}`,
+  `SELECT * FROM (victim AS a CROSS JOIN ${call})`,
   `SELECT * FROM victim LEFT ARRAY JOIN [1] AS q CROSS JOIN ${call}`,
   `SELECT id FROM victim WHERE id IN (SELECT 1 FROM ${call})`,
   `WITH (SELECT count() FROM ${call}) AS n SELECT n`,

@@ -185,7 +185,7 @@ describe('a statement can do nothing but read the tables of its database', () =>
         .catch(() => null);
       if (found !== null && found.read_only && found.forbidden == null) claiming.push(text);
     }
-    expect(claiming).toEqual(["select * from t, 'x.csv'", 'show databases']);
+    expect(claiming).toEqual(['show databases']);
   });
 
   test('nothing of one call is left for the next', async () => {

@@ -40,13 +40,15 @@ interface Way {
   readonly name: string;
   readonly make: readonly string[];
   readonly text: string;
+  /** What newer versions say instead of making it. */
+  readonly refused?: string;
 }
 
 /** A server that is this one again, where nothing says that a session only reads. */
 const FAR: readonly string[] = [
   'create extension if not exists postgres_fdw',
   'create view far as select id from victims where evil()',
-  `do $$ begin execute format('create server back foreign data wrapper postgres_fdw options (host %L, dbname %L)', '127.0.0.1', current_database()); end $$`,
+  `do $$ begin execute format('create server back foreign data wrapper postgres_fdw options (host %L, port %L, dbname %L)', '127.0.0.1', current_setting('port'), current_database()); end $$`,
   `create user mapping for public server back options (user 'postgres', password_required 'false')`,
 ];
 
@@ -153,6 +155,7 @@ const WAYS: readonly Way[] = [
       'create rule "_RETURN" as on select to ruled do instead select id from victims where evil()',
     ],
     text: 'select id from ruled',
+    refused: 'cannot have ON SELECT rules',
   },
   {
     name: 'a trigger',
@@ -261,7 +264,7 @@ async function inArena(texts: readonly string[], work: (arena: Arena) => Promise
 }
 
 describe.skipIf(!reachable.postgres)('code behind the names in a statement, on PostgreSQL', () => {
-  for (const { name, make, text } of WAYS) {
+  for (const { name, make, text, refused } of WAYS) {
     test(
       `${name}: nothing is written, and nothing is left for the next caller`,
       () =>
@@ -280,6 +283,8 @@ describe.skipIf(!reachable.postgres)('code behind the names in a statement, on P
           await run(TIDY.slice(1));
           expect(await seen(WRITE)).toEqual(state);
           expect(await outside()).toMatchObject({ locks: '0' });
+        }).catch((error: unknown) => {
+          if (refused === undefined || !String(error).includes(refused)) throw error;
         }),
       30_000,
     );

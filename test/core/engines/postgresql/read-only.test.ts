@@ -64,6 +64,7 @@ const ATTACKS: readonly string[] = [
   `abort`,
   `savepoint evil`,
   `prepare transaction 'evil'`,
+  `/* */ PREPARE -- a\n/* /* */ */ TRANSACTION 'evil'`,
   `select set_config('transaction_read_only', 'off', true)`,
   `select set_config('transaction_read_only', 'off', false)`,
   `select set_config('default_transaction_read_only', 'off', false)`,
