@@ -65,6 +65,13 @@ export const Notice = v.object({
 });
 export type Notice = v.InferOutput<typeof Notice>;
 
+/** How long a secret that was rotated still signs. */
+export const OLD_SECRET_HOURS = 24;
+const WithSecret = v.object({
+  ...Notice.entries,
+  secret: v.pipe(v.string(), v.description('Verifies the signatures (`whsec_…`). Shown only once')),
+});
+
 /** Webhooks, signed as Standard Webhooks describes. */
 export const notices = {
   'notices.list': operation({
@@ -80,10 +87,7 @@ export const notices = {
     path: '/notices',
     access: 'admin',
     input: NoticeDraft,
-    output: v.object({
-      ...Notice.entries,
-      secret: v.pipe(v.string(), v.description('Verifies the signatures (`whsec_…`). Shown only once')),
-    }),
+    output: WithSecret,
     status: 201,
     summary: 'Create a webhook',
   }),
@@ -112,6 +116,14 @@ export const notices = {
     output: Delivery,
     summary: 'Send a test event to a webhook now, once',
   }),
+  'notices.rotate_secret': operation({
+    method: 'POST',
+    path: '/notices/{id}/rotate-secret',
+    access: 'admin',
+    input: byId,
+    output: WithSecret,
+    summary: `Give a webhook a new secret; for ${OLD_SECRET_HOURS} hours both sign`,
+  }),
   'notices.deliveries': operation({
     method: 'GET',
     path: '/notices/{id}/deliveries',
@@ -119,5 +131,13 @@ export const notices = {
     input: v.strictObject({ id: Id, ...listInput(100) }),
     output: listOf(Delivery),
     summary: 'List deliveries of a webhook, newest first; finished ones for 30 days',
+  }),
+  'notices.redeliver': operation({
+    method: 'POST',
+    path: '/notices/{id}/deliveries/{delivery_id}/redeliver',
+    access: 'admin',
+    input: v.strictObject({ id: Id, delivery_id: Id }),
+    output: Delivery,
+    summary: 'Send a delivery again now, once, with the same `webhook-id`',
   }),
 };

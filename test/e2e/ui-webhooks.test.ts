@@ -58,6 +58,23 @@ browserTest(
     }
     expect(received.map(({ body }) => (JSON.parse(body) as { type: string }).type)).toEqual(['test', 'deploy']);
 
+    await page.getByRole('button', { name: 'More for Team chat' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByText('Sluice stores it encrypted.').waitFor();
+    const fresh = page.getByText(/^whsec_/).first();
+    expect(await fresh.innerText()).not.toBe(secret);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'More for Team chat' }).click();
+    await page.getByRole('menuitem', { name: 'Show deliveries' }).click();
+    const deliveries = page.getByRole('dialog', { name: 'Deliveries to Team chat' });
+    await deliveries.getByRole('button', { name: 'Send again' }).first().click();
+    await until(() => received.length === 3, 20_000);
+    const [, deployed, again] = received.map(({ headers }) => headers);
+    expect(again?.get('webhook-id')).toBe(deployed?.get('webhook-id') ?? '');
+    expect(again?.get('webhook-signature')?.split(' ')).toHaveLength(2);
+    await page.keyboard.press('Escape');
+
     await receiver.stop(true);
     await page.getByRole('button', { name: 'More for Team chat' }).click();
     await page.getByRole('menuitem', { name: 'Send test event' }).click();

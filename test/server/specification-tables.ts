@@ -175,6 +175,8 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 17', 'DELETE', '/api/v1/notices/{id}'],
   ['section 17', 'POST', '/api/v1/notices/{id}/test'],
   ['the delivery log of section 17', 'GET', '/api/v1/notices/{id}/deliveries'],
+  ['the delivery log of section 17', 'POST', '/api/v1/notices/{id}/deliveries/{delivery_id}/redeliver'],
+  ['the secrets of section 17', 'POST', '/api/v1/notices/{id}/rotate-secret'],
   ['section 17', 'GET', '/api/v1/tests/{id}/results'],
   ['section 17', 'GET', '/api/v1/proposals'],
   ['section 17', 'GET', '/api/v1/proposals/{id}'],

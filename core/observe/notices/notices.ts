@@ -6,7 +6,7 @@ import type { Context, Handlers } from '#core/run.ts';
 import type { Db } from '#core/store/open.ts';
 import { recordHistory } from '../history.ts';
 import { bodyOf, newDelivery } from './emit.ts';
-import { deliver, type DeliveryRow, newSecret, type NoticeRow, secretPlace } from './send.ts';
+import { deliver, type DeliveryRow, newSecret, type NoticeRow, sealSecret, secretsOf } from './send.ts';
 
 const toDelivery = ({ notice_id: _, body: _body, ...row }: DeliveryRow): Delivery => row;
 const toNotice = ({ secret: _, ...row }: NoticeRow, last: DeliveryRow | null): Notice => ({
@@ -68,8 +68,7 @@ export const noticeHandlers: Pick<Handlers, Extract<keyof Handlers, `notices.${s
     const { notices } = app.store.tables;
     await checkAddress(context, draft.url);
     const [id, secret, now] = [app.ids(), newSecret(), app.clock().toISOString()];
-    const sealed = { $sealed: app.keyring.seal(secret, secretPlace(id)) };
-    const row: NoticeRow = { id, ...draft, secret: sealed, created_at: now, updated_at: now };
+    const row: NoticeRow = { id, ...draft, secret: sealSecret(app, id, secret), created_at: now, updated_at: now };
     await app.store.write(async (tx) => {
       await refuseTaken(context, tx, row.name, id);
       if ((await tx.$count(notices)) >= MOST_NOTICES) {
@@ -123,6 +122,30 @@ export const noticeHandlers: Pick<Handlers, Extract<keyof Handlers, `notices.${s
     const row = { ...newDelivery(app.ids(), id, 'test', body, app.clock().toISOString()), next_attempt_at: null };
     await app.store.write((tx) => tx.insert(deliveries).values(row));
     return toDelivery(await deliver(app, notice, row, true));
+  },
+  'notices.rotate_secret': async (context, { id }) => {
+    const { app } = context;
+    const { notices } = app.store.tables;
+    const secret = newSecret();
+    const row = await app.store.write(async (tx) => {
+      const before = await find(context, id, tx);
+      const [newest] = secretsOf(app, before);
+      const after = { ...before, secret: sealSecret(app, id, secret, newest), updated_at: app.clock().toISOString() };
+      await tx.update(notices).set(after).where(eq(notices.id, id));
+      await recordHistory(tx, context, { ...entryOf(after), action: 'update', before: { ...before }, after: { ...after } });
+      return after;
+    });
+    return { ...toNotice(row, await lastOf(context, id)), secret };
+  },
+  'notices.redeliver': async (context, { id, delivery_id }) => {
+    const { app } = context;
+    const { notice_deliveries: deliveries } = app.store.tables;
+    const notice = await find(context, id);
+    if (!notice.enabled) throw new AppError('conflict', 'This webhook is disabled. Enable it first.');
+    const wanted = and(eq(deliveries.notice_id, id), eq(deliveries.id, delivery_id));
+    const [row] = await app.store.db.select().from(deliveries).where(wanted);
+    if (row === undefined) throw new AppError('not_found', 'This webhook has no delivery with this id. It may be too old.');
+    return toDelivery(await deliver(app, notice, row, row.status !== 'waiting'));
   },
   'notices.deliveries': async (context, { id, skip, limit }) => {
     const { app } = context;

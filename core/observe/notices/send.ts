@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { and, asc, desc, eq, lt, lte, ne } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
+import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { runEvery } from '#core/cluster/run-every.ts';
@@ -18,10 +19,24 @@ const AT_ONCE = 100;
 const WAITS = [5, 300, 1_800, 7_200, 18_000, 25_200, 33_600] as const;
 const KEPT_DAYS = 30;
 const KEPT = 1_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const SECRET_PREFIX = 'whsec_';
 
-export const secretPlace = (id: string): string => `notice/${id}/secret`;
+const secretPlace = (id: string): string => `notice/${id}/secret`;
+
+/** @param before what it was until now: it signs for a time beside the new one. */
+export function sealSecret(app: App, id: string, secret: string, before: string | null = null): NoticeRow['secret'] {
+  const until = app.clock().getTime() + OLD_SECRET_HOURS * HOUR_MS;
+  const text = before === null ? secret : `${secret} ${before} ${until}`;
+  return { $sealed: app.keyring.seal(text, secretPlace(id)) };
+}
+
+/** The secrets of a webhook that sign now, the newest first. */
+export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): readonly [string, ...string[]] {
+  const [newest = '', before, until = 0] = keyring.open(secret.$sealed, secretPlace(id)).split(' ');
+  return before === undefined || Number(until) <= clock().getTime() ? [newest] : [newest, before];
+}
 
 /** Sends what is due, one server at a time, and forgets what is long done. @returns a function that ends it. */
 export function keepSendingNotices(app: App): () => void {
@@ -82,13 +97,14 @@ async function post(
   try {
     const timestamp = String(Math.floor(app.clock().getTime() / 1_000));
     const message_id = `msg_${id}`;
-    const secret = app.keyring.open(notice.secret.$sealed, secretPlace(notice.id));
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Sluice',
       'webhook-id': message_id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': signature(secret, message_id, timestamp, body),
+      'webhook-signature': secretsOf(app, notice)
+        .map((secret) => signature(secret, message_id, timestamp, body))
+        .join(' '),
     };
     const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(TIMEOUT_MS) };
     const answer = await guardedFetch(notice.url, init, app.policy);

@@ -29,12 +29,12 @@ function receiver(answer: (n: number) => Response = () => new Response('ok')) {
 }
 
 /** Verifies with WebCrypto, from the text of the specification alone. */
-async function isSigned({ headers, body }: Received, secret: string): Promise<boolean> {
+async function isSigned({ headers, body }: Received, secret: string, nth = 0): Promise<boolean> {
   const raw = Uint8Array.from(atob(secret.replace('whsec_', '')), (letter) => letter.charCodeAt(0));
   const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const text = `${headers.get('webhook-id')}.${headers.get('webhook-timestamp')}.${body}`;
   const mac = new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
-  const given = Uint8Array.from(atob((headers.get('webhook-signature') ?? '').replace('v1,', '')), (letter) =>
+  const given = Uint8Array.from(atob((headers.get('webhook-signature') ?? '').split(' ')[nth]?.replace('v1,', '') ?? ''), (letter) =>
     letter.charCodeAt(0),
   );
   return given.length === mac.length && timingSafeEqual(given, mac);
@@ -63,6 +63,8 @@ const make = async (over: object = {}) => {
   expect([answer.body, answer.status]).toEqual([answer.body, 201]);
   return answer.body as unknown as Notice & { secret: string };
 };
+/** A session ends within a day. */
+const signInAgain = () => t.request('POST', '/api/v1/auth/login', { body: { username: 'ada', password: 'correct horse' } });
 const send = () => sendDue(t.app, 'this server');
 const log = async (id: string) => (await api('GET', `/${id}/deliveries`)).body['items'] as Delivery[];
 const deploy = async (note: string | null = null) => {
@@ -110,6 +112,70 @@ describe.each([...namedStores])('kept in %s', (metadata) => {
     expect(hook.received).toHaveLength(3);
     gone();
   });
+});
+
+test('a rotated secret signs beside the new one for a day', async () => {
+  await start();
+  const notice = await make();
+  const rotate = async () => {
+    const { status, body } = await api('POST', `/${notice.id}/rotate-secret`);
+    expect(status).toBe(200);
+    return String(body['secret']);
+  };
+  const said = async () => {
+    await api('POST', `/${notice.id}/test`);
+    const last = hook.received.at(-1) as Received;
+    const count = last.headers.get('webhook-signature')?.split(' ').length;
+    return { last, count };
+  };
+  const second = await rotate();
+  expect(second).toMatch(/^whsec_[\w+/]{43}=$/);
+  const both = await said();
+  expect(both.count).toBe(2);
+  expect([await isSigned(both.last, second), await isSigned(both.last, notice.secret, 1)]).toEqual([true, true]);
+  t.advance(86_400_000 - 1);
+  await signInAgain();
+  expect((await said()).count).toBe(2);
+  t.advance(1);
+  const later = await said();
+  expect([later.count, await isSigned(later.last, second)]).toEqual([1, true]);
+  // Of several rotations the last two count.
+  await rotate();
+  const fourth = await rotate();
+  const after = await said();
+  expect([after.count, await isSigned(after.last, fourth), await isSigned(after.last, second, 1)]).toEqual([2, true, false]);
+  const { body } = await t.request('GET', '/api/v1/history');
+  expect(JSON.stringify(body)).not.toContain('whsec_');
+  expect((await api('POST', '/nobody/rotate-secret')).status).toBe(404);
+});
+
+test('a delivery is sent again on request, with its body and id', async () => {
+  await start();
+  await hook.stop();
+  hook = receiver((n) => new Response('', { status: n <= 2 ? 500 : 200 }));
+  const notice = await make();
+  await deploy('once');
+  await send();
+  const again = async (id = notice.id) => {
+    const [{ id: delivery_id = '' } = {}] = await log(notice.id);
+    return api('POST', `/${id}/deliveries/${delivery_id}/redeliver`);
+  };
+  // It waits for its next attempt still.
+  expect(await again()).toMatchObject({ status: 200, body: { status: 'waiting', attempts: 2 } });
+  expect(await again()).toMatchObject({ status: 200, body: { status: 'delivered', attempts: 3, error: null } });
+  expect(await again()).toMatchObject({ status: 200, body: { status: 'delivered', attempts: 4, next_attempt_at: null } });
+  t.advance(86_400_000);
+  await send();
+  expect(hook.received).toHaveLength(4);
+  expect(new Set(hook.received.map(({ headers, body }) => `${headers.get('webhook-id')} ${body}`)).size).toBe(1);
+
+  await signInAgain();
+  const other = await make({ name: 'other' });
+  expect((await again(other.id)).status).toBe(404);
+  expect((await again('nobody')).status).toBe(404);
+  await api('PATCH', `/${notice.id}`, { enabled: false });
+  expect(await again()).toMatchObject({ status: 409, body: { detail: 'This webhook is disabled. Enable it first.' } });
+  expect(hook.received).toHaveLength(4);
 });
 
 test('what fails is sent again with the same id for a day, by whichever server looks first', async () => {

@@ -1,17 +1,27 @@
 import { Show } from 'solid-js';
-import type { Notice } from '#core/contract/notices.ts';
+import type { Delivery, Notice } from '#core/contract/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
+import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { eventWord, STATUS } from './words.ts';
 
 const SHOWN = 100;
 
 /** What was sent to a webhook, newest first. */
 export function DeliveryLog(props: { notice: Notice }) {
+  const { call } = useKernel();
+  const { act } = useAct();
   const log = useQuery((read) => read('notices.deliveries', { id: props.notice.id, limit: SHOWN }));
+  const again = ({ id: delivery_id }: Delivery) =>
+    act(async () => {
+      const { status, error } = await call('notices.redeliver', { id: props.notice.id, delivery_id });
+      if (status !== 'delivered') throw new Error(error ?? 'The event was not delivered.');
+    }, 'Sent again.');
   return (
     <DataTable
       label="Deliveries"
@@ -38,6 +48,11 @@ export function DeliveryLog(props: { notice: Notice }) {
           cell: (row) => <Show when={row.next_attempt_at}>{(iso) => <Ago iso={iso()} />}</Show>,
         },
       ]}
+      actions={(row) => (
+        <Button size="small" kind="quiet" onPress={() => void again(row)}>
+          Send again
+        </Button>
+      )}
       empty={
         <EmptyState icon="clock" title="No deliveries yet">
           <p>Every event that is sent here is listed with its result.</p>

@@ -1,5 +1,5 @@
 import { createSignal, Show } from 'solid-js';
-import type { Notice } from '#core/contract/notices.ts';
+import { type Notice, OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
@@ -35,6 +35,17 @@ export function WebhooksPanel() {
     }, String);
   const enable = ({ id, name, enabled }: Notice) =>
     act(() => call('notices.update', { id, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
+  const rotate = ({ id, name }: Notice) =>
+    ask(
+      {
+        title: `Rotate the secret of ${name}?`,
+        text: `You get a new secret. For ${OLD_SECRET_HOURS} hours events are signed with both, so the receiver can change over.`,
+        action: 'Rotate secret',
+        danger: false,
+      },
+      async () => setSecret((await call('notices.rotate_secret', { id })).secret),
+      `Secret of ${name} rotated.`,
+    );
   const remove = ({ id, name }: Notice) =>
     ask(
       {
@@ -85,6 +96,7 @@ export function WebhooksPanel() {
             items={[
               { label: 'Edit', icon: 'sliders', onSelect: () => setEditing(notice) },
               { label: 'Send test event', icon: 'bolt', onSelect: () => void test(notice) },
+              { label: 'Rotate secret', icon: 'key', onSelect: () => void rotate(notice) },
               { label: 'Show deliveries', icon: 'clock', onSelect: () => setLogged(notice) },
               notice.enabled
                 ? { label: 'Disable', icon: 'pause', onSelect: () => void enable(notice) }
