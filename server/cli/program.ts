@@ -67,6 +67,8 @@ function toArguments(command: Command, args: readonly string[]): Arguments {
     if (positionals.length >= least && positionals.length <= most) return { positionals, values: values as Arguments['values'] };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    // Its first sentence names the option.
+    throw new UsageError(`${error.message.split('. ')[0]?.replace(/\.$/, '')}.\nUsage: sluice ${usage}`);
   }
   throw new UsageError(`Usage: sluice ${usage}`);
 }

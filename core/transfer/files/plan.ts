@@ -58,7 +58,9 @@ function conflictsOf(changes: readonly PlannedChange[], base: Base): FileFault[]
     const before = base.get(record.id);
     const what = `The ${record.room.kind} ${record.name}`;
     const path = 'path' in record ? record.path : `${record.room.folder}/`;
-    const conflict = (said: string): FileFault[] => [{ path, line: null, message: `${what} was ${said} on the server ${SINCE}` }];
+    const edited = change.action !== 'delete' && before !== undefined && before !== hashOfRecord(change.record);
+    const todo = edited ? MERGE : PULL;
+    const conflict = (said: string): FileFault[] => [{ path, line: null, message: `${what} was ${said} ${SINCE} ${todo}` }];
     if (change.action === 'create') return before === undefined ? [] : conflict('deleted');
     const now = hashOfRecord(change.action === 'update' ? { room: record.room, values: change.before } : record);
     if (before === now) return [];
@@ -66,13 +68,16 @@ function conflictsOf(changes: readonly PlannedChange[], base: Base): FileFault[]
   });
 }
 
-const SINCE = 'since the last pull or push of this folder. Pull first, or replace it with --force.';
+const SINCE = 'on the server since the last pull or push of this folder.';
+const PULL = 'Pull first, or replace it with --force.';
+/** A pull would refuse to replace the file. */
+const MERGE = 'The file has changes too: keep a copy of it, pull with --force and make them again, or replace the server\'s with --force.';
 
 const settingConflicts = (differing: readonly (readonly [string, unknown])[], server: Configuration, base: Base): FileFault[] =>
-  differing.flatMap(([name]) => {
+  differing.flatMap(([name, value]) => {
     const before = base.get(settingId(name));
     if (before === undefined || before === hashOfValues(server.settings[name])) return [];
-    return [{ path: SETTINGS_FILE, line: null, message: `The setting ${name} was changed on the server ${SINCE}` }];
+    return [{ path: SETTINGS_FILE, line: null, message: `The setting ${name} was changed ${SINCE} ${before === hashOfValues(value) ? PULL : MERGE}` }];
   });
 
 /** The plan as one import. @param checksum of the configuration that it was made from. */
