@@ -157,8 +157,8 @@ test('a delivery is sent again on request, with its body and id', async () => {
   await deploy('once');
   await send();
   const again = async (id = notice.id) => {
-    const [{ id: delivery_id = '' } = {}] = await log(notice.id);
-    return api('POST', `/${id}/deliveries/${delivery_id}/redeliver`);
+    const [last] = await log(notice.id);
+    return api('POST', `/${id}/deliveries/${last?.id}/redeliver`);
   };
   // It waits for its next attempt still.
   expect(await again()).toMatchObject({ status: 200, body: { status: 'waiting', attempts: 2 } });

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import type { Delivery, Notice } from '#core/contract/notices.ts';
+import type { Notice } from '#core/contract/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -17,9 +17,9 @@ export function DeliveryLog(props: { notice: Notice }) {
   const { call } = useKernel();
   const { act } = useAct();
   const log = useQuery((read) => read('notices.deliveries', { id: props.notice.id, limit: SHOWN }));
-  const again = ({ id: delivery_id }: Delivery) =>
+  const again = (id: string, delivery_id: string) =>
     act(async () => {
-      const { status, error } = await call('notices.redeliver', { id: props.notice.id, delivery_id });
+      const { status, error } = await call('notices.redeliver', { id, delivery_id });
       if (status !== 'delivered') throw new Error(error ?? 'The event was not delivered.');
     }, 'Sent again.');
   return (
@@ -49,7 +49,7 @@ export function DeliveryLog(props: { notice: Notice }) {
         },
       ]}
       actions={(row) => (
-        <Button size="small" kind="quiet" onPress={() => void again(row)}>
+        <Button size="small" kind="quiet" onPress={() => void again(props.notice.id, row.id)}>
           Send again
         </Button>
       )}
