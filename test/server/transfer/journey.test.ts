@@ -20,7 +20,7 @@ async function sluice(cwd: string, line: string, environment: Record<string, str
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const [out, err] = await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()));
   return { code: await child.exited, out, err };
 }
 
