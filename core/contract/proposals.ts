@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Change } from './deploy/deploy.ts';
+import { Calls, Replay } from './deploy/replay.ts';
 import { TestResult } from './definitions/tests.ts';
 import { CONFIGURED } from './entities.ts';
 import { byId, Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
@@ -160,6 +161,15 @@ export const proposals = {
     output: ProposalComment,
     status: 201,
     summary: 'Comment on a proposal; a token with propose alone only on its own',
+  }),
+  'proposals.replay': operation({
+    method: 'POST',
+    path: '/proposals/{id}/replay',
+    access: 'deploy',
+    input: v.strictObject({ id: Id, calls: Calls }),
+    output: Replay,
+    summary:
+      'Run recent calls of reading tools on the live version and on the working copy with a proposal, and compare the answers',
   }),
   'proposals.rebase': operation({
     method: 'POST',

@@ -16,6 +16,7 @@ import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './ove
 import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
 import { callOf } from './propose.ts';
 import { recalling } from './recall.ts';
+import { replayProposal } from './replay.ts';
 import { lastReviewOf, reviewOf } from './review.ts';
 import {
   authorKey,
@@ -61,6 +62,7 @@ export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals
     if (text === undefined) throw invalidField('text', 'text is required.');
     return app.store.write((tx) => comment(context, tx, id, text));
   },
+  'proposals.replay': (context, input) => replayProposal(context, doorOf(context), input),
   'proposals.rebase': async (context, { id }) => {
     const row = await findProposal(context.app, id);
     refuseOthers(context, row);

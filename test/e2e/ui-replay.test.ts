@@ -56,6 +56,26 @@ browserTest(
     await drawer.getByRole('button', { name: 'Run replay' }).click();
     await result.getByText('3 calls: 3 the same').waitFor();
     await result.getByText('Every answer is the same.').waitFor();
+
+    await programs.api('PATCH', `/tools/${tool?.id}`, { sql_query: tool?.sql_query });
+    const scopes = ['propose'];
+    const { token } = await programs.api<{ token: string }>('POST', '/agent-tokens', {
+      name: 'Ann',
+      duration_minutes: 60,
+      scopes,
+    });
+    const asked = await fetch(`${programs.url}/api/v1/tools/${tool?.id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ sql_query: wrong }),
+    });
+    const { proposal_id } = (await asked.json()) as { proposal_id: string };
+    await page.goto(`${programs.url}/proposals/${proposal_id}`);
+    await page.getByRole('button', { name: 'Replay recent calls' }).click();
+    await drawer.getByRole('button', { name: 'Run replay' }).click();
+    await result.getByText('3 calls: 0 the same, 3 changed').waitFor();
+    await first.getByRole('rowheader', { name: 'With the proposal' }).first().waitFor();
+    await expectAccessible(page, 'a replay of a proposal');
     await close(opened);
     await inspectAll(ui, [{ name: 'deploy', path: '/deploy', ready: 'What will change' }]);
   },

@@ -49,13 +49,15 @@ export const HostReplay = v.object({
 export type HostReplay = v.InferOutput<typeof HostReplay>;
 
 export const Replay = v.object({
-  against: v.pipe(v.string(), v.description('The candidate or the version that was compared with the live one')),
+  against: v.pipe(v.string(), v.description('The candidate, version or proposal that was compared with the live version')),
   ...counts,
   samples: v.array(ReplaySample),
   notes: v.pipe(v.array(v.string()), v.description('What was not compared, in sentences')),
   hosts: v.array(v.object({ id: v.string(), calls: v.number(), error: v.nullable(v.string()) })),
 });
 export type Replay = v.InferOutput<typeof Replay>;
+
+export const Calls = v.optional(v.pipe(integerBetween(1, MOST_SAMPLES), v.description('How many calls, over all hosts')), 100);
 
 export const replay = {
   'replay.run': operation({
@@ -65,7 +67,7 @@ export const replay = {
     input: v.strictObject({
       candidate: v.optional(Id),
       version: v.optional(integerBetween(1, 999_999_999)),
-      calls: v.optional(v.pipe(integerBetween(1, MOST_SAMPLES), v.description('How many calls, over all hosts')), 100),
+      calls: Calls,
     }),
     output: Replay,
     summary:

@@ -13,14 +13,16 @@ export const besideRequest = (revision: string): string => `beside:${revision}`;
 
 /** What hosts hold beside the live version now. */
 export async function besideNews(app: App): Promise<BesideNews> {
-  const snapshots = (await candidateHeads(app)).map(({ id, checksum: sum, expires_at, digest, token_prefix }) => ({
+  const row = await runningCanary(app);
+  // What is stored for a replay alone, hosts ask for by its name.
+  const heads = (await candidateHeads(app)).filter(({ id, digest }) => digest !== null || id === row?.candidate_id);
+  const snapshots = heads.map(({ id, checksum: sum, expires_at, digest, token_prefix }) => ({
     id,
     checksum: sum,
     expires_at: digest === null ? null : expires_at,
     digest,
     token_prefix,
   }));
-  const row = await runningCanary(app);
   const canary = row && { id: row.id, candidate: row.candidate_id, percent: row.percent, seed: row.seed };
   const state = { snapshots, canary };
   return { revision: checksum(canonical(state)).slice(-16), ...state };

@@ -25,17 +25,23 @@ const MOST_TOLD = 200;
 
 export const replayHandlers: Pick<Handlers, 'replay.run'> = {
   'replay.run': async (context, input) => {
-    const { app, actor } = context;
+    const { app } = context;
     const name = await targetOf(app, input);
     await requireSamples(app);
-    // One at a time, whichever server is asked: each runs its calls twice on the live databases.
-    const found = await withLease(app, LEASE, app.ids(), () => askHosts(context, name, input.calls));
-    if (found === null) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
-    const { samples: _, notes: _notes, ...counts } = found;
-    app.log.from('deploy').info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
-    return found;
+    return replayOn(context, name, input.calls);
   },
 };
+
+/** Runs recent calls on the live version and on another one, by the name that hosts ask for it. */
+export async function replayOn(context: Context, name: string, calls: number): Promise<Replay> {
+  const { app, actor } = context;
+  // One at a time, whichever server is asked: each runs its calls twice on the live databases.
+  const found = await withLease(app, LEASE, app.ids(), () => askHosts(context, name, calls));
+  if (found === null) throw new AppError('conflict', 'A replay is already running. Wait for it to finish, or cancel it.');
+  const { samples: _, notes: _notes, ...counts } = found;
+  app.log.from('deploy').info('replayed recent calls', { ...counts, hosts: counts.hosts.length, by: actor?.name ?? 'system' });
+  return found;
+}
 
 /** By the name that hosts ask for it. */
 async function targetOf(app: App, { candidate, version }: Input<'replay.run'>): Promise<string> {
@@ -51,7 +57,8 @@ async function targetOf(app: App, { candidate, version }: Input<'replay.run'>): 
   );
 }
 
-async function requireSamples(app: App): Promise<void> {
+/** Rejects where there is nothing to replay. */
+export async function requireSamples(app: App): Promise<void> {
   const { desired } = await readDeployment(app);
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) throw new AppError('conflict', 'Nothing is served now, so there are no calls to replay. Deploy first.');

@@ -71,13 +71,20 @@ function conflictsOf(changes: readonly PlannedChange[], base: Base): FileFault[]
 const SINCE = 'on the server since the last pull or push of this folder.';
 const PULL = 'Pull first, or replace it with --force.';
 /** A pull would refuse to replace the file. */
-const MERGE = 'The file has changes too: keep a copy of it, pull with --force and make them again, or replace the server\'s with --force.';
+const MERGE =
+  "The file has changes too: keep a copy of it, pull with --force and make them again, or replace the server's with --force.";
 
 const settingConflicts = (differing: readonly (readonly [string, unknown])[], server: Configuration, base: Base): FileFault[] =>
   differing.flatMap(([name, value]) => {
     const before = base.get(settingId(name));
     if (before === undefined || before === hashOfValues(server.settings[name])) return [];
-    return [{ path: SETTINGS_FILE, line: null, message: `The setting ${name} was changed ${SINCE} ${before === hashOfValues(value) ? PULL : MERGE}` }];
+    return [
+      {
+        path: SETTINGS_FILE,
+        line: null,
+        message: `The setting ${name} was changed ${SINCE} ${before === hashOfValues(value) ? PULL : MERGE}`,
+      },
+    ];
   });
 
 /** The plan as one import. @param checksum of the configuration that it was made from. */

@@ -34,8 +34,9 @@ async function isSigned({ headers, body }: Received, secret: string, nth = 0): P
   const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const text = `${headers.get('webhook-id')}.${headers.get('webhook-timestamp')}.${body}`;
   const mac = new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
-  const given = Uint8Array.from(atob((headers.get('webhook-signature') ?? '').split(' ')[nth]?.replace('v1,', '') ?? ''), (letter) =>
-    letter.charCodeAt(0),
+  const given = Uint8Array.from(
+    atob((headers.get('webhook-signature') ?? '').split(' ')[nth]?.replace('v1,', '') ?? ''),
+    (letter) => letter.charCodeAt(0),
   );
   return given.length === mac.length && timingSafeEqual(given, mac);
 }

@@ -243,11 +243,16 @@ Lint: 0 warnings, 2 suggestions.
     const dir = await pulled();
     const tool = await toolOf('products');
     await t.s.api('PATCH', `/tools/${tool?.id}`, { description: 'Changed in the UI' });
-    expect(await t.sluice('plan', dir)).toMatchObject({ code: 1, err: expect.stringContaining('of this folder. Pull first, or') });
+    expect(await t.sluice('plan', dir)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('of this folder. Pull first, or'),
+    });
     edit(dir, 'tools/products.sql', (text) => text.replace('tags:', 'title: Mine\ntags:'));
     const refused = {
       code: 1,
-      err: expect.stringMatching(/^tools\/products\.sql: The tool products was changed on the server since .* The file has changes too: /m),
+      err: expect.stringMatching(
+        /^tools\/products\.sql: The tool products was changed on the server since .* The file has changes too: /m,
+      ),
     };
     expect(await t.sluice('plan', dir)).toMatchObject(refused);
     expect(await t.sluice('push', dir)).toMatchObject(refused);

@@ -41,7 +41,11 @@ test('two people change one server from their folders, with mistakes, and CI can
   const mistakes: readonly (readonly [file: string, text: string, said: string])[] = [
     ['tools/bad.sql', '---\nconnection: shop\ndescription: [open\n---\nselect 1\n', 'tools/bad.sql:4: The YAML cannot be read'],
     ['tools/bad.sql', 'connection: shop\nselect 1\n', 'tools/bad.sql:1: The file must begin with YAML'],
-    ['tools/bad.sql', '---\nconnection: shop\ndescription: Colours\n---\nselect colour from products\n', 'no such column: colour'],
+    [
+      'tools/bad.sql',
+      '---\nconnection: shop\ndescription: Colours\n---\nselect colour from products\n',
+      'no such column: colour',
+    ],
     ['tools/bad.sql', '---\nconnection: shopp\ndescription: Ones\n---\nselect 1 as one\n', 'tools/bad.sql:2: connection'],
   ];
   for (const [file, text, said] of mistakes) {

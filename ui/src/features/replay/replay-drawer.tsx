@@ -18,16 +18,23 @@ const MOST = 20;
 const COUNTS = ['20', '100', '500', '1000'].map((value) => ({ value, label: `Up to ${Number(value).toLocaleString('en')}` }));
 const VERSION = /^v(\d+)$/;
 
-/** Runs recent calls on the live version and another one. @param target what is chosen first: `v12`, or the id of a candidate. */
-export function ReplayDrawer(props: { open: boolean; target?: string | undefined; onClose: () => void }) {
+interface Target {
+  /** What is chosen first: `v12`, or the id of a candidate. */
+  target?: string | undefined;
+  /** With the id of a proposal there is nothing to choose. */
+  proposal?: string | undefined;
+}
+
+/** Runs recent calls on the live version and another one. */
+export function ReplayDrawer(props: Target & { open: boolean; onClose: () => void }) {
   return (
     <Drawer open={props.open} title={WORDS.title} lead={WORDS.lead} size="wide" onClose={props.onClose}>
-      <Inside target={props.target} />
+      <Inside target={props.target} proposal={props.proposal} />
     </Drawer>
   );
 }
 
-function Inside(props: { target: string | undefined }) {
+function Inside(props: Target) {
   const config = useQuery((read) => read('config.get', {}));
   const problem = () => config.problem();
   return (
@@ -43,13 +50,13 @@ function Inside(props: { target: string | undefined }) {
         </EmptyState>
       </Match>
       <Match when={config.data()}>
-        <Run target={props.target} />
+        <Run target={props.target} proposal={props.proposal} />
       </Match>
     </Switch>
   );
 }
 
-function Run(props: { target: string | undefined }) {
+function Run(props: Target) {
   const { call } = useKernel();
   const versions = useQuery((read) => read('snapshots.list', { limit: MOST }));
   const candidates = useQuery((read) => read('candidates.list', {}));
@@ -59,6 +66,7 @@ function Run(props: { target: string | undefined }) {
   const [problem, setProblem] = createSignal<Problem>();
   const [running, setRunning] = createSignal<AbortController>();
 
+  const chooses = () => props.proposal === undefined;
   const targets = createMemo(() => [
     ...(candidates.data()?.items ?? []).map(({ candidate, note }) => ({
       value: candidate,
@@ -70,19 +78,24 @@ function Run(props: { target: string | undefined }) {
   ]);
   const target = () =>
     [chosen(), props.target].find((value) => targets().some((one) => one.value === value)) ?? targets()[0]?.value;
-  const label = (value: string) => targets().find((one) => one.value === value)?.label ?? value;
+  const label = (value: string) => (!chooses() ? WORDS.proposal : (targets().find((one) => one.value === value)?.label ?? value));
 
   const run = async () => {
-    const against = target();
-    if (against === undefined || running() !== undefined) return;
+    const [against, id] = [target(), props.proposal];
+    if ((against === undefined && id === undefined) || running() !== undefined) return;
     const mine = new AbortController();
     setRunning(mine);
     setProblem(undefined);
     setFound(undefined);
-    const version = VERSION.exec(against)?.[1];
+    const version = VERSION.exec(against ?? '')?.[1];
     try {
       const input = version === undefined ? { candidate: against } : { version: Number(version) };
-      setFound(await call('replay.run', { ...input, calls: Number(calls()) }, mine.signal));
+      const most = { calls: Number(calls()) };
+      const answer =
+        id === undefined
+          ? call('replay.run', { ...input, ...most }, mine.signal)
+          : call('proposals.replay', { id, ...most }, mine.signal);
+      setFound(await answer);
     } catch (fault) {
       if (!mine.signal.aborted) setProblem(toProblem(fault));
     } finally {
@@ -93,10 +106,13 @@ function Run(props: { target: string | undefined }) {
 
   return (
     <div class="stack">
-      <Show when={versions.data() !== undefined && candidates.data() !== undefined && targets().length === 0}>
+      <Show when={chooses() && versions.data() !== undefined && candidates.data() !== undefined && targets().length === 0}>
         <p class="soft">{WORDS.no_target}</p>
       </Show>
-      <Show when={target()}>
+      <Show when={!chooses()}>
+        <Select label={WORDS.calls} options={COUNTS} value={calls()} onChange={setCalls} />
+      </Show>
+      <Show when={chooses() && target()}>
         {(value) => (
           <div class="grid-2">
             <Select label={WORDS.against} options={targets()} value={value()} onChange={setChosen} />
@@ -108,9 +124,9 @@ function Run(props: { target: string | undefined }) {
         <Button
           kind="primary"
           icon="play"
-          needs="replay.run"
+          needs={chooses() ? 'replay.run' : 'proposals.replay'}
           busy={running() !== undefined}
-          blocked={target() === undefined}
+          blocked={chooses() && target() === undefined}
           onPress={() => void run()}
         >
           {WORDS.run}

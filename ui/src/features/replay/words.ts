@@ -8,6 +8,7 @@ export const WORDS = {
   lead: 'Runs recent calls of reading tools on the live version and on another one, and compares the answers. Calls of clients go first.',
   against: 'Compare with',
   calls: 'Calls',
+  proposal: 'With the proposal',
   run: 'Run replay',
   cancel: 'Cancel',
   running: 'Running recent calls on both versions. It takes at most a minute.',

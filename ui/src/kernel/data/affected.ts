@@ -40,7 +40,7 @@ const AFFECTED = {
 
 /** Operations that ask something with a body, and the ends of a session: nobody may read after it, and everything is read anew with the next. */
 const CHANGES_NOTHING =
-  /^(preview|guard|metrics|logs|replay)\.|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^oauth_requests\./;
+  /^(preview|guard|metrics|logs|replay)\.|^proposals\.replay$|^toolsets\.(preview|visible)$|^identity_providers\.test$|^connections\.test_draft$|^two_factor\.(login|setup)$|^auth\.(setup|login|logout)$|^oauth_requests\./;
 
 /** The nouns whose answers an operation has made untrue: none when it only reads, undefined for all. */
 export function affectedBy(name: OperationName, method: string, input: object): readonly string[] | undefined {

@@ -11,6 +11,8 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { breakingCount, labelsOf } from '#ui/src/features/deploy/changes.ts';
+import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
+import { WORDS as REPLAY } from '#ui/src/features/replay/words.ts';
 import { STATES } from '#ui/src/features/tests/words.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -19,6 +21,7 @@ import { WORDS } from './words.ts';
 
 /** What a reviewer reads, in this order. */
 export function Review(props: { proposal: Proposal; onCommented: () => void }) {
+  const { session } = useKernel();
   return (
     <>
       <Panel title={WORDS.why}>
@@ -32,6 +35,9 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
       <Changes proposal={props.proposal} />
       <Findings proposal={props.proposal} />
       <Tests proposal={props.proposal} />
+      <Show when={props.proposal.status === 'open' && session.may('proposals.replay')}>
+        <Replays id={props.proposal.id} />
+      </Show>
       <Comments proposal={props.proposal} onCommented={props.onCommented} />
     </>
   );
@@ -145,6 +151,20 @@ function Tests(props: { proposal: Proposal }) {
           </ul>
         </Show>
       </div>
+    </Panel>
+  );
+}
+
+function Replays(props: { id: string }) {
+  const [open, setOpen] = createSignal(false);
+  return (
+    <Panel title={WORDS.replay} lead={WORDS.replay_lead}>
+      <div class="panel-body">
+        <Button icon="refresh" onPress={() => setOpen(true)}>
+          {REPLAY.replay}
+        </Button>
+      </div>
+      <ReplayDrawer open={open()} proposal={props.id} onClose={() => setOpen(false)} />
     </Panel>
   );
 }

@@ -28,6 +28,8 @@ export const WORDS = {
   blocks: 'blocks a deploy',
   tests: 'Test results',
   no_tests: 'No test covers what changes.',
+  replay: 'Replay',
+  replay_lead: 'What clients called lately, on the live version and on the working copy with this proposal.',
   comments: 'Comments',
   no_comments: 'No comments yet.',
   comment: 'Comment',

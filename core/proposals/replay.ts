@@ -1,0 +1,53 @@
+import type { Input } from '#core/contract/index.ts';
+import { subjectOf } from '#core/contract/entities.ts';
+import type { Replay } from '#core/contract/deploy/replay.ts';
+import { removeCandidate, storeCandidate } from '#core/deploy/candidates/stored-candidates.ts';
+import { countsOf } from '#core/deploy/deploys.ts';
+import { replayOn, requireSamples } from '#core/deploy/replay/replay.ts';
+import { readWorkingCopy } from '#core/deploy/working-copy.ts';
+import type { Context, Door } from '#core/run.ts';
+import { openOverlay } from './overlay.ts';
+import { applyAll } from './overlays.ts';
+import { callOf } from './propose.ts';
+import { findProposal, moved, operationsOf, toStep } from './rows.ts';
+
+/** If the server dies meanwhile, what it stored goes by itself after this. */
+const KEPT_MS = 10 * 60_000;
+
+/**
+ * Runs recent calls on the working copy as it would be with a proposal. Hosts fetch that like a candidate, for which it is stored
+ * until they answered; it has no address and serves nobody.
+ */
+export async function replayProposal(context: Context, door: Door, { id, calls }: Input<'proposals.replay'>): Promise<Replay> {
+  const { app } = context;
+  const row = await findProposal(app, id);
+  if (row.status !== 'open') throw moved(row);
+  await requireSamples(app);
+  const steps = (await operationsOf(app, id)).map((operation) => toStep(app, operation));
+  const overlay = await openOverlay(app, row);
+  const name = app.ids();
+  try {
+    await applyAll(overlay, door, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    const { view } = await readWorkingCopy(overlay.app);
+    const { tree, problems } = view.frozen();
+    const now = app.clock();
+    const head = {
+      id: name,
+      counts: countsOf(tree),
+      note: null,
+      allowed: [],
+      actor: { type: 'system', id: null, name: 'system' } as const,
+      created_at: now.toISOString(),
+      expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
+      digest: null,
+      token_prefix: null,
+    };
+    await app.store.write((tx) => storeCandidate(app, tx, head, tree, view.textOf));
+    const found = await replayOn(context, name, calls);
+    const left_out = problems.map(({ entity_type, name: of, message }) => `${subjectOf(entity_type, of)}: ${message}`);
+    return { ...found, against: id, notes: [...left_out, ...found.notes] };
+  } finally {
+    await overlay.close();
+    await app.store.write((tx) => removeCandidate(app, tx, name));
+  }
+}
