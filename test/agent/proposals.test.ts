@@ -157,7 +157,8 @@ test('no tool lets it change anything, whatever it proposes', async () => {
   const proposed = [...answers].flatMap(([name, said]) => (said === 'proposed' ? [name] : []));
   expect(proposed.toSorted()).toEqual(writes.filter((name) => !tries.includes(name)).toSorted());
   const refused = [...answers].filter(([, said]) => !['proposed', 'answered'].includes(said));
-  expect(refused.map(([name]) => name).toSorted()).toEqual(['deploy_server', 'get_generated_code', 'stop_server']);
+  // Nobody called anything yet.
+  expect(refused.map(([name]) => name).toSorted()).toEqual(['deploy_server', 'get_call', 'get_generated_code', 'stop_server']);
   expect(answers.get('deploy_server')).toBe(
     'This token lacks the scope deploy. It can propose changes, which a person approves and deploys.',
   );

@@ -8,7 +8,8 @@ afterEach(() => shop.close());
 
 test('a proposal is compared with what callers asked lately, before anybody approves it, and leaves nothing behind', async () => {
   shop = await replayShop(2);
-  const { api, t, connection_id } = shop;
+  const { t, connection_id } = shop;
+  const api: ReplayShop['api'] = (...asked) => shop.api(...asked);
   const parameters = [{ name: 'customer', type: 'string' }];
   const tool = { connection_id, name: 'orders_of', description: 'Orders of one customer', sql_query: GOOD, parameters };
   const { id } = await api('POST', '/tools', tool);
