@@ -240,6 +240,9 @@ describe.each(namedStores)('what a token proposes (%s)', (metadata) => {
         { text: 'Clients show it.', author: { type: 'agent_token', name: 'Claude' } },
       ],
     });
+    // Its token reads them too, to answer.
+    const read = await propose('GET', `/proposals/${id}`);
+    expect((read.body['comments'] as object[]).length).toBe(2);
     const everything = await shop.token(['read', 'write', 'deploy', 'propose'], 'All');
     for (const token of [agent, everything]) {
       for (const verb of ['approve', 'reject']) {
