@@ -19,6 +19,8 @@ const STYLES: Readonly<Record<string, Intl.NumberFormatOptions>> = {
   compact: { notation: 'compact', maximumFractionDigits: 1 },
   percent: { style: 'percent', maximumFractionDigits: 1 },
 };
+/** Whoever writes a format is at some point halfway through it: what is none leaves numbers as they are. */
+const CURRENCY = /^[A-Z]{3}$/;
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 const DAY_MS = 86_400_000;
 
@@ -44,7 +46,7 @@ export function createFormat(locale?: string, time_zone?: string): Format {
   const styled = (value: unknown, style: string, extra: Intl.NumberFormatOptions = {}): string => {
     const number = toNumber(value) ?? 0;
     if (style === 'bytes') return bytes(number);
-    const options = STYLES[style] ?? { style: 'currency', currency: style };
+    const options = STYLES[style] ?? (CURRENCY.test(style) ? { style: 'currency', currency: style } : {});
     // A number that came as text is written with all its digits.
     return written({ ...options, ...extra }).format(value as number);
   };

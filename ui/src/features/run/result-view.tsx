@@ -1,5 +1,5 @@
 import type { View } from '#core/contract/definitions/view.ts';
-import { createSignal, type JSX, lazy, Match, Show, Switch } from 'solid-js';
+import { createSignal, type JSX, lazy, Match, Show, Suspense, Switch } from 'solid-js';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
@@ -90,7 +90,11 @@ export function ResultView(props: ResultViewProps) {
       <Switch fallback={props.also?.find(({ value }) => value === view())?.panel()}>
         <Match when={view() === 'table' && table()}>{(found) => <ResultGrid label={props.label} table={found()} />}</Match>
         <Match when={view() === 'view' && props.result}>
-          {(result) => <DrawnResult result={asCalled(result())} view={props.view ?? null} />}
+          {(result) => (
+            <Suspense>
+              <DrawnResult result={asCalled(result())} view={props.view ?? null} />
+            </Suspense>
+          )}
         </Match>
         <Match when={view() === 'json' && props.result}>
           {(result) => <JsonView label={`${props.label} as JSON`} value={result().json} open={3} />}

@@ -1,4 +1,4 @@
-import { For } from 'solid-js';
+import { createMemo, For } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Annotations, type ToolDraft, toolLimits } from '#core/contract/definitions/tools.ts';
 import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
@@ -36,14 +36,13 @@ export function LimitsPanel(props: { form: Form<ToolDraft>; connection: Connecti
     };
     return limits[name]?.toString();
   };
+  // Only when it changes: setting it again would close what a person has opened.
+  const has_fault = createMemo(() => [...LIMITS, 'annotations' as const].some((name) => props.error(name) !== undefined));
   const annotation = (name: keyof Annotations, label: string) => (
     <Select label={label} options={HINT_OPTIONS} value={hint(name)} onChange={(value: Hint) => setHint(name, value)} />
   );
   return (
-    <details
-      class="panel builder-more"
-      open={[...LIMITS, 'annotations' as const].some((name) => props.error(name) !== undefined)}
-    >
+    <details class="panel builder-more" open={has_fault()}>
       <summary class="panel-head">
         <h2>Limits and hints</h2>
       </summary>

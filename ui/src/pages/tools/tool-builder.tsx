@@ -9,6 +9,7 @@ import { ownId } from '#ui/src/features/builder/use-draft-check.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel } from './limits-panel.tsx';
+import { ViewPanel } from './view-panel.tsx';
 import { WritesPanel } from './writes-panel.tsx';
 
 interface ToolBuilderProps {
@@ -72,6 +73,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
           <Show when={statement.writes()}>
             <WritesPanel form={form} error={error} />
           </Show>
+          <ViewPanel form={form} statement={statement} error={error} />
           <LimitsPanel form={form} connection={statement.connection()} error={error} />
         </>
       )}
