@@ -49,12 +49,12 @@ export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; 
     if (kind === FITS) return props.form.set('view', null);
     const kept = takes(kind);
     const before = Object.entries(view() ?? {}).filter(([name]) => kept.some((field) => field === name));
-    props.form.set('view', { ...Object.fromEntries(before), kind } as View);
+    props.form.set('view', { ...Object.fromEntries(before), kind });
   };
   const set = (change: Partial<View>) => {
     const before = view();
     if (before === null) return;
-    const all = Object.entries({ ...before, ...change }).filter(([, value]) => value.length > 0);
+    const all = Object.entries({ ...before, ...change }).filter(([, value]) => (value ?? '').length > 0);
     const after = Object.fromEntries(all) as unknown as View;
     // A list that is made anew says again what is chosen in it.
     if (JSON.stringify(after) !== JSON.stringify(before)) props.form.set('view', after);
