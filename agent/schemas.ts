@@ -24,13 +24,18 @@ const NOTHING: ReadonlySet<string> = new Set();
 /** What the instructions of the endpoint say of every id and time; the lock of a version is for who writes. */
 const COMMON: ReadonlySet<unknown> = new Set([Id, Timestamp, Version].map((schema) => v.getDescription(schema)));
 
+/** The largest number that a column holds: nobody comes near it. */
+const UNBOUNDED = 2 ** 31 - 1;
+
 /** @param left_out keywords that are not said; a schema of additional properties always is. */
 function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject {
   const is_said = ([keyword, value]: [string, unknown]): boolean =>
     keyword === 'description'
       ? left_out !== LIMITS || !COMMON.has(value)
-      : !left_out.has(keyword) || (keyword === 'additionalProperties' && isObject(value));
+      : (value !== UNBOUNDED && !left_out.has(keyword)) || (keyword === 'additionalProperties' && isObject(value));
   const schema = Object.fromEntries(Object.entries(given).filter(is_said));
+  // An empty list of required members says nothing.
+  if (Array.isArray(schema['required']) && schema['required'].length === 0) delete schema['required'];
   const said = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
   const result: JsonObject = said ? schema : { ...schema, ...ANYTHING };
   if (isObject(schema['properties'])) {
@@ -51,7 +56,7 @@ function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject 
 export type SayOnce = (schema: JsonObject, tool: string) => JsonObject;
 
 /** From so many characters on, saying a schema again costs a model more than looking it up. */
-const WORTH = 200;
+const WORTH = 120;
 
 /** Says each larger object of the answers once: where another tool gives the same, its name stands. */
 export function createSayOnce(): SayOnce {

@@ -65,7 +65,7 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
   const ordered = [...fields.filter((field) => required.includes(field)), ...fields.filter((field) => !required.includes(field))];
   const renamed = Object.fromEntries(ordered.map((field) => [argumentOf(field), properties[field] ?? {}]));
   for (const field of Object.keys(renamed)) {
-    if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'Id or unique name' };
+    if (REFERENCES.has(field)) renamed[field] = { ...renamed[field], description: 'Id or name' };
   }
   const listed = LISTED[name];
   const shown = Object.entries(renamed).filter(([field]) => listed === undefined || listed.has(field));

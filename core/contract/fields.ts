@@ -44,7 +44,7 @@ export const template = v.optional(field(TemplateText, { label: 'Transform templ
 
 export const Version = v.pipe(
   integerBetween(1, 2 ** 31 - 1),
-  v.description('Optimistic lock: if sent, it must match the stored version'),
+  v.description('Optimistic lock: if sent, must be the stored version'),
 );
 export const Warnings = v.array(v.string());
 

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { textBetween } from '../fields.ts';
 
 export const VIEW_KINDS = ['table', 'record', 'value', 'bar', 'line', 'area', 'pie', 'none'] as const;
 export const ViewKind = v.picklist(VIEW_KINDS);
@@ -9,7 +8,8 @@ export type ViewKind = v.InferOutput<typeof ViewKind>;
 export const NUMBER_FORMATS = ['integer', 'decimal', 'compact', 'percent', 'bytes'] as const;
 const FORMAT = new RegExp(`^(?:${NUMBER_FORMATS.join('|')}|[A-Z]{3})$`);
 
-const Column = textBetween(1, 200);
+/** Bounded by what the statement returns. */
+const Column = v.string();
 
 /** How clients that draw results draw those of a tool. */
 export const View = v.strictObject({
@@ -17,7 +17,7 @@ export const View = v.strictObject({
   x: v.optional(Column),
   y: v.optional(v.pipe(v.array(Column), v.minLength(1), v.maxLength(8))),
   series: v.optional(Column),
-  title: v.optional(textBetween(1, 200)),
+  title: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(200))),
   format: v.optional(
     v.pipe(v.string(), v.regex(FORMAT, `is ${NUMBER_FORMATS.join(', ')}, or the three letters of a currency such as EUR`)),
   ),

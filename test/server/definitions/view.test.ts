@@ -47,6 +47,12 @@ describe('the view of a tool', () => {
     expect(JSON.stringify(diff)).toContain('"EUR"');
     const { body: exported } = await t.request('GET', '/api/v1/export-import/export');
     expect(exported['tools']).toMatchObject([{ view }]);
+    const again = await t.request('POST', '/api/v1/export-import/import?mode=overwrite', { body: exported });
+    expect(again.body).toMatchObject({ errors: [], skipped: { tools: 1 } });
+    const [exported_tool] = exported['tools'] as { view: object }[];
+    const changed = { ...exported, tools: [{ ...exported_tool, view: { kind: 'map' } }] };
+    const { body: refused } = await t.request('POST', '/api/v1/export-import/import?mode=overwrite', { body: changed });
+    expect(JSON.stringify(refused)).toContain('view.kind');
   });
 
   test('is null by default, and takes every kind', async () => {

@@ -26,7 +26,12 @@ function post(message: object, more: Partial<EdgeCall> = {}): EdgeCall {
   };
 }
 
-const modern = (method: string, params: Readonly<Record<string, unknown>> = {}, more: Partial<EdgeCall> = {}): EdgeCall => {
+const modern = (
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  more: Partial<EdgeCall> = {},
+  envelope: object = ENVELOPE,
+): EdgeCall => {
   const named = params['name'] ?? params['uri'];
   const headers = {
     'mcp-protocol-version': '2026-07-28',
@@ -34,7 +39,12 @@ const modern = (method: string, params: Readonly<Record<string, unknown>> = {}, 
     ...(typeof named === 'string' && { 'mcp-name': named }),
     ...more.headers,
   };
-  return post({ method, params: { ...params, _meta: ENVELOPE } }, { ...more, headers });
+  return post({ method, params: { ...params, _meta: envelope } }, { ...more, headers });
+};
+/** As a client asks that draws results. */
+const drawing = (method: string, params: Readonly<Record<string, unknown>> = {}): EdgeCall => {
+  const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+  return modern(method, params, {}, { ...ENVELOPE, 'io.modelcontextprotocol/clientCapabilities': { extensions } });
 };
 const legacy = (method: string, params: object = {}, more: Partial<EdgeCall> = {}): EdgeCall => post({ method, params }, more);
 const tool = (name: string, args: object = {}, more: Partial<EdgeCall> = {}): EdgeCall =>
@@ -107,6 +117,9 @@ export function edgeCalls(): EdgeCall[] {
       modern('server/discover', {}, { caller }),
     ]),
     ...LISTS.map((method) => modern(method)),
+    drawing('tools/list'),
+    drawing('server/discover'),
+    drawing('resources/read', { uri: 'ui://sluice/view-earlier.html' }),
     ...['/mcp/sales', '/mcp/readonly', '/mcp/tag/small', '/mcp/tag/none', '/mcp/nothing', '/mcp/candidate/x'].flatMap((path) => [
       legacy('tools/list', {}, { path }),
       tool('pg_rows', {}, { path }),

@@ -4,6 +4,8 @@ import { controlServer, type ControlServer, KEY, sqliteFolder, type TestHost, te
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { bundleOf, type RunningBundle, startBundle } from '#test/support/edge.ts';
 import { type SqldServer, startSqld } from '#test/support/sqld-server.ts';
+import { toViewPage } from '#mcp-host/apps/view-page.ts';
+import { viewHtml } from '#test/view/view-client.ts';
 import { type EdgeCall, edgeCalls } from './calls.ts';
 import { LIBSQL_SHOP, POSTGRES_SHOP, type Shop, shopOf } from './shop.ts';
 
@@ -59,7 +61,10 @@ describe.skipIf(!reachable.postgres)('a bundle and a host answer the same bytes'
     control = controlServer();
     let behind_ms = HOUR_MS;
     // What a bundle lists never changes. A host's lists have stood for as long when it began to serve them an hour ago.
-    host = await testHost(folder.directory, control.url, { now: () => Date.now() - behind_ms });
+    host = await testHost(folder.directory, control.url, {
+      now: () => Date.now() - behind_ms,
+      view_page: toViewPage(viewHtml()),
+    });
     await until(() => control.haves.length > 0);
     expect(await control.deploy(shop.snapshot)).toMatchObject({ error: null, version: 7 });
     control.send('tokens', { tokens: shop.tokens });
