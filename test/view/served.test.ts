@@ -5,6 +5,9 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Browser } from 'playwright-core';
 import { toViewPage } from '#mcp-host/apps/view-page.ts';
+import { changedLists, loadRegistry } from '#mcp-host/swap/registry.ts';
+import type { FrozenTool } from '#snapshots/format.ts';
+import { toBlobs } from '#snapshots/tree.ts';
 import {
   connectionOf,
   type ControlServer,
@@ -137,6 +140,21 @@ for (const [era, open] of [
     });
   });
 }
+
+test('a client that draws is told when a tool gets or loses its page', async () => {
+  const of = (view?: FrozenTool['view']) => {
+    const tool = toolOf(shop, 'one', 'select 1 as one', { ...SHORT, id: 'one', ...(view && { view }) });
+    const { content, ...rest } = snapshotOf(2, { connections: [shop], tools: [tool] });
+    const blobs = toBlobs(content);
+    const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+    return loadRegistry({ ...rest, leaves: blobs, textOf: (hash) => texts.get(hash) });
+  };
+  const [inferred, bars, none] = [await of(), await of({ kind: 'bar' }), await of({ kind: 'none' })];
+  expect(changedLists(inferred, none)).toEqual(['tools']);
+  expect(changedLists(none, bars)).toEqual(['tools']);
+  // What it is drawn as comes with its results.
+  expect(changedLists(inferred, bars)).toEqual([]);
+});
 
 describe('a client that draws nothing', () => {
   const META = {

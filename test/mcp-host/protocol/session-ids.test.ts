@@ -23,6 +23,20 @@ test('a host takes on the session of another one, with its version and its clien
   expect(other.sessions.find(id, 'token:1')).toBe(other.sessions.find(id, 'token:1'));
 });
 
+test('with what its client can: forms, views, both or nothing', () => {
+  const [one, other] = [host(), host()];
+  for (const [shows_forms, draws_views] of [
+    [false, false],
+    [true, false],
+    [false, true],
+    [true, true],
+  ] as const) {
+    const can = { shows_forms, draws_views };
+    const id = one.sessions.open('token:1', '2025-11-25', 'Somebody', undefined, undefined, can)?.id ?? '';
+    expect(other.sessions.find(id, 'token:1')).toMatchObject(can);
+  }
+});
+
 test('not for another caller, not with other keys, and not when anything of the id was changed', () => {
   const [one, other, stranger] = [host(), host(), host(['a key of another installation, long enough'])];
   const id = one.open();
