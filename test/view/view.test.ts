@@ -261,6 +261,26 @@ describe('the form', () => {
     }),
   );
 
+  browserTest('leads on to the next rows of a tool that returns them in parts', () => {
+    const inputSchema = { ...TOOL.inputSchema, properties: { ...TOOL.inputSchema.properties, after: { type: 'string' } } };
+    const first = { ...structured(ORDERS), structuredContent: { rows: ORDERS, truncated: true, next: 'sealed' } };
+    return withView(
+      { context: { toolInfo: { tool: { ...TOOL, inputSchema } } }, again: structured(COUNTRIES) },
+      async (shown) => {
+        const { view, page } = shown;
+        await page.evaluate(() => window.client.input({ country: 'DE' }));
+        await give(shown, first);
+        await view.waitForSelector('p:has-text("Not complete")');
+        await view.click('button:has-text("Next rows")');
+        await view.waitForSelector('svg[role=img]');
+        expect(await view.locator('button:has-text("Next rows")').count()).toBe(0);
+        expect(await page.evaluate(() => window.client.calls)).toEqual([
+          { name: 'orders_of', arguments: { country: 'DE', after: 'sealed' } },
+        ]);
+      },
+    );
+  });
+
   browserTest('is not there for a tool that writes, nor in a client that calls no tools', async () => {
     const writes = { ...TOOL, annotations: { readOnlyHint: false } };
     for (const options of [

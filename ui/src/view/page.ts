@@ -2,7 +2,7 @@ import type { View } from '#core/contract/definitions/view.ts';
 import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { createBridge, UI } from './bridge.ts';
 import { drawResult, type Drawn } from './draw.ts';
-import { el } from './elements.ts';
+import { button, el } from './elements.ts';
 import { drawForm } from './form.ts';
 import './view.css';
 import './page.css';
@@ -65,17 +65,30 @@ function draw(): void {
   });
   place(drawn.element);
   drawn.resize(result_place.clientWidth);
+  drawNext(latest);
 }
 
 /** Only a tool that reads may be run from here: a button in a page is nobody's consent. */
-function drawArguments(): void {
+function runnable(): { readonly name: string; readonly schema: Members } | null {
   const info = isMembers(context['toolInfo']) ? context['toolInfo']['tool'] : undefined;
-  const tool = isMembers(info) ? info : {};
-  const { name, inputSchema, annotations } = tool;
+  const { name, inputSchema: schema, annotations } = isMembers(info) ? info : {};
   const reads = isMembers(annotations) && annotations['readOnlyHint'] === true;
-  const runs = reads && 'serverTools' in can && typeof name === 'string' && isMembers(inputSchema);
-  const form = runs ? drawForm(inputSchema, args, (values) => void runAgain(name, values)) : null;
+  return reads && 'serverTools' in can && typeof name === 'string' && isMembers(schema) ? { name, schema } : null;
+}
+
+function drawArguments(): void {
+  const tool = runnable();
+  const form = tool && drawForm(tool.schema, args, (values) => void runAgain(tool.name, values));
   form_place.replaceChildren(...(form === null ? [] : [form]));
+}
+
+/** A tool that returns its rows in parts says where the next one begins. */
+function drawNext({ structuredContent: found }: Members): void {
+  const tool = runnable();
+  const next = isMembers(found) ? found['next'] : undefined;
+  const properties = tool?.schema['properties'];
+  if (tool === null || typeof next !== 'string' || !isMembers(properties) || !('after' in properties)) return;
+  result_place.append(button('Next rows', () => void runAgain(tool.name, { ...args, after: next })));
 }
 
 async function runAgain(name: string, values: Members): Promise<void> {
