@@ -3,6 +3,8 @@ import { operations } from '#core/contract/index.ts';
 import { createApi } from '#ui/src/api.ts';
 import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { createCache, type Cache } from '#ui/src/kernel/data/cache.ts';
+import { createHaltingCall } from '#ui/src/kernel/data/halt.ts';
+import { toProblem } from '#ui/src/kernel/problem.ts';
 
 /** A cache over the real client; the network below it counts, and answers when it is told to. */
 function cacheOver(answer: (path: string) => unknown, { held = false } = {}) {
@@ -132,19 +134,31 @@ test('what one waits for is replaced by what a reload asks for, and a refusal re
   expect([one.data()?.total, one.pending(), other.pending()]).toEqual([2, false, false]);
 });
 
-test('nothing is read while a session ends, and what was wanted meanwhile is read when it did not', async () => {
-  const { cache, asked } = cacheOver(() => ({ items: [], total: 1 }));
-  const resume = cache.halt();
-  const [stays, goes] = [list(cache), cache.query((read) => read('prompts.list', { limit: 5 }))];
-  const shown = stays.show();
-  void goes.show();
+test('nothing is read while a session ends; what waited is read when it goes on, and given up when it is over', async () => {
+  const { call, asked, given_up, go } = cacheOver(() => ({ items: [], total: 1 }), { held: true });
+  const reads = createHaltingCall(call);
+  const outcome = (answer: Promise<unknown>) =>
+    answer.then(
+      () => 'answered',
+      (fault: unknown) => toProblem(fault).code,
+    );
+  void outcome(reads.call('tools.list', { limit: 5 }));
+  const resume = reads.halt();
+  expect([asked, given_up]).toEqual([[LIST], ['/api/v1/tools?limit=5']]);
+  const waits = outcome(reads.call('tools.list', { limit: 5 }));
+  void outcome(reads.call('auth.status', {}));
   await Bun.sleep(0);
-  goes.close();
-  expect(asked).toEqual([]);
-  resume();
-  await shown;
-  expect(stays.data()?.total).toBe(1);
-  expect(asked).toContain(LIST);
+  expect(asked).toEqual([LIST, 'GET /auth/status']);
+  resume(true);
+  await Bun.sleep(0);
+  go();
+  expect(await waits).toBe('answered');
+
+  const over = reads.halt();
+  const late = outcome(reads.call('tools.list', { limit: 5 }));
+  over(false);
+  expect(await late).toBe('aborted');
+  expect(asked).toHaveLength(3);
 });
 
 test('every operation that changes something says what it changes', () => {

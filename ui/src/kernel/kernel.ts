@@ -7,6 +7,7 @@ import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createPresence, type Presence } from './data/presence.ts';
 import { createRouter, type Router } from './route/router.ts';
+import { createHaltingCall } from './data/halt.ts';
 import { createSession, type Session } from './session.ts';
 import { browserStorage } from './storage.ts';
 import { createTheme, type ThemeChoice } from './theme.ts';
@@ -31,19 +32,27 @@ interface Kernel {
 
 export function createKernel(browser: Window): Kernel {
   const toasts = createToasts();
-  const call = createApi({
-    onSessionEnd: () => {
-      session.end();
-    },
-    onRoleRefused: () => void session.refresh(),
-    onChanged: (nouns) => cache.invalidate(nouns),
-  });
+  const { call, halt } = createHaltingCall(
+    createApi({
+      onSessionEnd: () => {
+        session.end();
+      },
+      onRoleRefused: () => void session.refresh(),
+      onChanged: (nouns) => cache.invalidate(nouns),
+    }),
+  );
   const cache = createCache(call);
   // What could not be read meanwhile is read again.
   const session = createSession(call, {
     onEnter: () => cache.invalidate(),
     // What is still being read would be refused once the session is gone.
-    onLeave: () => cache.halt(),
+    onLeave: () => {
+      const resume = halt();
+      return (left) => {
+        resume(!left);
+        if (!left) cache.invalidate();
+      };
+    },
   });
   const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();

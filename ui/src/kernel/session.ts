@@ -66,7 +66,7 @@ export interface Session {
 interface SessionOptions {
   readonly onEnter?: () => void;
   /** Before the session is given up; what it returns is called when it is, or could not be. */
-  readonly onLeave?: () => () => void;
+  readonly onLeave?: () => (left: boolean) => void;
 }
 
 export function createSession(call: Call, { onEnter, onLeave }: SessionOptions = {}): Session {
@@ -149,17 +149,17 @@ export function createSession(call: Call, { onEnter, onLeave }: SessionOptions =
       }
     },
     async logout() {
-      const left = onLeave?.();
+      const settle = onLeave?.();
       try {
         await call('auth.logout', {});
       } catch (fault) {
-        left?.();
+        settle?.(false);
         return toProblem(fault);
       }
       forgetTab();
       setAccount(undefined);
       setState('anonymous');
-      left?.();
+      settle?.(true);
       // They may be others since this page was opened.
       void status().catch(() => undefined);
       return undefined;

@@ -16,8 +16,6 @@ export interface Cache {
   query<T>(load: (read: Read) => Promise<T>): CachedQuery<T>;
   /** What was read of these nouns is no longer true; undefined: nothing is. Whoever shows it reads it again. */
   invalidate(nouns?: readonly string[]): void;
-  /** Gives up what is being read, and reads nothing more until the function that it returns is called. */
-  halt(): () => void;
 }
 
 /** Two parts of a page that ask one after the other share an answer this young. */
@@ -46,14 +44,12 @@ interface Entry {
 /** Answers of reading operations by name and input, for as long as they are true. */
 export function createCache(call: Call, now: () => number = () => performance.now()): Cache {
   const entries = new Map<string, Entry>();
-  let halted: Promise<void> | undefined;
 
   const ask = (entry: Entry): Promise<unknown> => {
     const abort = new AbortController();
     entry.begun = now();
     entry.abort = abort;
-    const send = (): Promise<unknown> => call(entry.name, entry.input as never, abort.signal);
-    const answer: Promise<unknown> = (halted === undefined ? send() : halted.then(send)).then(
+    const answer: Promise<unknown> = call(entry.name, entry.input as never, abort.signal).then(
       (value: unknown) => {
         // Whoever waits for an answer that a newer one replaces waits for that one.
         if (entry.answer !== answer) return entry.answer ?? value;
@@ -165,20 +161,6 @@ export function createCache(call: Call, now: () => number = () => performance.no
         for (const reader of entry.readers.keys()) told.add(reader);
       }
       for (const reader of told) reader();
-    },
-    halt() {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      halted = promise;
-      for (const entry of entries.values()) {
-        const { abort } = entry;
-        if (abort === undefined) continue;
-        [entry.answer, entry.abort, entry.begun] = [undefined, undefined, ANY_AGE];
-        abort.abort();
-      }
-      return () => {
-        if (halted === promise) halted = undefined;
-        resolve();
-      };
     },
   };
 }
