@@ -1,4 +1,4 @@
-import { count } from '#ui/src/kernel/words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 /** What the builders of tools, resources and prompts say. */
 export const BUILDER_WORDS = {
@@ -11,7 +11,7 @@ export const BUILDER_WORDS = {
   required: 'Required',
   default: 'Default',
   description: 'Description',
-  listing_size: (tokens: number) => `Adds about ${count(tokens)} tokens to every conversation.`,
+  listing_size: (tokens: number) => `Adds about ${plural(tokens, 'token')} to every conversation.`,
   input_schema: 'Input schema',
   output_schema: 'Output schema',
 } as const;

@@ -12,7 +12,7 @@ export function TokenCost(props: { toolset: string | undefined }) {
     <Show when={seen.data()}>
       {(found) => (
         <span class="soft num">
-          {`${plural(found().total, 'definition')}, about ${found().tokens.toLocaleString('en')} tokens in the context of a model.`}
+          {`${plural(found().total, 'definition')}, about ${plural(found().tokens, 'token')} in the context of a model.`}
         </span>
       )}
     </Show>

@@ -1,6 +1,6 @@
 import { Show } from 'solid-js';
 import type { Totals as Counts } from '#core/contract/deploy/deploy.ts';
-import { count, plural } from '#ui/src/kernel/words.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 
 const NOUNS = [
   ['tools', 'tool'],
@@ -19,7 +19,7 @@ export function Totals(props: { totals: Counts | undefined }) {
             .map(([name, noun]) => plural(totals()[name], noun))
             .join(', ')}
           <Show when={totals().tool_tokens > 0}>
-            . The tools add about {count(totals().tool_tokens)} tokens to every conversation.
+            . The tools add about {plural(totals().tool_tokens, 'token')} to every conversation.
           </Show>
         </p>
       )}

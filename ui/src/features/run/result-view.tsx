@@ -5,7 +5,7 @@ import { Menu } from '#ui/src/components/menu.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { useCopy } from '#ui/src/components/use-copy.ts';
 import { toCsv } from '#core/lib/csv.ts';
-import { bytes, count } from '#ui/src/kernel/words.ts';
+import { bytes, plural } from '#ui/src/kernel/words.ts';
 import { asCalled, type Result } from './result.ts';
 import { ResultGrid } from './result-grid.tsx';
 import { ResultParts } from './result-parts.tsx';
@@ -49,7 +49,7 @@ export function ResultView(props: ResultViewProps) {
   };
   const summary = () => {
     const { parts = [], bytes: size = 0, tokens = 0 } = props.result ?? {};
-    const cost = parts.length === 0 ? [] : [`${bytes(size)}, about ${count(tokens)} tokens`];
+    const cost = parts.length === 0 ? [] : [`${bytes(size)}, about ${plural(tokens, 'token')}`];
     return [...(props.summary === undefined ? [] : [props.summary]), ...cost].join(' · ');
   };
   const csv = () => {

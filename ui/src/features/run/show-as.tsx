@@ -187,7 +187,7 @@ function Seen(props: { caller: Caller; subject: Subject | undefined }) {
             <p class="small soft">
               {toolsetsText(found().toolsets)}
               {(props.caller.groups ?? []).length > 0 ? ` Groups: ${props.caller.groups?.join(', ')}.` : ''}
-              {` ${plural(found().total, 'definition')}, about ${found().tokens.toLocaleString('en')} tokens.`}
+              {` ${plural(found().total, 'definition')}, about ${plural(found().tokens, 'token')}.`}
             </p>
           </>
         )}

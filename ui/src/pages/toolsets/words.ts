@@ -38,9 +38,9 @@ export const WORDS = {
   seen_none: 'This caller sees nothing: none of their toolsets holds an enabled definition.',
   members_none: 'Nothing is selected yet. Include a tag, a connection or single definitions.',
   cost: (total: number, tokens: number) =>
-    `${plural(total, 'member')}, about ${tokens.toLocaleString('en')} tokens in the context of a model`,
+    `${plural(total, 'member')}, about ${plural(tokens, 'token')} in the context of a model`,
   costly: 'More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.',
-  tokens: (tokens: number) => `${tokens.toLocaleString('en')} tokens`,
+  tokens: (tokens: number) => plural(tokens, 'token'),
   show_all: (total: number) => `Show all ${total.toLocaleString('en')}`,
   save: 'Save toolset',
   create: 'Create toolset',

@@ -51,7 +51,7 @@ export function Transfer() {
       <div class="transfer">
         <Panel title="Export">
           <div class="panel-body stack">
-            <p class="soft small">Connections, tools, resources, prompts and settings. Secrets are left out.</p>
+            <p class="soft small">Connections, tools, resources, prompts, toolsets, tests and settings. Secrets are left out.</p>
             <div class="row">
               <Button icon="download" busy={exporting.busy()} onPress={() => void save()}>
                 Download configuration
