@@ -17,7 +17,7 @@ const CALL = {
 export async function printBanner(app: App, port: number, write: (text: string) => void): Promise<void> {
   const url = app.env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const active = await activeSnapshot(app);
-  const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token with POST /api/v1/agent-tokens)`];
+  const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token under Agent access)`];
   if (active !== null) {
     const { server, counts } = active;
     const tools = active.tree.leaves.filter(({ kind }) => kind === 'tool');
