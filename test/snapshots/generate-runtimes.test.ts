@@ -3,9 +3,11 @@ import { Database } from 'bun:sqlite';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { CALL_SOURCES, SOURCE_NAMES } from '#core/contract/definitions/parameters.ts';
 import { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { DbType } from '#core/contract/definitions/connections.ts';
+import { engineOf, ENGINES } from '#core/engines/index.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import type { FrozenConnection, Snapshot } from '#snapshots/format.ts';
 import {
@@ -34,10 +36,12 @@ const SHOP: Readonly<Record<string, readonly string[]>> = {
   remote: [`${TABLE} blob, note varchar(40))`, rows(`x'${PNG}'`)],
   pg: [`${TABLE} bytea, note varchar(40))`, rows(`'\\x${PNG}'`)],
   maria: [`${TABLE} blob, note varchar(40))`, rows(`x'${PNG}'`)],
+  duck: [`${TABLE} blob, note varchar(40))`, rows(`from_hex('${PNG}')`)],
 };
 const IDS = Object.keys(SHOP);
 const RUNTIMES = ['node', 'bun', 'deno'] as const;
 const fromVars = parameterOf('currency', 'string', { from: 'vars.currency' });
+const fromCall = CALL_SOURCES.map((from) => parameterOf(from.replace('.', '_'), 'string', { from }));
 
 /** Every return type, a statement with parameters of the model and of the project, and what fails, on one connection. */
 const toolsOn = (connection: FrozenConnection) => {
@@ -68,6 +72,13 @@ const toolsOn = (connection: FrozenConnection) => {
       return_type: 'text',
       transform_template: '{{ rows | length }} {{ vars.currency }}',
     }),
+    // They differ from call to call: that they are there is what is compared.
+    toolOf(
+      connection,
+      `call_${id}`,
+      `select ${fromCall.map(({ name }) => `cast(:${name} as char(40)) is not null as ${name}`).join(', ')}`,
+      { parameters: fromCall },
+    ),
     toolOf(connection, `few_${id}`, 'select id from item order by id', { max_rows: 2 }),
     toolOf(connection, `fault_${id}`, 'select nothing_here from item'),
     toolOf(connection, `sneak_${id}`, 'delete from item'),
@@ -86,6 +97,7 @@ const CALLS: readonly (readonly [tool: string, args: object])[] = [
     { ids: [1], currency: 'USD' },
   ].map((args) => ['find', args] as const),
   ['template', {}],
+  ['call', {}],
   ['few', {}],
   ['fault', {}],
   ['sneak', {}],
@@ -105,6 +117,11 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project an
     const file = new Database(join(folder, 'lite.db'), { create: true });
     for (const statement of SHOP['lite']!) file.run(statement);
     file.close();
+    const instance = await DuckDBInstance.create(join(folder, 'duck.duckdb'));
+    const session = await instance.connect();
+    for (const statement of SHOP['duck']!) await session.run(statement);
+    session.closeSync();
+    instance.closeSync();
     sqld = await startSqld();
     for (const statement of SHOP['remote']!) await sqld.run(statement);
     const token = await sqld.token('rw');
@@ -112,6 +129,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project an
       connectionOf({ id: name, name, db_type, ...more });
     const connections = [
       made('lite', 'sqlite', { database: 'lite.db' }),
+      made('duck', 'duckdb', { database: 'duck.duckdb' }),
       made('remote', 'libsql', {
         host: '127.0.0.1',
         port: sqld.port,
@@ -130,6 +148,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project an
       const { host: address, port, username, database: own } = database.settings;
       connections.push(made(name, kind, { host: address, port, username, database: own }));
     }
+    expect(new Set(connections.map(({ db_type }) => engineOf(db_type).name))).toEqual(new Set(ENGINES.map(({ name }) => name)));
     snapshot = snapshotOf(1, {
       connections,
       tools: connections.flatMap(toolsOn),
@@ -151,6 +170,7 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project an
       DENO_DIR: join(folder, 'deno'),
       PORT: '0',
       LITE_PATH: join(folder, 'lite.db'),
+      DUCK_PATH: join(folder, 'duck.duckdb'),
       REMOTE_URL: `http://127.0.0.1:${sqld.port}`,
       REMOTE_TOKEN: token,
       REMOTE_PASSWORD: token,
