@@ -36,6 +36,16 @@ test.each(PACKAGES)('every version of the package in "%s" is exact and locked', 
   expect(versions.filter(([name, version]) => !lock.includes(`"${name}@${version}"`))).toEqual([]);
 });
 
+test('bun.lock holds what the packages bring for every kind of machine, not for this one alone', () => {
+  const { packages } = JSON.parse(read('bun.lock').replaceAll(/,(\s*[}\]])/g, '$1')) as {
+    packages: Record<string, [string, string, { optionalDependencies?: Versions }?]>;
+  };
+  const missing = Object.entries(packages).flatMap(([path, [, , { optionalDependencies = {} } = {}]]) =>
+    Object.keys(optionalDependencies).filter((name) => !(name in packages) && !(`${path}/${name}` in packages)),
+  );
+  expect(missing).toEqual([]);
+});
+
 test('the licence is MIT', () => {
   expect(manifest('').license).toBe('MIT');
   expect(read('LICENSE')).toStartWith('MIT License');
