@@ -9,6 +9,7 @@ import { startOurs } from './ours.ts';
 import { findPeers, startPeer } from './peers.ts';
 import { measureRegistry } from './registry.ts';
 import { render, type Section } from './report.ts';
+import { measureRuntimes } from './runtimes.ts';
 import { measureDeploys } from './scripts.ts';
 import type { Target } from './target.ts';
 import { createDatabase, TOOLS } from './workload.ts';
@@ -16,9 +17,9 @@ import { hasWrk, WRK_MISSING } from './wrk.ts';
 
 /**
  * Everything that is measured, in one run, written to RESULTS.md.
- * `bun run bench [--quick] [--only=calls,beside,lists,guards,callers,registry,deploys] [--out=FILE]`
+ * `bun run bench [--quick] [--only=calls,beside,lists,guards,callers,runtimes,registry,deploys] [--out=FILE]`
  */
-const PARTS = ['calls', 'beside', 'lists', 'guards', 'callers', 'registry', 'deploys'] as const;
+const PARTS = ['calls', 'beside', 'lists', 'guards', 'callers', 'runtimes', 'registry', 'deploys'] as const;
 type Part = (typeof PARTS)[number];
 
 const flags = process.argv.slice(2);
@@ -57,6 +58,7 @@ try {
   if (missing === null && wants('guards'))
     sections.push(await measureGuards(database, { ...options, rounds: SIZE.rounds * 2 - 1 }));
   if (missing === null && wants('callers')) sections.push(await measureCallers(database, options));
+  if (missing === null && wants('runtimes')) sections.push(await measureRuntimes(database, options));
   if (wants('registry')) sections.push(await measureRegistry([10, 100, 1_000, 5_000]));
   if (wants('deploys')) sections.push(...(await measureDeploys({ postgres: database.url, deploys: SIZE.deploys, quick, say })));
 } finally {

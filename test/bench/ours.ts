@@ -21,9 +21,38 @@ export interface OursOptions extends Offer {
   readonly env?: Record<string, string>;
 }
 
+export const QUIET = { SVC_DEMO: 'false', SVC_LOG_LEVEL: 'WARNING' } as const;
+
 /** The product as `npm start` runs it: deployed over REST, with usage on. */
 export async function startOurs(database: BenchDatabase, options: OursOptions): Promise<Ours> {
-  const programs = await startPrograms({ env: { SVC_DEMO: 'false', SVC_LOG_LEVEL: 'WARNING', ...options.env } });
+  const programs = await startPrograms({ env: { ...QUIET, ...options.env } });
+  const { connection_id, headers, limited } = await configure(programs, database, options);
+  const pids = pidsBelow(programs.process.pid);
+  const host = pidOf(pids, 'mcp-host/main.ts') ?? programs.process.pid;
+  return {
+    name: 'Sluice',
+    url: programs.mcp_url,
+    headers,
+    programs,
+    connection_id,
+    server_pid: programs.process.pid,
+    host_pid: host,
+    limited,
+    measure: () => measureTree(pids),
+    measureHost: () => measureTree([host]),
+    async stop() {
+      await programs.stop();
+      removeFolder(programs);
+    },
+  };
+}
+
+/** Connection, tools and callers of the offer, deployed over REST. */
+export async function configure(
+  programs: Programs,
+  database: BenchDatabase,
+  options: OursOptions,
+): Promise<Pick<Ours, 'connection_id' | 'headers' | 'limited'>> {
   await programs.signIn();
   const { id: connection_id } = await programs.api<{ id: string }>('POST', '/connections', {
     name: 'bench',
@@ -47,7 +76,7 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
     });
   }
   await addFiller(programs, connection_id, options.filler ?? 0);
-  let headers = {};
+  let headers: Record<string, string> = {};
   if (options.bearer) {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
     const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'bench' });
@@ -55,24 +84,7 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
   }
   const limited = options.toolset === true ? await limitedHeaders(programs, connection_id) : null;
   await programs.api('POST', '/deploy', {});
-  const pids = pidsBelow(programs.process.pid);
-  const host = pidOf(pids, 'mcp-host/main.ts') ?? programs.process.pid;
-  return {
-    name: 'Sluice',
-    url: programs.mcp_url,
-    headers,
-    programs,
-    connection_id,
-    server_pid: programs.process.pid,
-    host_pid: host,
-    limited,
-    measure: () => measureTree(pids),
-    measureHost: () => measureTree([host]),
-    async stop() {
-      await programs.stop();
-      removeFolder(programs);
-    },
-  };
+  return { connection_id, headers, limited };
 }
 
 async function limitedHeaders(programs: Programs, connection_id: string): Promise<Record<string, string>> {
