@@ -166,6 +166,13 @@ test('every guide with commands is followed by a test', () => {
   expect(followed.filter((name) => !texts.includes(name))).toEqual([]);
 });
 
+test('the guide to the interface names every page of the navigation', () => {
+  const routes = readFileSync(join(ROOT, 'ui/src/routes.tsx'), 'utf8');
+  const titles = [...routes.matchAll(/title: '([^']+)',(?:(?!title: )[^])*?nav: /g)].map(([, title = '']) => title);
+  expect(titles.length).toBeGreaterThan(15);
+  expect(titles.filter((title) => !guide('interface.md').includes(`**${title}**`))).toEqual([]);
+});
+
 test('every guide is short, is linked from the README, and links to what is there', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   for (const name of readdirSync(join(ROOT, 'docs'))) {
