@@ -148,7 +148,9 @@ describe.skipIf(!reachable.postgres || !reachable.mysql)('a generated project an
       const { host: address, port, username, database: own } = database.settings;
       connections.push(made(name, kind, { host: address, port, username, database: own }));
     }
-    expect(new Set(connections.map(({ db_type }) => engineOf(db_type).name))).toEqual(new Set(ENGINES.map(({ name }) => name)));
+    // ClickHouse, whose server is not everywhere, has a test of its own beside this one.
+    const engines = ENGINES.map(({ name }) => name).filter((name) => name !== 'clickhouse');
+    expect(connections.map(({ db_type }) => engineOf(db_type).name).toSorted()).toEqual(engines.toSorted());
     snapshot = snapshotOf(1, {
       connections,
       tools: connections.flatMap(toolsOn),
