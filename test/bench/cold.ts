@@ -14,7 +14,8 @@ import { JSON_TYPES } from './target.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LONGEST_MS = 180_000;
 const TARGET = 1.5;
-const CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_products","arguments":{"text":"l","limit":3}}}';
+const CALL =
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_products","arguments":{"text":"l","limit":3}}}';
 
 const rounds = Number(process.argv[2] ?? 2);
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cold-'));
@@ -71,7 +72,8 @@ async function start(way: Way, home: string, tarball: string): Promise<number> {
 const passed = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) =>
-      value !== undefined && /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_file|npm_config_(registry|cafile))$/i.test(name)
+      value !== undefined &&
+      /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_file|npm_config_(registry|cafile))$/i.test(name)
         ? [[name, value]]
         : [],
     ),
@@ -101,7 +103,13 @@ try {
     }
     const seconds = (way: Way) => median(found[way]) / 1_000;
     const ratio = seconds('npx') / seconds('npm start');
-    rows.push([label, digits(seconds('npm start')), digits(seconds('npx')), `${digits(ratio)} ×`, ratio <= TARGET ? 'met' : '**missed**']);
+    rows.push([
+      label,
+      digits(seconds('npm start')),
+      digits(seconds('npx')),
+      `${digits(ratio)} ×`,
+      ratio <= TARGET ? 'met' : '**missed**',
+    ]);
   };
   await measure('empty caches', 1, () => {});
   // npx keeps what it unpacked for a tarball: a cold start finds packed packages alone.

@@ -49,7 +49,8 @@ export async function measureRuntimes(database: BenchDatabase, { rounds, seconds
     }
     const rows = CALLERS.flatMap((connections) =>
       hosts.map(({ runtime, pid }) => {
-        const at = (name: string, of: keyof Measured) => median((found.get(`${connections} ${name}`) ?? []).map((one) => one[of]));
+        const at = (name: string, of: keyof Measured) =>
+          median((found.get(`${connections} ${name}`) ?? []).map((one) => one[of]));
         const errors = (found.get(`${connections} ${runtime}`) ?? []).reduce((sum, one) => sum + one.errors, 0);
         const rps = at(runtime, 'rps');
         return [

@@ -30,8 +30,8 @@ test.skipIf(!pebble_is_here)(
     ends.push(() => pebble.stop());
     const [start = '', turnOn = ''] = blocks('https.md');
     const secret = () => crypto.randomUUID();
-  const secrets = { SVC_ENCRYPTION_KEY: secret(), SVC_JWT_SECRET: secret(), SVC_AGENT_SERVICE_TOKEN: secret() };
-  const command = reader.command(filled(start, { ...secrets, SVC_SSL_PORT: String(https_port) }));
+    const secrets = { SVC_ENCRYPTION_KEY: secret(), SVC_JWT_SECRET: secret(), SVC_AGENT_SERVICE_TOKEN: secret() };
+    const command = reader.command(filled(start, { ...secrets, SVC_SSL_PORT: String(https_port) }));
     const env = { SVC_ACME_DIRECTORY_URL: pebble.directory, NODE_EXTRA_CA_CERTS: pebble.authority_file, SVC_DEMO: 'false' };
     const programs = await startPrograms({ command, port, env, directory: reader.folder });
     ends.push(() => programs.stop());

@@ -19,9 +19,13 @@ beforeAll(() => {
 }, 120_000);
 afterAll(() => started.forEach(removeFolder));
 
-test.each(['SIGTERM', 'SIGKILL'] as const)('npm start ends with all that it started by %s', async (signal) => {
-  const programs = await start();
-  expect(await isServed(programs)).toBe(true);
-  await programs.stop(signal);
-  await until(async () => !(await isServed(programs)), 15_000, programs.output);
-}, 60_000);
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'npm start ends with all that it started by %s',
+  async (signal) => {
+    const programs = await start();
+    expect(await isServed(programs)).toBe(true);
+    await programs.stop(signal);
+    await until(async () => !(await isServed(programs)), 15_000, programs.output);
+  },
+  60_000,
+);

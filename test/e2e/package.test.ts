@@ -115,3 +115,16 @@ test('what npx started ends with it when it is killed', async () => {
   await programs.stop('SIGKILL');
   await until(async () => !(await isServed(programs)), 15_000);
 }, 60_000);
+
+test('what was started in the background goes on without its shell', async () => {
+  const directory = join(folder, 'background');
+  mkdirSync(directory);
+  const line = `"${NODE}" "${join(home, 'sluice.mjs')}" & echo "pid $!"`;
+  const programs = await startPrograms({ command: ['/bin/sh', '-c', line], env: { PATH }, directory });
+  await programs.demo();
+  expect(await programs.process.exited).toBe(0);
+  await Bun.sleep(500);
+  expect(await isServed(programs)).toBe(true);
+  process.kill(Number(/pid (\d+)/.exec(programs.output())?.[1]), 'SIGTERM');
+  await until(async () => !(await isServed(programs)), 15_000);
+}, 60_000);
