@@ -13,7 +13,7 @@ export interface Programs {
   readonly agent_port: number;
   readonly process: Bun.Subprocess;
   /** Everything that was printed so far. */
-  output(): string;
+  output(this: void): string;
   /** A REST call with the administrator's cookie; throws with the answer when it is not 2xx. */
   api<T = Record<string, unknown>>(this: void, method: string, path: string, body?: unknown): Promise<T>;
   /** Waits until the demo is deployed and its lines are printed. */
