@@ -84,7 +84,7 @@ async function callTool(
       await link.refused(caller, tool.listing.name, refusal.code);
       return { failed: refusal.text };
     }
-    return { output: (await link.as(caller, proposal)(tool.operation, input as never, signal)) as Record<string, unknown> };
+    return { output: await link.as(caller, proposal)(tool.operation, input as never, signal) };
   } catch (error) {
     if (!(error instanceof AppError)) {
       log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });

@@ -106,7 +106,7 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
   const given = parseInput(definition, input);
   const context: Context = { ...call, app, door: { run, perform } };
   if (isForProposal(context, definition)) return (await propose(context, name, definition, given)) as Output<N>;
-  return (await perform(app, name, given, call)) as Output<N>;
+  return await perform(app, name, given, call);
 }
 
 async function perform<N extends OperationName>(
