@@ -57,3 +57,25 @@ export interface SessionRole {
   readonly from: string;
   readonly allow: readonly string[];
 }
+
+/** How a database that is asked over HTTP is reached. */
+export interface ConnectionSettings {
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly database: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly ssl_mode: 'disable' | 'require' | 'verify-ca' | 'verify-full' | null;
+  readonly ssl_ca: string | null;
+  readonly ssl_cert: string | null;
+  readonly ssl_key: string | null;
+}
+export interface DialledInit extends RequestInit {
+  readonly tls?: {
+    readonly rejectUnauthorized?: boolean;
+    readonly checkServerIdentity?: () => undefined;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  };
+}

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { CLICKHOUSE_DIALECT } from '#core/engines/clickhouse/dialect.ts';
 import { bind as bindOurs } from '#core/lib/sql/bind.ts';
 import { parseSql } from '#core/lib/sql/parse.ts';
+import { generate } from '#snapshots/generate/generate.ts';
 import { openClickhouse } from '#snapshots/generate/project/drivers/clickhouse.ts';
 import type { NetworkSettings } from '#snapshots/generate/project/definitions.ts';
 import { anyOf, bind, noneOf, sql, value } from '#snapshots/generate/project/sql.ts';
@@ -9,6 +13,7 @@ import { ENDLESS, SHOP } from '#test/core/engines/clickhouse/fixture.ts';
 import { refusal, until } from '#test/core/engines/shared/suite.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 import { ACCOUNTS, type ClickhouseServer, hasClickhouse, startClickhouse } from '#test/support/clickhouse-server.ts';
+import { connectionOf, parameterOf, snapshotOf, toolOf } from '#test/mcp-host/support.ts';
 import { openTlsFront } from '#test/support/sqld-server.ts';
 
 const limits = { writes: false, timeout_ms: 5_000, max_rows: 2, max_bytes: 10_000, signal: new AbortController().signal };
@@ -24,7 +29,7 @@ test('a generated project writes lists and typed parameters as the host does', (
     { name: 'some', type: 'array', items: 'string' },
   ]);
   for (const values of [{ low: 1, some: ['a'] }, { low: null, some: [] }, { some: null }]) {
-    const bound = bind({ dialect: 'clickhouse', sql: nodes, types, typed: false }, values, database.placeholder);
+    const bound = bind({ dialect: 'clickhouse', sql: nodes, types, typed: false }, values, database);
     const expected = bindOurs(ours, CLICKHOUSE_DIALECT, values);
     expect(bound).toEqual({ ...expected, values: [...expected.values], types: [...expected.types] });
   }
@@ -78,4 +83,55 @@ describe.skipIf(!hasClickhouse)('a generated project on a ClickHouse server', ()
     front.close();
     await authority.remove();
   });
+
+  test('compiles, needs no package for it, and answers under Node', async () => {
+    const connection = connectionOf({
+      id: 'house',
+      name: 'house',
+      db_type: 'clickhouse',
+      host: '127.0.0.1',
+      port: server.port,
+      database: 'shop',
+      ssl_mode: 'disable',
+    });
+    const tools = [
+      toolOf(connection, 'items', 'select id, price from item order by id', {}),
+      toolOf(connection, 'some', 'select id from item where id in (:ids)', {
+        parameters: [parameterOf('ids', 'array', { items: 'integer' })],
+      }),
+    ];
+    const project = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-project-'));
+    for (const { path, content } of generate(snapshotOf(1, { connections: [connection], tools }))) {
+      await mkdir(dirname(join(project, path)), { recursive: true });
+      await Bun.write(join(project, path), content);
+    }
+    const root = join(import.meta.dir, '../..');
+    await symlink(join(root, 'node_modules'), join(project, 'node_modules'));
+    expect(await Bun.file(join(project, 'package.json')).text()).not.toContain('clickhouse');
+    const emit = [
+      '--noEmit',
+      'false',
+      '--outDir',
+      join(project, 'compiled'),
+      '--rootDir',
+      join(project, 'src'),
+      '--rewriteRelativeImportExtensions',
+    ];
+    const compiler = Bun.spawn([process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', project, ...emit], {
+      stdout: 'pipe',
+    });
+    expect(await new Response(compiler.stdout).text()).toBe('');
+    await Bun.write(
+      join(project, 'ask.mjs'),
+      `import { connections } from './compiled/connections.js';
+       const limits = { writes: false, timeout_ms: 5000, max_rows: 10, max_bytes: 10000, signal: new AbortController().signal };
+       const ask = (text) => connections.house.query({ text, values: [], types: [], typed: false }, limits);
+       console.log(JSON.stringify((await ask('select id, price from item order by id limit 1')).rows));
+       console.log(await ask('select nope from item').catch(({ code, detail }) => code + ' ' + detail));
+       await connections.house.close();`,
+    );
+    const program = Bun.spawn(['node', 'ask.mjs'], { cwd: project, stdout: 'pipe', stderr: 'pipe' });
+    expect(await new Response(program.stdout).text()).toBe(`[{"id":1,"price":"1.50"}]\nsql_error Unknown identifier: nope.\n`);
+    await rm(project, { recursive: true, force: true });
+  }, 30_000);
 });

@@ -1,5 +1,5 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
-import { placeholder } from './parameters.ts';
+import { list, placeholder } from './parameters.ts';
 import { scanClickhouse } from './scanner.ts';
 
 export const CLICKHOUSE_DIALECT: SqlDialect = {
@@ -8,8 +8,7 @@ export const CLICKHOUSE_DIALECT: SqlDialect = {
   placeholder,
   reuses: true,
   no_row: null,
-  // A list cannot be null there, and null elements are left out of `NOT IN`.
-  list: (value, negated) => (value === null ? '= NULL' : `${negated ? 'NOT IN' : 'IN'} ${value}`),
+  list,
   question_operator: false,
   bracket_names: false,
   hint: null,

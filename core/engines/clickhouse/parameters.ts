@@ -21,6 +21,10 @@ const typeOf = (type: BoundType): string =>
 
 export const placeholder = (number: number, _element: number, type: BoundType): string => `{p${number}:${typeOf(type)}}`;
 
+/** In an empty list is nothing, and outside of it everything: null too, of which the server does not know that. */
+export const list = (value: string | null, negated: boolean): string =>
+  value === null ? `IS NULL IN (${negated ? '0, 1' : '2'})` : `${negated ? 'NOT IN' : 'IN'} ${value}`;
+
 /** A value as the server reads it for a parameter of that type: escaped as in its tab-separated format. */
 export function parameterText(value: Json, type: BoundType): string {
   if (typeof type === 'object') {

@@ -4,7 +4,7 @@ import { uniqueNames } from '../shared/rows.ts';
 import type { Column, QueryResult, Row } from '../shared/source.ts';
 import { toClickhouseError } from './errors.ts';
 import { parseType } from './types.ts';
-import { type Decoder, decoderOf, keepNumbers } from './values.ts';
+import { type Decoder, decoderOf, parseExactly } from './values.ts';
 
 export interface Asked {
   readonly text: string;
@@ -36,7 +36,7 @@ export async function takeRows(
   let head = '';
   let columns: readonly Column[] | null = null;
   let decoders: readonly Decoder[] = [];
-  let reviver: typeof keepNumbers | undefined;
+  let parse: (text: string) => unknown = JSON.parse;
   let bytes = 0;
   let state: 'head' | 'rows' | 'tail' | 'done' = 'head';
   let tail = 0;
@@ -51,7 +51,7 @@ export async function takeRows(
         const meta = metaIn(head);
         columns = columnsOf(meta);
         decoders = meta.map(({ type }) => decoderOf(parseType(type)));
-        reviver = decoders.some(({ exact }) => exact) ? keepNumbers : undefined;
+        if (decoders.some(({ exact }) => exact)) parse = parseExactly;
         state = 'rows';
       } else if (state === 'rows') {
         if (text === '[') continue;
@@ -59,7 +59,7 @@ export async function takeRows(
           state = 'tail';
           continue;
         }
-        const values = rowIn(text, reviver);
+        const values = rowIn(text, parse);
         if (values?.length !== decoders.length) throw toClickhouseError(text, asked);
         const row = Object.fromEntries(
           columns!.map(({ name }, i) => [name, values[i] == null ? null : decoders[i]!.decode(values[i])]),
@@ -94,10 +94,10 @@ function metaIn(head: string): Meta[] {
   }
 }
 
-function rowIn(text: string, reviver: typeof keepNumbers | undefined): unknown[] | null {
+function rowIn(text: string, parse: (text: string) => unknown): unknown[] | null {
   if (!text.startsWith('[')) return null;
   try {
-    const values: unknown = JSON.parse(text.endsWith(',') ? text.slice(0, -1) : text, reviver);
+    const values = parse(text.endsWith(',') ? text.slice(0, -1) : text);
     return Array.isArray(values) ? values : null;
   } catch {
     return null;

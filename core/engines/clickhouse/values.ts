@@ -9,9 +9,17 @@ export class NumberText {
   }
 }
 
-/** Reviver for `JSON.parse`. */
-export const keepNumbers = (_key: string, value: unknown, context?: { source?: string }): unknown =>
-  typeof value === 'number' && context?.source !== undefined ? new NumberText(context.source) : value;
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MARK = '\u0001';
+
+/** `JSON.parse` that keeps the text of every number; not every runtime shows that to a reviver. */
+export function parseExactly(text: string): unknown {
+  const marked = text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `{"\\u0001":"${token}"}`));
+  return JSON.parse(marked, (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return value;
+    return new NumberText(String((value as Readonly<Record<string, string>>)[MARK]));
+  });
+}
 
 type Decode = (value: unknown) => Json;
 

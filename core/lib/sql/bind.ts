@@ -189,7 +189,10 @@ function compose(
 
   const list = (name: string, negated: boolean, type: BoundType): string => {
     const length = lengths.get(name) ?? 1;
-    if (dialect.list) return dialect.list(length === NULL_ARRAY ? null : placeholder(name, -1, type), negated);
+    if (dialect.list) {
+      if (length === NULL_ARRAY) return '= NULL';
+      return dialect.list(length === 0 ? null : placeholder(name, -1, type), negated);
+    }
     if (dialect.no_row === null) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name, -1, type)})`;
     const item = typeof type === 'object' ? type.array : type;
     const operator = negated ? 'NOT IN' : 'IN';

@@ -15,7 +15,7 @@ export interface SqlDialect {
   readonly reuses: boolean;
   /** What `IN` looks into when a list is empty; null: a list is one value, compared by `= ANY`. */
   readonly no_row: string | null;
-  /** How a list that is one value is compared where `= ANY` does not do that; null stands for a list that is null. */
+  /** How a list that is one value is compared where `= ANY` does not do that; null stands for a list that is empty. */
   readonly list?: (value: string | null, negated: boolean) => string;
   /** A question mark may be an operator. */
   readonly question_operator: boolean;

@@ -97,7 +97,7 @@ async function run(project: Project, query: Query, values: Values, signal: Abort
   const { writes, timeout_ms, max_rows, max_bytes, transform_template } = query;
   const database = project.connections[query.connection];
   if (database === undefined) throw new AppError('internal', 'The connection of this query is missing in connections.ts.');
-  const result = await database.query(bind(query, values, database.placeholder), {
+  const result = await database.query(bind(query, values, database), {
     writes,
     timeout_ms,
     max_rows,

@@ -54,6 +54,8 @@ export interface Limits {
 export interface Database {
   /** How the n-th value is written, where its type belongs to that. */
   readonly placeholder?: (number: number, element: number, type: BoundType) => string;
+  /** How a list that is one value is compared; null: it is empty. */
+  readonly list?: (value: string | null, negated: boolean) => string;
   query(statement: BoundSql, limits: Limits): Promise<QueryResult>;
   close(): Promise<void>;
 }

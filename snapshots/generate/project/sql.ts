@@ -52,9 +52,10 @@ const NO_ROW = {
 export function bind(
   statement: Statement,
   given: Readonly<Record<string, Json | undefined>>,
-  mark: Database['placeholder'] = (number) => (isPostgres(statement.dialect) ? `$${number}` : '?'),
+  database: Pick<Database, 'placeholder' | 'list'> = {},
 ): BoundSql {
   const { dialect, types, typed } = statement;
+  const mark = database.placeholder ?? ((number: number) => (isPostgres(dialect) ? `$${number}` : '?'));
   const values: Json[] = [];
   const kinds: BoundType[] = [];
   const numbers = new Map<string, number>();
@@ -86,9 +87,12 @@ export function bind(
     if (isPostgres(dialect)) return `${negated ? '<> ALL' : '= ANY'}(${placeholder(name)})`;
     const operator = negated ? 'NOT IN' : 'IN';
     const items = valueOf(name);
-    if (dialect === 'clickhouse') return items === undefined || items === null ? '= NULL' : `${operator} ${placeholder(name)}`;
-    if (items === undefined || items === null) return `${operator} (NULL)`;
     const elements = Array.isArray(items) ? items : [items];
+    if (dialect === 'clickhouse') {
+      if (items === undefined || items === null) return '= NULL';
+      return database.list?.(elements.length === 0 ? null : placeholder(name), negated) ?? '';
+    }
+    if (items === undefined || items === null) return `${operator} (NULL)`;
     if (elements.length === 0) return `${operator} ${NO_ROW[dialect]}`;
     const type = types[name] ?? 'string';
     return `${operator} (${elements.map((item: Json) => push(item, typeof type === 'object' ? type.array : type)).join(', ')})`;

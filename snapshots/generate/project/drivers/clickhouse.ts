@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
 import { openClickhouseServer, type Send } from '#core/engines/clickhouse/http.ts';
-import { placeholder } from '#core/engines/clickhouse/parameters.ts';
+import { list, placeholder } from '#core/engines/clickhouse/parameters.ts';
 import { createReader } from '#core/engines/clickhouse/run.ts';
 import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
@@ -13,6 +13,7 @@ export function openClickhouse(settings: NetworkSettings): Database {
   const reader = createReader(openClickhouseServer(settings, send), Object.fromEntries(extras));
   return {
     placeholder,
+    list,
     async query({ text, values, types }, limits) {
       if (limits.writes) throw new AppError('not_read_only', 'ClickHouse connections are read-only.');
       const timeout = new AppError('timeout', `The statement did not finish within ${limits.timeout_ms} ms and was stopped.`);

@@ -111,6 +111,12 @@ describe.skipIf(!hasClickhouse)('ClickHouse 18.16 over HTTP', () => {
     await until(async () => (await busy()) === 0);
   });
 
+  test('a query in the place of a value, which describing runs, has the same limits', async () => {
+    const text = 'SELECT (SELECT count() FROM system.numbers WHERE number % 7 = 8) AS n';
+    expect((await refusal(open().query(sql(text), { ...READ, timeout_ms: 400 }))).code).toBe('timeout');
+    await until(async () => (await busy()) === 0);
+  });
+
   test('a fault after the first rows is a fault, and no row', async () => {
     const text = `SELECT number, throwIf(number = 300000) AS t FROM system.numbers LIMIT 400000`;
     const error = await refusal(source.query(sql(text), { ...READ, max_rows: 500_000, max_bytes: 64 * 1024 * 1024 }));

@@ -1,10 +1,15 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createClient } from '@libsql/client';
 import mysql from 'mysql2/promise';
 import postgres from 'postgres';
 import { type DeclaredParameter } from '#core/lib/sql/parse.ts';
-import type { Json } from '#core/engines/shared/source.ts';
+import { openClickhouse } from '#core/engines/clickhouse/source.ts';
+import type { BoundType, Json } from '#core/engines/shared/source.ts';
+import { SETTINGS } from '#test/core/engines/clickhouse/fixture.ts';
+import { READ } from '#test/core/engines/shared/suite.ts';
+import { type Chdb, hasChdb, startChdb } from '#test/support/chdb.ts';
+import { localPolicy } from '#test/support/databases.ts';
 import { describeWith } from './reachable.ts';
 import { bind, classify, parseSql, type Dialect } from '#test/support/sql.ts';
 
@@ -14,7 +19,7 @@ const PARAMETERS: readonly DeclaredParameter[] = [
 ];
 /** Rows 1, 2, 3 and one whose id is null. */
 const T = '(select 1 as id union all select 2 union all select 3 union all select null) as t';
-type Run = (text: string, values: readonly Json[]) => Promise<readonly unknown[]>;
+type Run = (text: string, values: readonly Json[], types: readonly BoundType[]) => Promise<readonly unknown[]>;
 
 const CASES: readonly (readonly [string, string, Record<string, Json>, readonly (number | null)[]])[] = [
   ['an empty list gives no row', 'id in (:ids)', { ids: [] }, []],
@@ -38,19 +43,21 @@ function semantics(dialect: Dialect, run: Run): void {
       const statement = parseSql(`select id from ${T} where ${where} order by id is null, id`, dialect, PARAMETERS);
       expect(await classify(statement)).toMatchObject({ read_only: true, fixed: true });
       const bound = bind(statement, values);
-      const rows = await run(bound.text, bound.values);
+      const rows = await run(bound.text, bound.values, bound.types);
       expect(rows.map((row) => (row as { id: number | null }).id)).toEqual([...expected]);
     });
   }
   test('a list of 10 000', async () => {
-    const statement = parseSql(`select count(*) as id from ${T} where id in (:ids)`, dialect, PARAMETERS);
+    const statement = parseSql(`select count(*) as found from ${T} where id in (:ids)`, dialect, PARAMETERS);
     const bound = bind(statement, { ids: Array.from({ length: 10_000 }, (_, i) => i) });
-    expect(Number(((await run(bound.text, bound.values))[0] as { id: unknown }).id)).toBe(3);
+    expect(Number(((await run(bound.text, bound.values, bound.types))[0] as { found: unknown }).found)).toBe(3);
   });
 }
 
-await describeWith('PostgreSQL', 5432, () => {
-  const sql = postgres('postgres://postgres@127.0.0.1:5432/test', { max: 1 });
+const port = Number(process.env['TEST_POSTGRES_PORT'] ?? 5432);
+
+await describeWith('PostgreSQL', port, () => {
+  const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, { max: 1 });
   afterAll(() => sql.end());
   semantics('postgresql', (text, values) => sql.unsafe(text, values as never[], { prepare: true }));
 });
@@ -71,4 +78,18 @@ describe('with libSQL', () => {
   const db = createClient({ url: ':memory:' });
   afterAll(() => db.close());
   semantics('sqlite', async (text, values) => (await db.execute({ sql: text, args: values as never[] })).rows);
+});
+
+describe.skipIf(!hasChdb)('with the engine of ClickHouse', () => {
+  let chdb: Chdb;
+  beforeAll(async () => {
+    chdb = await startChdb();
+  }, 30_000);
+  afterAll(() => chdb?.stop());
+  semantics('clickhouse', async (text, values, types) => {
+    const source = openClickhouse({ ...SETTINGS, database: 'default', port: 8123 }, { ...localPolicy, fetch: chdb.fetch });
+    const { rows } = await source.query({ text, values, types, typed: false }, READ);
+    await source.close();
+    return rows;
+  });
 });
