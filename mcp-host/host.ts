@@ -10,6 +10,7 @@ import { requireAuth } from './auth/required-auth.ts';
 import { createResultCache } from './call/cache.ts';
 import { createConfirmations } from './call/confirmation/confirmations.ts';
 import { createRunningCalls } from './call/deadline.ts';
+import { createPageCursors } from './call/page-cursors.ts';
 import { createAcknowledge, follow } from './follow-server.ts';
 import type { HostOptions } from './host-options.ts';
 import { createPseudonym } from '#core/lib/call/masks.ts';
@@ -172,6 +173,7 @@ export function createHost(options: HostOptions): Host {
     pseudonym,
     confirmations,
     app_views: createAppViews(options.view_page ?? null),
+    pages: createPageCursors(options.auth.keys),
   });
   const replays = createReplays({
     samples,

@@ -5,7 +5,12 @@ import { type WriteGuard, writeGuard } from '#core/contract/definitions/write-gu
 import { hostLimits, type Tool } from '#core/contract/definitions/tools.ts';
 import { toRules } from '#core/lib/call/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { engineOf } from '#core/engines/index.ts';
+import { pagedInput, pagedOutput } from '#core/lib/call/page-schemas.ts';
+import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import type { PageColumn } from '#core/lib/sql/paging.ts';
+import type { PageBy } from '#core/contract/definitions/pages.ts';
 import { canonical, checksum } from './canonical.ts';
 import type { Compiled, QueryDefinition } from './compile.ts';
 import type { FrozenConnection, FrozenPrompt, FrozenQuery, FrozenResource, FrozenTool } from './format.ts';
@@ -80,6 +85,37 @@ const guardOf = (tool: ToolDefinition): WriteGuard =>
     (Object.keys(GUARD) as (keyof typeof GUARD)[]).flatMap((name) => (tool[name] === GUARD[name] ? [] : [[name, tool[name]]])),
   );
 
+/** What of a result's size and form differs from the defaults. */
+function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): Partial<FrozenTool> {
+  const { max_tokens, page_by, text_format } = tool;
+  return {
+    ...(max_tokens === null ? {} : { max_tokens }),
+    ...(page_by.length === 0 ? {} : { page_by: pageColumns(page_by, compiled, engineOf(connection.db_type).dialect) }),
+    ...(text_format === 'json' ? {} : { text_format }),
+  };
+}
+
+/** What orders pages, with the types of its columns. Throws `invalid` where a column has no order. */
+export function pageColumns(page_by: readonly PageBy[], { columns }: Compiled, { pages }: SqlDialect): PageColumn[] {
+  if (pages === null) throw invalidField('page_by', 'page_by does not work with this kind of database.');
+  return page_by.map(({ column, desc }, n) => {
+    const field = `page_by.${n}.column`;
+    if (columns === null)
+      throw invalidField('page_by', 'page_by needs the columns of the result, and the database did not say them.');
+    const found = columns.filter(({ name }) => name === column);
+    const [{ type, kind } = { type: '', kind: 'json' as const }] = found;
+    if (found.length === 0)
+      throw invalidField(field, `The result has no column ${column}. It has ${columns.map(({ name }) => name).join(', ')}.`);
+    if (pages.key(column, { type, kind }) === null) {
+      throw invalidField(
+        field,
+        `Pages cannot be ordered by ${column} of type ${type}. Page by columns with exact values, such as a key, a date or a text.`,
+      );
+    }
+    return { column, desc, type, kind };
+  });
+}
+
 function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): FrozenTool {
   return {
     id: tool.id,
@@ -90,6 +126,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     max_rows: tool.max_rows ?? connection.max_rows,
     max_bytes: tool.max_bytes ?? connection.max_bytes,
     return_type: tool.return_type,
+    ...shapeOf(tool, compiled, connection),
     ...limitsOf(tool),
     ...guardOf(tool),
     tags: tool.tags,
@@ -202,17 +239,24 @@ const modeOf = (read_only: boolean, { classification }: Compiled): FrozenTool['m
   return classification.read_only && classification.fixed ? 'fixed' : 'read';
 };
 
+/** What a tool answers with, as its callers read it. */
+export const shownOutput = (
+  { page_by }: Pick<ToolDefinition, 'page_by'>,
+  schema: Compiled['output_schema'],
+): Compiled['output_schema'] => (page_by.length > 0 ? pagedOutput(schema) : schema);
+
 export function toolListing(
-  tool: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations' | 'read_only'>,
+  tool: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations' | 'read_only' | 'page_by'>,
   compiled: Pick<Compiled, 'input_schema' | 'output_schema'>,
 ): FrozenTool['listing'] {
   const hints = tool.annotations;
+  const output = shownOutput(tool, compiled.output_schema);
   return {
     name: tool.name,
     ...(tool.title === null ? {} : { title: tool.title }),
     description: tool.description,
-    inputSchema: compiled.input_schema,
-    ...(compiled.output_schema === null ? {} : { outputSchema: compiled.output_schema }),
+    inputSchema: tool.page_by.length > 0 ? pagedInput(compiled.input_schema) : compiled.input_schema,
+    ...(output === null ? {} : { outputSchema: output }),
     annotations: {
       ...(tool.title === null ? {} : { title: tool.title }),
       readOnlyHint: tool.read_only,

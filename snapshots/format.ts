@@ -2,6 +2,8 @@ import type * as v from 'valibot';
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { MaskRule } from '#core/lib/call/masks.ts';
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
+import type { PageColumn } from '#core/lib/sql/paging.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
 import type { View } from '#core/contract/definitions/view.ts';
@@ -76,6 +78,10 @@ export interface FrozenQuery {
   readonly timeout_ms: number;
   readonly max_rows: number;
   readonly max_bytes: number;
+  /** Absent: no limit of its own. */
+  readonly max_tokens?: number;
+  /** What orders the pages of its rows; absent: it has none. */
+  readonly page_by?: readonly PageColumn[];
   readonly transform_template: string | null;
   /** Absent: everybody sees the rows as they are. */
   readonly masks?: readonly MaskRule[];
@@ -93,6 +99,8 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly id: string;
   readonly name: string;
   readonly return_type: ReturnType;
+  /** Absent: JSON. */
+  readonly text_format?: TextFormat;
   readonly tags: readonly string[];
   /** Absent: what fits the rows. */
   readonly view?: View;

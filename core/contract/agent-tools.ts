@@ -10,7 +10,7 @@ import { Import, importLists, ImportReport } from './transfer.ts';
 
 /** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
 const path = (tool: string) => `/agent-tools/${tool}`;
-const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Change nothing, report what would happen'));
+const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Only report what would happen'));
 
 const page = {
   connection_id: Id,

@@ -21,9 +21,7 @@ export const LintFinding = v.object({
 });
 export type LintFinding = v.InferOutput<typeof LintFinding>;
 
-export const Findings = v.optional(
-  v.pipe(v.array(LintFinding), v.description('What lint finds in it now; agents get it with each create and update')),
-);
+export const Findings = v.optional(v.pipe(v.array(LintFinding), v.description('What lint finds in it')));
 
 const OWNER = new RegExp(`^(?:${LINTED.join('|')}):[^\\s:]{1,64}$`);
 const Owner = v.pipe(

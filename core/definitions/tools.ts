@@ -1,20 +1,29 @@
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
-import { invalidField } from '#core/errors.ts';
+import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/run.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import { refuse, toolListing } from '#snapshots/entities.ts';
+import { pageColumns, refuse, shownOutput, toolListing } from '#snapshots/entities.ts';
+import type { App } from '#core/app.ts';
+import { resultShape } from '#core/contract/definitions/pages.ts';
+import { dialectNamed } from '#core/engines/index.ts';
+import { pagingOf } from '#core/lib/sql/paging.ts';
+import type { Compiled } from '#snapshots/compile.ts';
+import type { ConnectionRow } from './source-pool.ts';
 import { writeGuard } from '#core/contract/definitions/write-guard.ts';
 import { lastNamed, refuseLoosened } from '#core/identity/token-limits.ts';
 import { guardDraft } from './guard/guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
-import { atField, type Described, prepareDefinition } from './statements.ts';
 import { refuseView } from './guard/view.ts';
+import { refuseShape } from './guard/result-shape.ts';
+import { atField, describeWhole, type Described, prepareDefinition } from './statements.ts';
 import { refuseMisfits } from './guard/write-guard.ts';
 
 export const tool = createOwned<'tool', ToolDraft>('tool', {
   checked: [
     ...(Object.keys(writeGuard) as (keyof typeof writeGuard)[]),
+    ...(Object.keys(resultShape) as (keyof typeof resultShape)[]),
+    'max_tokens',
     'connection_id',
     'sql_query',
     'parameters',
@@ -37,7 +46,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
   implied: ({ sql_query }, sent) =>
     sent.read_only === undefined && sent.sql_query !== undefined && sent.sql_query !== sql_query ? { read_only: null } : {},
   derived: (compiled, row) => ({
-    output_schema: compiled?.output_schema ?? null,
+    output_schema: shownOutput(row, compiled?.output_schema ?? null),
     warnings: [...(compiled?.warnings ?? [])],
     tokens: compiled === undefined ? 0 : estimateTokens(JSON.stringify(toolListing(row, compiled))),
   }),
@@ -69,7 +78,21 @@ export async function prepareTool(
   refuseMisfits(draft, read_only, classification);
   // What a template makes has other columns.
   refuseView(draft, draft.transform_template === null ? compiled.columns : null);
+  refuseShape(draft, read_only, classification);
+  if (draft.page_by.length > 0) await checkPages(context.app, connection, draft, compiled);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   return { values, compiled };
+}
+
+/** The database prepares the statement of a page too: what it says of names that stand twice, or of an order, is said to the author. */
+async function checkPages(app: App, connection: ConnectionRow, { page_by }: ToolDraft, compiled: Compiled): Promise<void> {
+  const { statement } = compiled;
+  const dialect = dialectNamed(statement.dialect);
+  const paging = pagingOf(statement, dialect, pageColumns(page_by, compiled, dialect), 1);
+  const described = paging === null ? [] : await describeWhole(app, connection, [{ statement: paging.statement }]);
+  // A database that is away was a warning of the statement already.
+  if (described instanceof AppError) return;
+  const [found] = described;
+  if (found instanceof AppError) throw invalidField('page_by', `The database refuses the statement in pages: ${found.detail}`);
 }

@@ -6,6 +6,7 @@ import type { View } from '#core/contract/definitions/view.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Claims } from '#core/lib/call/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
+import type { PageBy, TextFormat } from '#core/contract/definitions/pages.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
@@ -91,6 +92,16 @@ function define(k: Kit) {
       cache_ttl_seconds: k.int().notNull(),
       rate_limit_per_minute: k.int(),
       max_bytes: k.int(),
+      max_tokens: k.int(),
+      page_by: k
+        .json<PageBy[]>()
+        .notNull()
+        .default(sql`'[]'`),
+      text_format: k
+        .text()
+        .$type<TextFormat>()
+        .notNull()
+        .default(sql`'json'`),
       max_affected_rows: k.int(),
       confirm: k
         .text()

@@ -12,6 +12,7 @@ import type { Log } from '#core/log.ts';
 import type { AppViews } from '#mcp-host/apps/views.ts';
 import type { Confirmations } from './confirmation/guarded-write.ts';
 import type { ResultCache } from './cache.ts';
+import type { PageCursors } from './page-cursors.ts';
 import type { ProgressStream } from './progress-stream.ts';
 import type { RequestRecord } from './request-record.ts';
 
@@ -49,6 +50,7 @@ export interface CallServices {
   readonly confirmations: Confirmations;
   /** For clients that draw results. */
   readonly app_views: AppViews;
+  readonly pages: PageCursors;
   /** For masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;

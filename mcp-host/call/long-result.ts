@@ -12,7 +12,7 @@ const PAUSE_MS = 1;
 export const isLong = ({ rows }: Structured): boolean => Array.isArray(rows) && rows.length > SLICE_ROWS;
 
 /** The members of a `tools/call` result of many rows, written in slices that let other calls through. */
-export async function longMembers({ rows, ...rest }: Structured): Promise<string> {
+export async function longMembers({ rows, ...rest }: Structured, note: string): Promise<string> {
   const list = Array.isArray(rows) ? rows : [];
   // What the other members are written as, after the opening brace.
   const tail = JSON.stringify(rest).slice(1);
@@ -26,7 +26,7 @@ export async function longMembers({ rows, ...rest }: Structured): Promise<string
     json += comma + piece;
     escaped += comma + escape(piece);
   }
-  return `"content":[{"type":"text","text":"${escaped}${escape(close)}"}],"structuredContent":${json}${close}`;
+  return `"content":[{"type":"text","text":"${escaped}${escape(close)}"}${note}],"structuredContent":${json}${close}`;
 }
 
 /** As it stands within a JSON string. */

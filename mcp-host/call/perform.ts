@@ -3,6 +3,8 @@ import type { SessionState } from '#core/engines/shared/source.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { type Outcome, type QueryPlan, runQuery } from '#core/lib/call/query.ts';
 import { shape, type Shaped, shapeResource } from '#core/lib/call/shape.ts';
+import { AFTER } from '#core/lib/call/page-schemas.ts';
+import type { Position } from '#core/lib/call/pages.ts';
 import { matchUri, typedValues } from '#core/lib/uri-template.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { type Fault, toFault } from '#mcp-host/protocol/fault.ts';
@@ -29,7 +31,8 @@ interface Callable {
 /** How the results of one kind of definition are written. */
 interface Kind<E extends Callable> {
   readonly name: 'tool' | 'resource';
-  readonly finish: (outcome: Outcome, entity: E['entity'], context: CallContext) => string | Promise<string>;
+  /** @param next the cursor of the next page; null: there is none. */
+  readonly finish: (outcome: Outcome, entity: E['entity'], context: CallContext, next: string | null) => string | Promise<string>;
   readonly fail: (fault: Fault, context: CallContext) => string;
   /** What must not change more than is allowed or confirmed; null: it writes as it is called, or only reads. */
   readonly guarded: (entity: E['entity']) => FrozenTool | null;
@@ -38,7 +41,8 @@ interface Kind<E extends Callable> {
 /** What goes wrong inside a tool is a result with `isError`. */
 const TOOL: Kind<ToolEntry> = {
   name: 'tool',
-  finish: ({ result, transformed }, { return_type }) => toolMembers(shape(result, return_type, transformed)),
+  finish: ({ result, transformed }, { return_type, text_format }, _, next) =>
+    toolMembers(shape(result, return_type, transformed, { next, text_format })),
   fail: ({ text }) => `"content":[${textBlock(text)}],"isError":true`,
   guarded: (tool) => (tool.mode === 'write' && isGuarded(tool) ? tool : null),
 };
@@ -67,9 +71,13 @@ export function callTool(params: Members, context: CallContext, services: CallSe
     throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.');
   }
   if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
-  if (tool.entity.two_step !== true) return perform(TOOL, tool, args, context, services);
-  const { [TOKEN]: token, ...rest } = args;
-  return perform(TOOL, tool, rest, context, services, token);
+  if (tool.entity.two_step === true) {
+    const { [TOKEN]: token, ...rest } = args;
+    return perform(TOOL, tool, rest, context, services, { token });
+  }
+  if (tool.plan.paging === null) return perform(TOOL, tool, args, context, services);
+  const { [AFTER]: after, ...rest } = args;
+  return perform(TOOL, tool, rest, context, services, { after });
 }
 
 /** Sends a signed-in person who lacks something for want of a scope to ask for it. */
@@ -82,10 +90,10 @@ export function refuseScope({ record }: CallContext, shows: (view: Registry) => 
 
 /** Structured content is stringified once and stands both as itself and as text, for clients that read only one of them. */
 function toolMembers({ structured, text, media, note }: Shaped): string | Promise<string> {
-  if (structured !== null && isLong(structured)) return longMembers(structured);
-  const json = structured && JSON.stringify(structured);
   const said = note === null ? '' : `,${textBlock(note)}`;
-  if (json !== null) return `"content":[${textBlock(json)}${said}],"structuredContent":${json}`;
+  if (structured !== null && text === null && isLong(structured)) return longMembers(structured, said);
+  const json = structured && JSON.stringify(structured);
+  if (json !== null) return `"content":[${textBlock(text ?? json)}${said}],"structuredContent":${json}`;
   const block = media === null ? textBlock(text ?? '') : mediaBlock(media);
   return `"content":[${block}${said}]`;
 }
@@ -131,7 +139,7 @@ async function perform<E extends Callable>(
   args: Members,
   context: CallContext,
   services: CallServices,
-  token?: unknown,
+  { token, after }: { readonly token?: unknown; readonly after?: unknown } = {},
 ): Promise<string | InputRequired> {
   const { entity, plan, connection } = entry;
   const { caller, deadline, record, registry, ask } = context;
@@ -141,13 +149,16 @@ async function perform<E extends Callable>(
   const call = { id: record.exchange.request_id ?? crypto.randomUUID(), time: now() };
   const facts = { arguments: args, vars: registry.vars, caller, call };
   let session: SessionState | null = null;
+  let position: Position | null = null;
+  const paged = { tool_id: entity.id, args, context };
   const run = async (values: Values, signal: StopSignal, review?: Review): Promise<CallResult> => {
     const pool = sources.hold(connection);
     try {
       const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
-      const how = { source, opened, slot, signal, facts, session, pseudonym, timing: record, review };
+      const how = { source, opened, slot, signal, facts, session, pseudonym, timing: record, review, after: position };
       const outcome = await runQuery(plan, values, how);
-      const finished = kind.finish(outcome, entity, context);
+      const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
+      const finished = kind.finish(outcome, entity, context, next);
       const members = typeof finished === 'string' ? finished : await finished;
       return { members, rows: outcome.result.rows.length, wait_ms: outcome.wait_ms };
     } finally {
@@ -157,13 +168,18 @@ async function perform<E extends Callable>(
   try {
     const turn = limits.take(entity, () => holderOf(caller, record.exchange.address));
     if (turn !== undefined) await turn;
+    if (after !== undefined && after !== null) position = services.pages.open(paged, after);
     const checked = plan.resolve(facts, record);
     const values = checked instanceof Promise ? await checked : checked;
     session = sessionOf(connection, facts);
+    const beside = (): readonly unknown[] =>
+      plan.paging === null
+        ? plan.beside(facts, session)
+        : [...plan.beside(facts, session), services.pages.bound(paged), position];
     const tool = kind.guarded(entity);
     const result =
       tool === null
-        ? await (cache.through(entry, context, values, run, () => plan.beside(facts, session)) ?? run(values, deadline))
+        ? await (cache.through(entry, context, values, run, beside) ?? run(values, deadline))
         : await guardedWrite({ tool, args, token, context }, services.confirmations, (review) => run(values, deadline, review));
     if (result instanceof InputRequired) {
       logCall(context, services, kind.name, entity, null);
@@ -179,7 +195,7 @@ async function perform<E extends Callable>(
     return members;
   } catch (error) {
     if (error instanceof RpcError) {
-      logCall(context, services, kind.name, entity, { code: 'invalid', message: error.message, sqlstate: null });
+      logCall(context, services, kind.name, entity, { code: error.fault, message: error.message, sqlstate: null });
       throw error;
     }
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };

@@ -8,6 +8,7 @@ import { createAuth } from '#mcp-host/auth/authorise.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
 import { createConfirmations } from '#mcp-host/call/confirmation/confirmations.ts';
+import { createPageCursors } from '#mcp-host/call/page-cursors.ts';
 import { createRunningCalls } from '#mcp-host/call/deadline.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { healthOf } from '#mcp-host/observe/health.ts';
@@ -116,6 +117,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     now,
     running: createRunningCalls({ prefix: nobodys, now }),
     pseudonym,
+    pages: createPageCursors([]),
     confirmations: createConfirmations({ keys: [], redis: null, host: nobodys, now, ticks }),
     app_views: createAppViews(bundle.view_page),
   });

@@ -1,3 +1,5 @@
+import type { ErrorCode } from '#core/errors.ts';
+
 /** Revisions of the Model Context Protocol that the host speaks: the stateless one, and those with an initialize handshake. */
 export const MODERN_VERSION = '2026-07-28';
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -27,6 +29,7 @@ export const RPC = {
   session_not_found: -32_001,
   resource_not_found_legacy: -32_002,
   header_mismatch: -32_020,
+  missing_capability: -32_021,
   unsupported_version: -32_022,
 } as const;
 
@@ -47,13 +50,20 @@ export class RpcError extends Error {
   readonly data: Members | undefined;
   /** Scopes that the caller has to ask for first. */
   readonly scopes: readonly string[];
+  /** How the request log calls it. */
+  readonly fault: ErrorCode;
 
-  constructor(code: number, message: string, options: { http_status?: number; data?: Members; scopes?: readonly string[] } = {}) {
+  constructor(
+    code: number,
+    message: string,
+    options: { http_status?: number; data?: Members; scopes?: readonly string[]; fault?: ErrorCode } = {},
+  ) {
     super(message);
     this.code = code;
     this.http_status = options.http_status ?? 200;
     this.data = options.data;
     this.scopes = options.scopes ?? [];
+    this.fault = options.fault ?? 'invalid';
   }
 }
 

@@ -69,7 +69,7 @@ export function createSide({ vars }: Registry, { sources, pseudonym, now }: Side
     const { slot } = lowPriority(pool.queue);
     const session = sessionOf(connection, facts);
     const { result, transformed } = await runQuery(plan, values, { source, slot, signal, facts, session, pseudonym, timing });
-    const { content } = toToolResult(shape(result, entity.return_type, transformed));
+    const { content } = toToolResult(shape(result, entity.return_type, transformed, { text_format: entity.text_format }));
     return {
       columns: result.columns.map(({ name }) => name),
       rows: result.rows,

@@ -24,6 +24,7 @@ export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], 
       ...serverFaults(server),
       ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target)),
       ...confirmFaults(snapshot, target),
+      ...pageFaults(snapshot, target),
     ],
     warnings: [
       ...serverWarnings(server, target),
@@ -31,6 +32,7 @@ export function examineBundle(snapshot: Snapshot, tokens: readonly LiveToken[], 
       ...connections.map(({ name }) => limitWarning(name, target)),
       ...toolWarnings(snapshot, target),
       ...confirmWarnings(snapshot, target),
+      ...pageWarnings(snapshot, target),
     ],
   };
 }
@@ -96,6 +98,24 @@ function toolWarnings({ content: { tools } }: Snapshot, target: BundleTarget): s
     if (bundled === undefined || users.length === 0) return [];
     return [`${field} ${target === 'workers' ? bundled.workers : bundled.process}: ${listed(users)}.`];
   });
+}
+
+const paged = ({ content: { tools } }: Snapshot): string[] =>
+  tools.filter(({ page_by }) => page_by !== undefined).map(({ name }) => name);
+
+/** The key of cursors is made by each process: a bundle holds no secret. */
+function pageFaults(snapshot: Snapshot, target: BundleTarget): string[] {
+  const tools = paged(snapshot);
+  if (tools.length === 0 || target !== 'workers') return [];
+  return [
+    `page_by cannot be bundled for Workers: a cursor would not outlive the isolate that made it. It is used by ${listed(tools)}. Bundle for Deno or Bun, or leave these tools out.`,
+  ];
+}
+
+function pageWarnings(snapshot: Snapshot, target: BundleTarget): string[] {
+  const tools = paged(snapshot);
+  if (tools.length === 0 || target === 'workers') return [];
+  return [`page_by: a cursor counts in the ${PLATFORM[target]} process that made it, until it ends: ${listed(tools)}.`];
 }
 
 const asking = ({ content: { tools } }: Snapshot): string[] =>

@@ -30,7 +30,11 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
   const why = (query: FrozenQuery) => whyLeftOut(query, told);
   const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
-  const whyTool = (tool: FrozenTool) => (tool.mode === 'write' && isGuarded(tool) ? GUARDED : why(tool));
+  const whyTool = (tool: FrozenTool) => {
+    if (tool.mode === 'write' && isGuarded(tool)) return GUARDED;
+    if (tool.page_by !== undefined) return PAGED;
+    return tool.max_tokens === undefined ? why(tool) : COUNTED;
+  };
   const kept = { tools: served(tools, whyTool), resources: served(resources, why), prompts: served(prompts, greets) };
   const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
   const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
@@ -88,6 +92,8 @@ ${members.join('')}  connections,
 
 /** A project counts no rows and asks nobody: the tool would write what nobody allowed. */
 const GUARDED = 'it is limited or confirmed by the rows that it changes, which only Sluice counts';
+const PAGED = 'its results come in pages, whose cursors only Sluice seals';
+const COUNTED = 'its results are limited by tokens, which only Sluice counts';
 /** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';
 
@@ -127,7 +133,11 @@ export const ${noun}: readonly ${type}[] = [${files.map(({ word }) => `\n  ${sin
 }
 
 function toolSource(tool: FrozenTool, named: ReadonlyMap<string, NamedConnection>): string {
-  return queryFile('Tool', 'tool', tool, named, { listing: listingInOrder(tool), return_type: tool.return_type });
+  return queryFile('Tool', 'tool', tool, named, {
+    listing: listingInOrder(tool),
+    return_type: tool.return_type,
+    ...(tool.text_format === undefined ? {} : { text_format: tool.text_format }),
+  });
 }
 
 function resourceSource(resource: FrozenResource, named: ReadonlyMap<string, NamedConnection>): string {

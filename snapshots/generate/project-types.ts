@@ -23,6 +23,9 @@ export type ParameterType = ScalarType | 'array';
 export type BoundType = ScalarType | { readonly array: ScalarType };
 export type ReturnType = 'rows' | 'row' | 'column' | 'value' | 'text' | 'markdown' | 'csv' | 'image' | 'audio';
 
+/** How the text beside structured content is written; absent: as JSON. */
+export type TextFormat = 'json' | 'markdown' | 'csv' | 'tsv';
+
 export interface Parameter {
   readonly name: string;
   readonly type: ParameterType;

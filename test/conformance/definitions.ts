@@ -28,6 +28,8 @@ const TOOLS = [
     'test_input_required_result_elicitation',
     'test_input_required_result_request_state',
     'test_input_required_result_tampered_state',
+    'test_missing_capability',
+    'test_streaming_elicitation',
   ].map((name) => ({ ...ASKS, name })),
   {
     ...ASKS,

@@ -69,6 +69,8 @@ const tool = fc.record({
   confirm_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
   two_step: fc.boolean(),
   view: fc.constantFrom<View | null>(null, { kind: 'table' }, { kind: 'bar', x: 'id', y: ['total'] }),
+  max_tokens: fc.option(fc.integer({ min: 100, max: 1_000_000 })),
+  text_format: fc.constantFrom('json' as const, 'markdown' as const, 'csv' as const, 'tsv' as const),
 });
 
 const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>
@@ -78,6 +80,7 @@ const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 
     connection_id: 'c1',
     parameters: PARAMETERS,
     masks: [],
+    page_by: [],
     annotations: {},
     version: 1,
     ...times,

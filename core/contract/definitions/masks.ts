@@ -20,10 +20,8 @@ export const MASK_CHOICES: Readonly<Record<MaskKind, Choice>> = {
 export const Mask = v.strictObject({
   column: textBetween(1, 255),
   mask: MaskKind,
-  unless_groups: v.pipe(
-    v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), []),
-    v.description('Callers in one of these groups see the values'),
-  ),
+  /** Callers in one of these groups see the values. */
+  unless_groups: v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), []),
 });
 export type Mask = v.InferOutput<typeof Mask>;
 

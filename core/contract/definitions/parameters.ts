@@ -19,7 +19,12 @@ export const CALL_SOURCES = ['call.time', 'call.id'] as const;
 const SOURCE =
   /^(?:caller\.(?:sub|name|email|client_id|groups|token)|caller\.claims\.\S{1,200}|vars\.[A-Za-z_]\w{0,63}|call\.(?:time|id))$/;
 const SOURCES = `has to be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
-export const ValueSource = v.pipe(v.string(), v.maxLength(220), v.regex(SOURCE, SOURCES));
+/** The pattern stays out of schemas: the sentence says more to those who read them. */
+export const ValueSource = v.pipe(
+  v.string(),
+  v.maxLength(220),
+  v.check((text) => SOURCE.test(text), SOURCES),
+);
 
 const MOST_EXAMPLES = 10;
 
@@ -45,13 +50,11 @@ export const Parameter = v.strictObject({
   items: v.optional(ScalarType),
   examples: v.pipe(
     v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(MOST_EXAMPLES))),
-    v.description('Values that a model can learn from, shown in the input schema'),
+    v.description('Shown to models in the input schema'),
   ),
   from: v.pipe(
     v.optional(ValueSource),
-    v.description(
-      'Fills the parameter at each call, instead of the model: `caller.sub`, `caller.groups`, `caller.claims.<name>`, `vars.<name>`, `call.time` and others. The model neither sees nor sends it',
-    ),
+    v.description('Fills it instead of the model, such as `caller.sub`, `vars.<name>`, `call.time`'),
   ),
 });
 export type Parameter = v.InferOutput<typeof Parameter>;

@@ -8,6 +8,7 @@ import { Masks } from './masks.ts';
 import { PretendedCaller } from './pretended-caller.ts';
 import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
 import { PromptArgument, PromptMessage } from './prompts.ts';
+import { maxTokens, resultShape, TextFormat } from './pages.ts';
 import { Annotations, ReturnType } from './tools.ts';
 import { ToolsetNames } from './toolsets.ts';
 
@@ -21,6 +22,8 @@ export const Preview = v.object({
   row_count: v.number(),
   execution_time: v.number(),
   truncated: v.boolean(),
+  /** What the text of a structured result costs a model in each `text_format`, estimated. */
+  format_tokens: v.optional(v.record(TextFormat, v.number())),
   transformed_result: v.optional(v.unknown()),
   transform_error: v.optional(v.string()),
   model: v.pipe(
@@ -76,6 +79,7 @@ const execution = {
     v.description('Declared parameters, used to check and bind the values; without them, types are guessed'),
   ),
   return_type: v.pipe(v.optional(ReturnType), v.description('Also returns `model`, the result of a tool')),
+  text_format: v.optional(TextFormat),
   mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Also returns `model`, the contents of a resource')),
 };
 
@@ -142,6 +146,8 @@ export const preview = {
       read_only: v.optional(v.nullable(v.boolean()), null),
       annotations: v.optional(Annotations, {}),
       ...writeGuard,
+      ...resultShape,
+      max_tokens: maxTokens,
     }),
     output: v.object({
       ...judged,

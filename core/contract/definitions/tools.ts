@@ -5,6 +5,7 @@ import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 import { masks } from './masks.ts';
+import { maxTokens, resultShape } from './pages.ts';
 import { Parameters } from './parameters.ts';
 import { View } from './view.ts';
 import { writeGuard } from './write-guard.ts';
@@ -85,6 +86,7 @@ export const toolLimits = {
     }),
     null,
   ),
+  max_tokens: maxTokens,
   ...hostLimits,
 };
 
@@ -127,6 +129,7 @@ const draft = {
     field(v.boolean(), { label: 'Enabled', help: 'Disabled tools are left out of the next deploy.', open: true }),
     true,
   ),
+  ...resultShape,
   annotations: v.optional(field(Annotations, { label: 'Annotations', open: true }), {}),
   ...toolLimits,
   ...writeGuard,

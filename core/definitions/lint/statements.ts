@@ -53,11 +53,11 @@ const AGGREGATES =
 /** A column that names one row. */
 const KEYS = new Set(['id', 'uuid']);
 
-function boundRule({ sql, columns, returns, reads }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces: readonly Piece[]): Found[] {
   const outer = pieces.filter(({ depth }) => depth === 0);
   const has = (word: string) => outer.some(({ kind, text }) => kind === 'word' && text === word);
   const bounded = outer.some(({ kind, text }) => kind === 'word' && BOUNDS.has(text));
-  if (!reads || bounded || !LISTS.includes(returns) || !has('select') || !has('from')) return [];
+  if (!reads || pages || bounded || !LISTS.includes(returns) || !has('select') || !has('from')) return [];
   const [list = []] = resultLists(pieces);
   const aggregated = list.some(({ text, kind }, n) => kind === 'word' && AGGREGATES.test(text) && list[n + 1]?.text === '(');
   if (aggregated && !has('group') && !list.some(({ text }) => text === 'over')) return [];

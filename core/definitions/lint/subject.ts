@@ -32,6 +32,8 @@ export interface SubjectQuery {
   readonly reads: boolean;
   /** Somebody is asked before it writes. */
   readonly confirms: boolean;
+  /** Its rows come in an order, page by page. */
+  readonly pages: boolean;
   /** As the database described them; null: unknown, or the text is not the one that somebody wrote. */
   readonly columns: readonly Column[] | null;
 }
@@ -61,7 +63,12 @@ const filled = (texts: Readonly<Record<string, string | null | undefined>>): Rec
   Object.fromEntries(Object.entries(texts).flatMap(([field, text]) => (text ? [[field, text]] : [])));
 
 export const ofToolDraft = (
-  tool: QueryDraft & { readonly return_type: ReturnType; readonly read_only: boolean; readonly confirm?: Confirm | undefined },
+  tool: QueryDraft & {
+    readonly return_type: ReturnType;
+    readonly read_only: boolean;
+    readonly confirm?: Confirm | undefined;
+    readonly page_by?: readonly object[] | undefined;
+  },
   { statement, columns }: Known,
 ): Subject => ({
   ...about(tool),
@@ -74,6 +81,7 @@ export const ofToolDraft = (
     returns: tool.return_type,
     reads: tool.read_only,
     confirms: (tool.confirm ?? 'never') !== 'never',
+    pages: (tool.page_by ?? []).length > 0,
     columns,
   },
 });
@@ -129,6 +137,7 @@ const READ = {
         return_type: tool.return_type,
         read_only: tool.mode !== 'write',
         confirm: tool.confirm,
+        page_by: tool.page_by,
       },
       { statement: tool.statement, columns: null },
     ),

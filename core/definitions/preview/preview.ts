@@ -8,6 +8,10 @@ import { parameterNames, parseSql } from '#core/lib/sql/parse.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { shape, shapeResource, toToolResult, type Transformed } from '#core/lib/call/shape.ts';
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import { hasTextFormat, resultText } from '#core/lib/call/result-text.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform } from '#core/lib/template/transform.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -143,17 +147,32 @@ async function checkedValues(declared: readonly Parameter[], statement: Statemen
 }
 
 function asModel(
-  { return_type, mime_type }: Pick<Input<'preview.execute'>, 'return_type' | 'mime_type'>,
+  { return_type, text_format, mime_type }: Pick<Input<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type'>,
   result: QueryResult,
   transformed: Transformed | null,
-): { model?: Record<string, unknown> } {
+): { model?: Record<string, unknown>; format_tokens?: Readonly<Record<TextFormat, number>> } {
   if (return_type !== undefined) {
-    const shaped = orRefusal(() => shape(result, return_type, transformed));
-    return { model: shaped instanceof AppError ? failure(shaped) : toToolResult(shaped) };
+    const shaped = orRefusal(() => shape(result, return_type, transformed, { text_format }));
+    return {
+      ...formatTokens(result, return_type, transformed),
+      model: shaped instanceof AppError ? failure(shaped) : toToolResult(shaped),
+    };
   }
   if (mime_type === undefined) return {};
   const body = orRefusal(() => shapeResource(result, mime_type, transformed));
   return { model: body instanceof AppError ? failure(body) : { contents: [{ mimeType: mime_type, ...body }] } };
+}
+
+/** Estimating a longer text would take noticeable time. */
+const LONGEST_ESTIMATED = 300_000;
+
+function formatTokens(result: QueryResult, return_type: ReturnType, transformed: Transformed | null) {
+  if (transformed !== null || !hasTextFormat(return_type) || result.columns.length === 0) return {};
+  const { structured } = shape(result, return_type, null);
+  const json = JSON.stringify(structured);
+  if (json.length > LONGEST_ESTIMATED) return {};
+  const of = (format: TextFormat) => estimateTokens(resultText(result, return_type, format) ?? json);
+  return { format_tokens: { json: of('json'), markdown: of('markdown'), csv: of('csv'), tsv: of('tsv') } };
 }
 
 const failure = ({ detail }: AppError) => ({ content: [{ type: 'text', text: detail }], isError: true });

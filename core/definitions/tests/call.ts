@@ -68,7 +68,8 @@ async function runTarget(
     const text = 'text' in body ? body.text : body.blob;
     return { ...of_rows, results: [text, ...parsed(text), ...rowsOf(result)], text };
   }
-  const shaped = shape(result, target.entity.return_type, transformed);
+  const { return_type, text_format } = target.entity;
+  const shaped = shape(result, return_type, transformed, { text_format });
   const { content } = toToolResult(shaped);
   const text = content.map((block) => ('text' in block ? block.text : block.data)).join('\n');
   const { structured } = shaped;

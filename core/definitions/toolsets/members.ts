@@ -77,8 +77,8 @@ const toSelectable = ({ kind, id, connection_id, tags, read_only }: Served): Sel
 /** Only of what is wanted the schemas are read. */
 async function servedTools(context: Context, isWanted: (one: Served) => boolean): Promise<Served[]> {
   const { tools } = context.app.store.tables;
-  const { id, name, title, description, connection_id, tags, read_only, annotations } = tools;
-  const columns = { id, name, title, description, connection_id, tags, read_only, annotations };
+  const { id, name, title, description, connection_id, tags, read_only, annotations, page_by } = tools;
+  const columns = { id, name, title, description, connection_id, tags, read_only, annotations, page_by };
   const rows = await context.app.store.db.select(columns).from(tools).where(eq(tools.enabled, true)).orderBy(tools.name);
   const wanted = rows.filter((row) => isWanted({ kind: 'tool', ...row, listing: () => row }));
   const found: Served[] = [];

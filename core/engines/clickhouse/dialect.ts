@@ -12,5 +12,6 @@ export const CLICKHOUSE_DIALECT: SqlDialect = {
   question_operator: false,
   bracket_names: false,
   hint: null,
+  pages: null,
   classifier: async () => ({ rules: (await import('./rules.ts')).CLICKHOUSE_RULES }),
 };

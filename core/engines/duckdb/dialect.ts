@@ -1,4 +1,5 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { DUCKDB_PAGES } from './page-keys.ts';
 import { scanDuckdb } from './scanner.ts';
 
 export const DUCKDB_DIALECT: SqlDialect = {
@@ -10,5 +11,6 @@ export const DUCKDB_DIALECT: SqlDialect = {
   question_operator: false,
   bracket_names: false,
   hint: null,
+  pages: DUCKDB_PAGES,
   classifier: async () => ({ rules: (await import('./rules.ts')).DUCKDB_RULES }),
 };

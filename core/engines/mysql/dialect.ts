@@ -1,5 +1,6 @@
 import type { Lexeme } from '#core/lib/sql/classify-tokens.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { MYSQL_PAGES } from './page-keys.ts';
 import { scanMysql } from './scanner.ts';
 
 export const MYSQL_DIALECT: SqlDialect = {
@@ -12,6 +13,7 @@ export const MYSQL_DIALECT: SqlDialect = {
   bracket_names: false,
   // A hint may change settings for the statement; to others it is a comment.
   hint: '/*+',
+  pages: MYSQL_PAGES,
   classifier: async () => ({ rules: (await import('./rules.ts')).MYSQL_RULES, runsText }),
 };
 

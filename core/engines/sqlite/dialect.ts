@@ -1,4 +1,5 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { SQLITE_PAGES } from './page-keys.ts';
 import { scanSqlite } from './scanner.ts';
 
 /** What libSQL reads too. */
@@ -12,5 +13,6 @@ export const SQLITE_DIALECT: SqlDialect = {
   question_operator: false,
   bracket_names: true,
   hint: null,
+  pages: SQLITE_PAGES,
   classifier: async () => ({ rules: (await import('./rules.ts')).SQLITE_RULES }),
 };

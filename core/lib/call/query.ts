@@ -3,9 +3,11 @@ import type { BoundStatement, Changes, PipelineSlot, QueryResult, SessionState, 
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
+import { cutPage, cutTokens, fetchLimits, type Position, positionValues } from './pages.ts';
 import type { Transformed } from './shape.ts';
 import { bind } from '../sql/bind.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
+import { type Paging, pagingOf } from '../sql/paging.ts';
 import { parseTemplate } from '../template/parse.ts';
 import { applyTransform } from '../template/transform.ts';
 import { type CallFacts, compileValues, type ResolveValues, transformScope, type Values } from './values.ts';
@@ -18,6 +20,8 @@ export interface QueryPlan {
   /** The grammar of its statement. */
   readonly dialect: SqlDialect;
   readonly resolve: ResolveValues;
+  /** Null: the rows have no pages. */
+  readonly paging: Paging | null;
   readonly template: () => Template | null;
   /** Null: everybody sees the rows as they are. */
   readonly mask: MaskFor | null;
@@ -53,6 +57,8 @@ export interface Run {
   readonly rollback?: boolean;
   /** With a writing statement: decides on its commit, once every changed row is counted. */
   readonly review?: ((changes: Changes) => boolean) | undefined;
+  /** Where a page begins; absent: at the first row. */
+  readonly after?: Position | null;
   /** Filled while it runs, so that a run which fails is told of as well. */
   readonly timing?: RunTiming;
 }
@@ -68,6 +74,8 @@ export interface Outcome {
   readonly result: QueryResult;
   readonly transformed: Transformed | null;
   readonly wait_ms: number;
+  /** Where the next page begins; null: nothing follows, or there are no pages. */
+  readonly next: Position | null;
 }
 
 const NOTHING: readonly unknown[] = [];
@@ -80,6 +88,7 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
     query,
     dialect,
     resolve: compileValues(query.parameters, query.statement),
+    paging: query.page_by === undefined ? null : pagingOf(query.statement, dialect, query.page_by, query.max_rows + 1),
     template,
     mask: query.masks === undefined ? null : createMasker(query.masks),
     beside({ caller }, session) {
@@ -96,8 +105,12 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
  * Runs a query with checked values: waits for a slot, sends the statement with its limits, applies the template.
  * Rejects as `Source.query`, `Slot.enter` and the template do.
  */
-export async function runQuery({ query, dialect, template, mask }: QueryPlan, values: Values, run: Run): Promise<Outcome> {
-  const statement = bind(query.statement, dialect, values);
+export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promise<Outcome> {
+  const { query, dialect, template, mask, paging } = plan;
+  const statement =
+    paging === null
+      ? bind(query.statement, dialect, values)
+      : bind(paging.statement, dialect, { ...values, ...positionValues(paging, run.after ?? null) });
   const { slot, signal, timing } = run;
   const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
   const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
@@ -106,10 +119,10 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
   let is_in = true;
   let result: QueryResult | null = null;
   if (timing !== undefined) timing.query_from = performance.now();
-  const { mode, timeout_ms, max_rows, max_bytes } = query;
+  const { mode, timeout_ms } = query;
   const { review, rollback = false } = run;
   const own = { ...(rollback && { rollback }), ...(review !== undefined && { review }) };
-  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined, ...own };
+  const limits = { mode, timeout_ms, ...fetchLimits(query, paging !== null), signal, session: run.session ?? undefined, ...own };
   try {
     if (pipelined?.take(slot?.slots() ?? 0) === true) {
       result = (await pipelined.slot?.query(limits)) ?? null;
@@ -130,11 +143,13 @@ export async function runQuery({ query, dialect, template, mask }: QueryPlan, va
     if (timing !== undefined) timing.query_to = performance.now();
     if (is_in) slot?.leave();
   }
-  // Nothing behind this line has seen what is masked.
+  const page = paging === null ? { result: cutTokens(result, query), next: null } : cutPage(result, paging, query);
+  result = page.result;
+  // Nothing behind this line has seen what is masked, but for the position of the next page.
   if (mask !== null) result = mask(result, run.facts.caller.identity.groups, run.pseudonym);
   const parsed = template();
   const transformed = parsed && applyTransform(parsed, { rows: result.rows, ...transformScope(values, run.facts) });
-  return { result, transformed, wait_ms };
+  return { result, transformed, wait_ms, next: page.next };
 }
 
 /** A write that nobody could count or undo is not even tried. */

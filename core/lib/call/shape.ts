@@ -1,19 +1,23 @@
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { Json, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
-import { cellText, toCsv } from '../csv.ts';
+import { cellText } from '../csv.ts';
 import type { SchemaColumn } from './masks.ts';
 import { type MediaKind, mimeTypeOf } from './media.ts';
+import { AFTER } from './page-schemas.ts';
+import { csvOf, markdownOf, resultText } from './result-text.ts';
 
 /** What a transform template made of the rows. */
 export type Transformed = { readonly kind: 'json'; readonly value: Json } | { readonly kind: 'text'; readonly text: string };
 
 /**
- * A result as it leaves: exactly one of `structured`, `text` and `media`. `note` says in a sentence what the shape itself
+ * A result as it leaves: one of `structured`, `text` and `media`, or the first two. `note` says in a sentence what the shape itself
  * cannot say, such as rows left out.
  */
 export interface Shaped {
   readonly structured: { readonly [key: string]: Json } | null;
+  /** Beside structured content: what is said in its place to clients that read text. */
   readonly text: string | null;
   readonly media: { readonly kind: MediaKind; readonly mime_type: string; readonly data: string } | null;
   readonly note: string | null;
@@ -99,16 +103,43 @@ type Shape = (result: QueryResult) => Shaped;
  * Shapes the rows of a tool by its `return_type`. A statement that changes rows and returns none has the same shape without
  * rows, beside `affected_rows`. Rejects with `bad_request` when `image` or `audio` finds no such bytes.
  */
-export function shape(result: QueryResult, return_type: ReturnType, transformed: Transformed | null): Shaped {
-  if (transformed === null) return SHAPES[return_type](result);
+export function shape(
+  result: QueryResult,
+  return_type: ReturnType,
+  transformed: Transformed | null,
+  { next = null, text_format = 'json' }: Form = {},
+): Shaped {
+  if (transformed === null)
+    return formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
   const note = result.truncated ? truncatedNote(result) : null;
   if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
 
+/** What a tool says beyond its `return_type`. */
+export interface Form {
+  /** Brings the rows that follow; null: none do, or there are no pages. */
+  readonly next?: string | null;
+  readonly text_format?: TextFormat | undefined;
+}
+
+function formed(shaped: Shaped, result: QueryResult, text: string | null, next: string | null): Shaped {
+  const { structured } = shaped;
+  if (structured === null) return next === null ? shaped : { ...shaped, note: `${firstOf(result)} ${furtherRows(`"${next}"`)}` };
+  if (text === null)
+    return next === null ? shaped : { ...shaped, structured: { ...structured, next }, note: furtherRows('the value of next') };
+  if (next !== null)
+    return { ...shaped, structured: { ...structured, next }, text, note: `${firstOf(result)} ${furtherRows(`"${next}"`)}` };
+  return { ...shaped, text, note: shaped.note ?? (result.truncated ? truncatedNote(result) : null) };
+}
+
+const firstOf = ({ rows }: QueryResult): string => `These are ${rows.length} rows, and more follow.`;
+const furtherRows = (value: string): string =>
+  `To get the next rows, call again with the same arguments and ${AFTER} set to ${value}.`;
+
 /** The result of `tools/call`. Structured content stands also as text, for clients that read only one of them. */
 export function toToolResult({ structured, text, media, note }: Shaped) {
-  const written = structured === null ? text : JSON.stringify(structured);
+  const written = text ?? (structured === null ? null : JSON.stringify(structured));
   const content = [
     ...(written === null ? [] : [{ type: 'text' as const, text: written }]),
     ...(media === null ? [] : [{ type: media.kind, data: media.data, mimeType: media.mime_type }]),
@@ -200,28 +231,8 @@ function toText({ columns, rows }: QueryResult): string {
 }
 
 /** One cell stands as it is (it may hold Markdown); everything else becomes a table. */
-function toMarkdown(result: QueryResult): string {
-  const { columns, rows } = result;
-  if (columns.length === 1 && rows.length === 1) return cellText(firstCell(rows[0], result));
-  return [
-    tableLine(columns.map(({ name }) => tableCell(name))),
-    tableLine(columns.map(() => '---')),
-    ...rows.map((row) => tableLine(columns.map(({ name }) => tableCell(cellText(row[name]))))),
-  ].join('\n');
-}
-
-const tableLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const tableCell = (text: string): string =>
-  text
-    .replaceAll('\\', '\\\\')
-    .replaceAll('|', '\\|')
-    .replace(/\r\n|\r|\n/g, '<br>');
-
-export const csvOf = ({ columns, rows }: QueryResult): string =>
-  toCsv(
-    columns.map(({ name }) => name),
-    rows.map((row) => columns.map(({ name }) => row[name])),
-  );
+const toMarkdown = (result: QueryResult): string =>
+  result.columns.length === 1 && result.rows.length === 1 ? cellText(firstCell(result.rows[0], result)) : markdownOf(result);
 
 /** Types whose body is text though they are not `text/*`. */
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;

@@ -1,5 +1,6 @@
 import type { Lexeme } from './classify-tokens.ts';
 import type { BoundType } from '#core/engines/shared/source.ts';
+import type { PageRules } from './page-keys.ts';
 import type { TokenRules, Verdict } from './rules.ts';
 import type { Scanner } from './tokenize.ts';
 
@@ -23,6 +24,8 @@ export interface SqlDialect {
   readonly bracket_names: boolean;
   /** The beginning of comments that the database reads as hints. */
   readonly hint: string | null;
+  /** Null: results have no pages. */
+  readonly pages: PageRules | null;
   /** Loaded when a statement is judged, which only the server does. */
   readonly classifier: () => Promise<Classifier>;
 }

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
-import { canonical } from '#snapshots/canonical.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from '../cache.ts';
+import { callDigest } from '../call-digest.ts';
 import type { CallContext } from '../context.ts';
 import { askSession, type Reply } from './ask-session.ts';
 import { declaredIn, showsForms } from './elicitation.ts';
@@ -144,7 +143,7 @@ function askElsewhere(
       to,
       tool_id: tool.id,
       snapshot: checksum,
-      call: digestOf(call),
+      call: callDigest(args, context),
       changes,
       nonce,
       host: once.host,
@@ -166,7 +165,9 @@ function askElsewhere(
     return { members: JSON.stringify({ content, structuredContent: structured }).slice(1, -1), rows: 0, wait_ms: 0 };
   }
   const detail = `${titleOf(tool)} would change ${rowsOf(changes)}, and a person has to confirm that, but this client cannot ask anybody. Nothing was changed. Use a client that supports forms of MCP elicitation, or ask an administrator of the server to allow two-step calls for this tool.`;
-  throw new AppError('confirmation_required', detail);
+  if (!modern) throw new AppError('confirmation_required', detail);
+  const data = { requiredCapabilities: { elicitation: { form: {} } } };
+  throw new RpcError(RPC.missing_capability, detail, { http_status: 400, data, fault: 'confirmation_required' });
 }
 
 /** What this call brings along of an earlier one; null: nothing that counts, so the question is asked anew. */
@@ -201,16 +202,9 @@ function belongs(asked: Asked, call: GuardedCall, from_person: boolean): boolean
   return (
     asked.to === to &&
     asked.tool_id === call.tool.id &&
-    asked.call === digestOf(call) &&
+    asked.call === callDigest(call.args, call.context) &&
     (from_person || call.tool.two_step === true)
   );
-}
-
-/** Of what was asked for, and of who asked. */
-function digestOf({ args, context }: GuardedCall): string {
-  const { caller, identity, rights } = context;
-  const text = canonical([args, caller.owner, rights.key, identity]);
-  return createHash('sha256').update(text).digest('base64url');
 }
 
 const FOREIGN =

@@ -48,7 +48,7 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       try {
         const { tool, check } = found;
         const { result, transformed } = await run(project, tool, await check(params.arguments), context.mcpReq.signal);
-        return toToolResult(shape(result, tool.return_type, transformed));
+        return toToolResult(shape(result, tool.return_type, transformed, { text_format: tool.text_format }));
       } catch (error) {
         return { content: [{ type: 'text', text: sentenceOf(error) }], isError: true };
       }

@@ -1,4 +1,5 @@
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { BoundType, Json, QueryResult } from '#core/engines/shared/source.ts';
 import type { BoundSql, Dialect, SqlNode } from './sql.ts';
@@ -24,6 +25,8 @@ export interface Query {
 
 export interface Tool extends Query {
   readonly return_type: ReturnType;
+  /** Absent: JSON. */
+  readonly text_format?: TextFormat;
   /** As `tools/list` sends it. */
   readonly listing: Listing;
 }

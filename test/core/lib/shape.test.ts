@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { outputSchema, shape, shapeResource, csvOf } from '#core/lib/call/shape.ts';
+import { csvOf } from '#core/lib/call/result-text.ts';
+import { outputSchema, shape, shapeResource } from '#core/lib/call/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/engines/shared/source.ts';
 
 const column = (name: string, kind: ValueKind): Column => ({ name, type: kind, kind });

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { type ControlServer, controlServer, snapshotOf, sqliteFolder, testHost, type TestHost, until } from '../support.ts';
-import { KINDS, writingTool, type WrittenDatabase, writtenDatabase } from './confirmation-support.ts';
+import { snapshotOf } from '../support.ts';
+import { askingHost, KINDS, writingTool } from './confirmation-support.ts';
 
 type Answer = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string | number | boolean | string[]> };
 type Answerer = (message: string) => Answer | Promise<Answer>;
@@ -49,33 +49,16 @@ const YES: Answer = { action: 'accept', content: { ok: true } };
 
 for (const { kind, up } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`official clients ask, on ${kind}`, () => {
-    const folder = sqliteFolder();
-    let database: WrittenDatabase;
-    let control: ControlServer;
-    let host: TestHost;
-    const texts = async () => (await database.run('select text from notes order by id')).map(({ text }) => text);
-
-    beforeAll(async () => {
-      control = controlServer();
-      host = await testHost(folder.directory, control.url);
-      await until(() => host.host.health().control.connected);
-    });
-    afterAll(async () => {
-      await host.stop();
-      await control.stop();
-      folder.remove();
-    });
-    beforeEach(async () => {
-      database = await writtenDatabase(kind, folder);
-      const { connection } = database;
+    const at = askingHost();
+    const database = at.database(kind, async ({ connection }) => {
       const tools = [writingTool(connection, 'remove', { confirm: 'always' })];
-      await control.deploy(snapshotOf(1, { connections: [connection], tools }));
+      await at.control.deploy(snapshotOf(1, { connections: [connection], tools }));
     });
-    afterEach(() => database.drop());
+    const texts = async () => (await database().run('select text from notes order by id')).map(({ text }) => text);
 
     for (const { era, open } of ERAS) {
       const withClient = async (answer: Answerer, work: (client: Asking) => Promise<void>) => {
-        const client = await open(host.mcp, answer);
+        const client = await open(at.mcp, answer);
         try {
           await work(client);
         } finally {
@@ -116,7 +99,7 @@ for (const { kind, up } of KINDS) {
         const asked: string[] = [];
         const answer: Answerer = async (message) => {
           asked.push(message);
-          if (asked.length === 1) await database.run("insert into notes values (3, 'c')");
+          if (asked.length === 1) await database().run("insert into notes values (3, 'c')");
           return asked.length === 1 ? YES : { action: 'decline' };
         };
         await withClient(answer, async (client) => expect((await client.call('remove', { id: 9 })).isError).toBe(true));

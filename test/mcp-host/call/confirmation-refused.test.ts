@@ -1,45 +1,27 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { type ControlServer, controlServer, snapshotOf, sqliteFolder, testHost, type TestHost, until } from '../support.ts';
+import { describe, expect, test } from 'bun:test';
+import { snapshotOf } from '../support.ts';
 import {
   ask,
+  askingHost,
   type Kind,
   KINDS,
   questionIn,
   textIn,
   writingTool,
   type WrittenDatabase,
-  writtenDatabase,
   yes,
 } from './confirmation-support.ts';
 
-const folder = sqliteFolder();
-let control: ControlServer;
-let host: TestHost;
+const at = askingHost();
 let database: WrittenDatabase;
 
-beforeAll(async () => {
-  control = controlServer();
-  host = await testHost(folder.directory, control.url);
-  await until(() => host.host.health().control.connected);
-});
-afterAll(async () => {
-  await host.stop();
-  await control.stop();
-  folder.remove();
-});
-
 const is_up = (kind: Kind): boolean => KINDS.some((one) => one.kind === kind && one.up) || process.env['CI'] === 'true';
-function prepare(kind: Kind): void {
-  beforeEach(async () => {
-    database = await writtenDatabase(kind, folder);
-  });
-  afterEach(() => database.drop());
-}
+const prepare = (kind: Kind) => at.database(kind, (made) => (database = made));
 /** Deploys one tool that asks, and calls it. */
 async function called(sql: string, args: Record<string, unknown> = {}) {
   const tools = [writingTool(database.connection, 'change', { sql, confirm: 'always' })];
-  await control.deploy(snapshotOf(1, { connections: [database.connection], tools }));
-  return (more: Record<string, unknown> = {}) => ask(host.mcp, 'change', { arguments: args, more });
+  await at.control.deploy(snapshotOf(1, { connections: [database.connection], tools }));
+  return (more: Record<string, unknown> = {}) => ask(at.mcp, 'change', { arguments: args, more });
 }
 async function refusal(sql: string): Promise<string> {
   const answer = await (await called(sql))();

@@ -1,10 +1,26 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test';
 import mysql from 'mysql2/promise';
 import { rmSync } from 'node:fs';
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { FrozenConnection, FrozenTool } from '#snapshots/format.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
-import { connectionOf, ENVELOPE, keyring, modern, parameterOf, type RpcAnswer, sqliteFolder, toolOf } from '../support.ts';
+import type { HostOptions } from '#mcp-host/host-options.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  ENVELOPE,
+  keyring,
+  modern,
+  parameterOf,
+  type RpcAnswer,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
 
 /** A database with a parent whose deletes cascade, or whose triggers write, and what tests look at beside the host. */
 export interface WrittenDatabase {
@@ -95,6 +111,46 @@ async function ownAccount(database: string) {
     async drop() {
       await admin.query(`drop user '${name}'@'%'`);
       await admin.end();
+    },
+  };
+}
+
+/** A host for the tests of one block, connected to what deploys to it. */
+export function askingHost(more: Partial<HostOptions> = {}) {
+  const folder = sqliteFolder();
+  let control: ControlServer | undefined;
+  let host: TestHost | undefined;
+  beforeAll(async () => {
+    const server = controlServer();
+    control = server;
+    host = await testHost(folder.directory, server.url, more);
+    await until(() => host?.host.health().control.connected);
+  });
+  afterAll(async () => {
+    await host?.stop();
+    await control?.stop();
+    folder.remove();
+  });
+  const there = <T>(part: T | undefined): T => {
+    if (part === undefined) throw new Error('The host is not there yet.');
+    return part;
+  };
+  return {
+    get control() {
+      return there(control);
+    },
+    get mcp() {
+      return there(host).mcp;
+    },
+    /** A database of each test. */
+    database(kind: Kind, prepare: (database: WrittenDatabase) => unknown = () => {}) {
+      let made: WrittenDatabase | undefined;
+      beforeEach(async () => {
+        made = await writtenDatabase(kind, folder);
+        await prepare(made);
+      });
+      afterEach(() => made?.drop());
+      return () => there(made);
     },
   };
 }

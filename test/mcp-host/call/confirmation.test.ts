@@ -1,47 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import {
-  type ControlServer,
-  controlServer,
-  ENVELOPE,
-  snapshotOf,
-  sqliteFolder,
-  testHost,
-  type TestHost,
-  until,
-} from '../support.ts';
-import {
-  ask,
-  KINDS,
-  questionIn,
-  textIn,
-  writingTool,
-  type WrittenDatabase,
-  writtenDatabase,
-  yes,
-} from './confirmation-support.ts';
+import { describe, expect, test } from 'bun:test';
+import { ENVELOPE, snapshotOf, until } from '../support.ts';
+import { ask, askingHost, KINDS, questionIn, textIn, writingTool, type WrittenDatabase, yes } from './confirmation-support.ts';
 
 for (const { kind, up } of KINDS) {
   describe.skipIf(!up && process.env['CI'] !== 'true')(`writes that ask, on ${kind}`, () => {
-    const folder = sqliteFolder();
     let database: WrittenDatabase;
-    let control: ControlServer;
-    let host: TestHost;
     let clock = Date.now();
     const of = (table: string) => database.run(`select * from ${table} order by 1`);
     const notes = async () => (await of('notes')).length;
-
-    beforeAll(async () => {
-      control = controlServer();
-      host = await testHost(folder.directory, control.url, { now: () => clock });
-      await until(() => host.host.health().control.connected);
-    });
-    afterAll(async () => {
-      await host.stop();
-      await control.stop();
-      folder.remove();
-    });
-    beforeEach(async () => {
-      database = await writtenDatabase(kind, folder);
+    const at = askingHost({ now: () => clock });
+    at.database(kind, async (made) => {
+      database = made;
       const { connection } = database;
       const tools = [
         writingTool(connection, 'remove', { confirm: 'always' }),
@@ -59,10 +28,9 @@ for (const { kind, up } of KINDS) {
           confirm: 'always',
         }),
       ];
-      await control.deploy(snapshotOf(1, { connections: [connection], tools }));
+      await at.control.deploy(snapshotOf(1, { connections: [connection], tools }));
     });
-    afterEach(() => database.drop());
-    const remove = (more?: Parameters<typeof ask>[2], name = 'remove') => ask(host.mcp, name, more);
+    const remove = (more?: Parameters<typeof ask>[2], name = 'remove') => ask(at.mcp, name, more);
     const asked = async (name = 'remove', args: Record<string, unknown> = { id: 1 }) =>
       questionIn(await remove({ arguments: args }, name));
     const confirmed = (state: string, more: Parameters<typeof ask>[2] = {}, name = 'remove') =>
@@ -136,11 +104,11 @@ for (const { kind, up } of KINDS) {
       const { connection } = database;
       const tools = [writingTool(connection, 'remove', { confirm: 'always' })];
       const { id } = tools[0] ?? { id: '' };
-      await control.deploy(snapshotOf(2, { connections: [connection], tools }));
+      await at.control.deploy(snapshotOf(2, { connections: [connection], tools }));
       const moved = await confirmed(again.state);
       expect(moved.body.error?.code ?? questionIn(moved).message).toBeDefined();
       const fresh = await asked();
-      await control.deploy(
+      await at.control.deploy(
         snapshotOf(3, { connections: [connection], tools: [{ ...tools[0]!, id, description: 'x' } as never] }),
       );
       expect(questionIn(await confirmed(fresh.state)).message).toContain('would change 2 rows');
@@ -193,10 +161,12 @@ for (const { kind, up } of KINDS) {
 
     test('a client that cannot ask is told the way out', async () => {
       const refused = await remove({ envelope: ENVELOPE });
-      expect([refused.body.result?.['isError'], textIn(refused)]).toEqual([
-        true,
+      expect([refused.status, refused.body.error?.code, textIn(refused)]).toEqual([
+        400,
+        -32_021,
         expect.stringContaining('allow two-step calls'),
       ]);
+      expect(refused.body.error).toMatchObject({ data: { requiredCapabilities: { elicitation: { form: {} } } } });
       const url_only = { ...ENVELOPE, 'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } } };
       expect(textIn(await remove({ envelope: url_only }))).toContain('a person has to confirm that');
       expect(await notes()).toBe(2);
@@ -237,7 +207,9 @@ for (const { kind, up } of KINDS) {
       await confirmed(state);
       await asked('add', { id: 50 });
       const logged = await until(() => {
-        const said = control.usage.flatMap(({ items }) => items).map((item) => (item as { confirmation?: string }).confirmation);
+        const said = at.control.usage
+          .flatMap(({ items }) => items)
+          .map((item) => (item as { confirmation?: string }).confirmation);
         return said.includes('accepted') && said.includes('asked') && said.includes('declined') && said.includes('checked')
           ? said
           : null;

@@ -1,4 +1,5 @@
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
+import { POSTGRESQL_PAGES } from './page-keys.ts';
 import { scanPostgres } from './scanner.ts';
 
 export const POSTGRESQL_DIALECT: SqlDialect = {
@@ -10,5 +11,6 @@ export const POSTGRESQL_DIALECT: SqlDialect = {
   question_operator: true,
   bracket_names: false,
   hint: null,
+  pages: POSTGRESQL_PAGES,
   classifier: async () => (await import('./classifier.ts')).POSTGRESQL_CLASSIFIER,
 };

@@ -54,7 +54,7 @@ interface StatementBuilderProps<D extends StatementDraft, I> {
   /** Parameters are named elsewhere, and not in the statement. */
   named?: () => readonly string[];
   /** What the result becomes for a model. */
-  becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'mime_type'>;
+  becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type'>;
   /** How clients draw the result. */
   view?: () => View | null;
   no_parameters: string;
@@ -65,7 +65,7 @@ interface StatementBuilderProps<D extends StatementDraft, I> {
   before?: JSX.Element;
   /** Above the statement, in the panel of the result, and at the end. */
   first?: (error: ErrorOf<D>) => JSX.Element;
-  result?: (error: ErrorOf<D>) => JSX.Element;
+  result?: (error: ErrorOf<D>, statement: Statement) => JSX.Element;
   last?: (error: ErrorOf<D>, statement: Statement) => JSX.Element;
 }
 
@@ -195,7 +195,7 @@ export function StatementBuilder<D extends StatementDraft, I>(props: StatementBu
         onRun={run}
         onSave={builder.save}
       >
-        {props.result?.(errorOf)}
+        {props.result?.(errorOf, statement)}
       </TemplatePanel>
       <MasksPanel
         value={form.values.masks}

@@ -34,7 +34,7 @@ interface StatementOptions {
   readonly masks: () => readonly Mask[];
   readonly template: () => string | null;
   /** What the result becomes: asks the preview for what a model would receive. */
-  readonly becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'mime_type'>;
+  readonly becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type'>;
   /** The newest refusal of the whole definition, with the statement that it is about. */
   readonly refused: () => { readonly problem: Problem; readonly sql: string } | undefined;
   /** The newest answer that found nothing wrong with the whole definition. */

@@ -10,6 +10,8 @@ import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ViewPanel } from './view-panel.tsx';
+import { PagesPanel } from './pages-panel.tsx';
+import { TextFormatField } from './text-format.tsx';
 import { WritesPanel } from './writes-panel.tsx';
 
 interface ToolBuilderProps {
@@ -59,21 +61,32 @@ export function ToolBuilder(props: ToolBuilderProps) {
         confirm: draft.confirm,
         confirm_rows: draft.confirm_rows,
         two_step: draft.two_step,
+        page_by: draft.page_by,
+        text_format: draft.text_format,
+        max_tokens: draft.max_tokens,
       })}
       check={(input, signal) => call('preview.tool', input, signal)}
-      becomes={() => ({ return_type: form.values.return_type })}
+      becomes={() => ({ return_type: form.values.return_type, text_format: form.values.text_format })}
       view={() => form.values.view}
       no_parameters="Write :name in the statement and its parameter appears here."
       template="Transform the result with a template"
       lead="A model decides from these texts whether to call the tool."
       before={props.before}
-      result={(error) => <FormField form={form} name="return_type" error={error('return_type')} />}
+      result={(error, statement) => (
+        <>
+          <FormField form={form} name="return_type" error={error('return_type')} />
+          <TextFormatField form={form} error={error} preview={statement.result()} />
+        </>
+      )}
       last={(error, statement) => (
         <>
           <Show when={statement.writes()}>
             <WritesPanel form={form} error={error} />
           </Show>
           <ViewPanel form={form} statement={statement} error={error} />
+          <Show when={!statement.writes() || form.values.page_by.length > 0}>
+            <PagesPanel form={form} error={error} columns={statement.result()?.columns ?? []} />
+          </Show>
           <LimitsPanel form={form} connection={statement.connection()} error={error} />
         </>
       )}

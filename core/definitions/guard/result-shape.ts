@@ -1,0 +1,52 @@
+import type { ToolDraft } from '#core/contract/definitions/tools.ts';
+import { AppError, type FieldError } from '#core/errors.ts';
+import { isSent } from '#core/lib/call/arguments.ts';
+import { AFTER } from '#core/lib/call/page-schemas.ts';
+import { hasTextFormat } from '#core/lib/call/result-text.ts';
+import type { Classification } from '#core/lib/sql/statement.ts';
+
+type Result = Pick<ToolDraft, 'page_by' | 'text_format' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'>;
+
+/** Statements whose rows can be ordered and continued from outside. */
+const PAGED: ReadonlySet<string> = new Set(['select', 'with', 'values', 'from']);
+const LISTS: ReadonlySet<ToolDraft['return_type']> = new Set(['rows', 'column', 'text', 'markdown', 'csv']);
+const MEDIA: ReadonlySet<ToolDraft['return_type']> = new Set(['image', 'audio']);
+
+/** Refuses pages, limits and forms of a result that would have no effect. */
+export function refuseShape(draft: Result, read_only: boolean, classification: Classification): void {
+  const errors = faultsOf(draft, read_only, classification);
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
+}
+
+function faultsOf(draft: Result, read_only: boolean, classification: Classification): FieldError[] {
+  const { text_format, max_tokens, return_type, transform_template } = draft;
+  const paged = draft.page_by.length === 0 ? null : unpaged(draft, read_only, classification);
+  const faults: (FieldError | null)[] = [
+    paged === null ? null : { field: 'page_by', message: `page_by ${paged}` },
+    text_format !== 'json' && !hasTextFormat(return_type)
+      ? { field: 'text_format', message: 'text_format is for the return types rows, row and column.' }
+      : null,
+    text_format !== 'json' && transform_template !== null
+      ? { field: 'text_format', message: 'text_format has no effect beside a template, which writes the result itself.' }
+      : null,
+    max_tokens !== null && MEDIA.has(return_type)
+      ? { field: 'max_tokens', message: 'max_tokens is for results that are read as text. Limit images and audio by max_bytes.' }
+      : null,
+  ];
+  return faults.filter((fault) => fault !== null);
+}
+
+/** Why there are no pages, after the name of the field; null: there are. */
+function unpaged(
+  { return_type, transform_template, parameters }: Result,
+  read_only: boolean,
+  { passthrough, command }: Classification,
+): string | null {
+  if (!read_only) return 'is for tools that only read.';
+  if (passthrough) return 'does not go with a statement that is a parameter.';
+  if (command !== '' && !PAGED.has(command)) return `needs a SELECT, and the statement is ${command.toUpperCase()}.`;
+  if (!LISTS.has(return_type)) return 'is for the return types rows, column, text, markdown and csv.';
+  if (transform_template !== null) return 'does not go with a template, which writes the result itself.';
+  const taken = parameters.some((parameter) => isSent(parameter) && parameter.name === AFTER);
+  return taken ? `adds the argument ${AFTER}, and a parameter has that name. Rename the parameter.` : null;
+}

@@ -1,0 +1,30 @@
+import { cast, doubled, type PageRules } from '#core/lib/sql/page-keys.ts';
+
+const EXACT: ReadonlySet<string> = new Set([
+  'boolean',
+  'bigint',
+  'smallint',
+  'integer',
+  'oid',
+  'date',
+  'time without time zone',
+  'time with time zone',
+  'timestamp without time zone',
+  'timestamp with time zone',
+  'uuid',
+]);
+
+export const POSTGRESQL_PAGES: PageRules = {
+  quote: doubled('"'),
+  same: 'IS NOT DISTINCT FROM',
+  nulls_last: true,
+  key(name, { type, kind }) {
+    if (EXACT.has(type)) return cast(name, type);
+    // Results have no NaN and no infinity: they are null there.
+    if (type.startsWith('numeric')) {
+      return cast(`CASE WHEN ${name} > '-Infinity' AND ${name} < 'Infinity' THEN ${name} END`, 'numeric');
+    }
+    // Collations call texts equal that differ; the text of a value is the value.
+    return kind === 'string' ? cast(`CAST(${name} AS text) COLLATE "C"`, 'text') : null;
+  },
+};

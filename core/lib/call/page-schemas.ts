@@ -1,0 +1,19 @@
+/** The argument that brings `next` back. */
+export const AFTER = 'after';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const AFTER_SCHEMA = {
+  type: 'string',
+  description: 'The value of next in the result before, with the same other arguments: continues after its last row.',
+};
+const NEXT_SCHEMA = { type: 'string', description: 'More rows follow: pass it as after to get them' };
+
+const withProperty = (schema: Schema, name: string, value: Schema): Schema => {
+  const { properties = {} } = schema;
+  return typeof properties === 'object' ? { ...schema, properties: { ...properties, [name]: value } } : schema;
+};
+
+/** The schemas of a tool whose rows have pages. */
+export const pagedInput = (schema: Schema): Schema => withProperty(schema, AFTER, AFTER_SCHEMA);
+export const pagedOutput = (schema: Schema | null): Schema | null => schema && withProperty(schema, 'next', NEXT_SCHEMA);

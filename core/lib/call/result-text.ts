@@ -1,0 +1,52 @@
+import type { TextFormat } from '#core/contract/definitions/pages.ts';
+import type { ReturnType } from '#core/contract/definitions/tools.ts';
+import type { QueryResult } from '#core/engines/shared/source.ts';
+import { cellText, toCsv } from '../csv.ts';
+
+/** A table; cells keep their line breaks as HTML has them. */
+export const markdownOf = ({ columns, rows }: QueryResult): string =>
+  [
+    tableLine(columns.map(({ name }) => tableCell(name))),
+    tableLine(columns.map(() => '---')),
+    ...rows.map((row) => tableLine(columns.map(({ name }) => tableCell(cellText(row[name]))))),
+  ].join('\n');
+
+const tableLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const tableCell = (text: string): string =>
+  text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('|', '\\|')
+    .replace(/\r\n|\r|\n/g, '<br>');
+
+export const csvOf = ({ columns, rows }: QueryResult): string =>
+  toCsv(
+    columns.map(({ name }) => name),
+    rows.map((row) => columns.map(({ name }) => row[name])),
+  );
+
+/** Columns between tabs, with a header line; a cell has neither tabs nor line breaks. */
+const tsvOf = ({ columns, rows }: QueryResult): string =>
+  [columns.map(({ name }) => name), ...rows.map((row) => columns.map(({ name }) => cellText(row[name])))]
+    .map((line) => line.map((cell) => cell.replaceAll(/[\t\r\n]+/g, ' ')).join('\t'))
+    .join('\n');
+
+const WRITERS: Readonly<Record<Exclude<TextFormat, 'json'>, (result: QueryResult) => string>> = {
+  markdown: markdownOf,
+  csv: csvOf,
+  tsv: tsvOf,
+};
+
+/** What of a result each structured shape is about. */
+const PARTS: Readonly<Partial<Record<ReturnType, (result: QueryResult) => QueryResult>>> = {
+  rows: (result) => result,
+  row: (result) => ({ ...result, rows: result.rows.slice(0, 1) }),
+  column: (result) => ({ ...result, columns: result.columns.slice(0, 1) }),
+};
+
+export const hasTextFormat = (return_type: ReturnType): boolean => PARTS[return_type] !== undefined;
+
+/** The text beside structured content; null: the content itself as JSON. */
+export function resultText(result: QueryResult, return_type: ReturnType, format: TextFormat): string | null {
+  const part = PARTS[return_type];
+  return format === 'json' || part === undefined || result.columns.length === 0 ? null : WRITERS[format](part(result));
+}

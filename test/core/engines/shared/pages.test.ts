@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { engineOf, openSource } from '#core/engines/index.ts';
+import type { ConnectionSettings, Json, Source } from '#core/engines/shared/source.ts';
+import { AppError } from '#core/errors.ts';
+import { createPseudonym } from '#core/lib/call/masks.ts';
+import type { Position } from '#core/lib/call/pages.ts';
+import { planQuery, runQuery } from '#core/lib/call/query.ts';
+import { NO_CALLER } from '#core/lib/call/values.ts';
+import { parseSql } from '#core/lib/sql/parse.ts';
+import { pageColumns } from '#snapshots/entities.ts';
+import { compileQuery, describeCompiled } from '#snapshots/compile.ts';
+import type { FrozenQuery } from '#snapshots/format.ts';
+import { fc } from '#test/support/chance.ts';
+import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
+import { startSqld } from '#test/support/sqld-server.ts';
+import { createDuckdbFolder } from '../duckdb/fixture.ts';
+
+interface Bench {
+  readonly source: Source;
+  readonly db_type: ConnectionSettings['db_type'];
+  /** Absent: nothing writes to it while it is served. */
+  readonly run?: (text: string) => Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const COLUMNS = ['small', 'word', 'price', 'day', 'seen', 'flag', 'big'] as const;
+type Cells = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
+
+/** Few values, so that many rows are alike; some differ only for those who look closely. */
+const CHOICES: Readonly<Record<keyof Cells, readonly (string | null)[]>> = {
+  small: [null, '-1', '0', '1'],
+  word: [null, "'a'", "'A'", "'a '", "'á'", "''", "'0'", "'10'", "'9'", "'it''s'"],
+  price: [null, '0.10', '1.00', '10.25', '-3.50', '123456789012.34'],
+  day: [null, "'2026-01-02'", "'1999-12-31'"],
+  seen: [null, "'2026-01-02 03:04:05'", "'2026-01-02 03:04:06'", "'1999-01-01 00:00:00'"],
+  flag: [null, 'true', 'false'],
+  big: [null, '9007199254740993', '9007199254740992', '-9007199254740993', '5'],
+};
+const row = fc.record(
+  Object.fromEntries(COLUMNS.map((name) => [name, fc.constantFrom(...CHOICES[name])])) as Record<
+    keyof Cells,
+    fc.Arbitrary<string | null>
+  >,
+);
+const insert = (id: number, cells: Cells): string =>
+  `insert into things (id, ${COLUMNS.join(', ')}) values (${id}, ${COLUMNS.map((name) => cells[name] ?? 'null').join(', ')})`;
+
+const SCHEMA: Readonly<Record<string, string>> = {
+  postgresql:
+    'id int primary key, small smallint, word varchar(20), price numeric(20,2), day date, seen timestamptz, flag boolean, big bigint',
+  mysql:
+    'id int primary key, small smallint, word varchar(20), price decimal(20,2), day date, seen datetime(6), flag boolean, big bigint',
+  sqlite:
+    'id integer primary key, small smallint, word varchar(20) collate nocase, price text, day date, seen datetime, flag boolean, big bigint',
+  duckdb:
+    'id int primary key, small smallint, word varchar, price decimal(20,2), day date, seen timestamp, flag boolean, big bigint',
+};
+
+const KINDS: readonly { readonly kind: string; readonly up: boolean; readonly open: () => Promise<Bench> }[] = [
+  ...(['postgresql', 'mysql'] as const).map((kind) => ({
+    kind,
+    up: kind === 'mysql' ? reachable.mysql : reachable.postgres,
+    async open() {
+      const database = await testDatabase(kind);
+      await database.run(`create table things (${SCHEMA[kind]})`);
+      const source = await openSource(database.settings, localPolicy);
+      return {
+        source,
+        db_type: database.settings.db_type,
+        run: (text: string) => database.run(text),
+        close: async () => {
+          await source.close();
+          await database.drop();
+        },
+      };
+    },
+  })),
+  {
+    kind: 'sqlite',
+    up: true,
+    async open() {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-pages-'));
+      const db = new Database(join(folder, 'things.sqlite'), { create: true });
+      db.run(`create table things (${SCHEMA['sqlite']})`);
+      const source = await openSource(settingsOf('sqlite', { database: 'things.sqlite' }), {
+        ...localPolicy,
+        sqlite_dir: folder,
+      });
+      return {
+        source,
+        db_type: 'sqlite',
+        run: async (text) => db.run(text),
+        close: async () => {
+          await source.close();
+          db.close();
+          rmSync(folder, { recursive: true });
+        },
+      };
+    },
+  },
+  {
+    kind: 'libsql',
+    up: true,
+    async open() {
+      const server = await startSqld();
+      await server.run(`create table things (${SCHEMA['sqlite']})`);
+      const own = { host: '127.0.0.1', port: server.port, database: 'default', password: await server.token('rw') };
+      const source = await openSource(settingsOf('libsql', { ...own, ssl_mode: 'disable' }), localPolicy);
+      return {
+        source,
+        db_type: 'libsql',
+        run: (text) => server.run(text),
+        close: async () => {
+          await source.close();
+          await server.stop();
+        },
+      };
+    },
+  },
+  {
+    kind: 'duckdb',
+    up: true,
+    async open() {
+      const files = createDuckdbFolder();
+      const rows = fc.sample(row, { numRuns: 40, seed: 1 });
+      await files.create(
+        'things.duckdb',
+        [`create table things (${SCHEMA['duckdb']})`, ...rows.map((cells, n) => insert(n, cells))].join(';'),
+      );
+      return { source: files.open('things.duckdb'), db_type: 'duckdb', close: () => files.remove() };
+    },
+  },
+];
+
+const settingsOf = (db_type: ConnectionSettings['db_type'], more: Partial<ConnectionSettings>): ConnectionSettings => ({
+  db_type,
+  host: null,
+  port: null,
+  database: '',
+  username: null,
+  password: null,
+  ssl_mode: null,
+  ssl_ca: null,
+  ssl_cert: null,
+  ssl_key: null,
+  extra_params: {},
+  pool_size: 2,
+  ...more,
+});
+
+const SQL = 'select id, small, word, price, day, seen, flag, big from things where id <> 0 or id = 0 -- all of them';
+const FACTS = { arguments: {}, vars: {}, caller: NO_CALLER, call: { id: 'c', time: 0 } };
+
+async function planOf(
+  { source, db_type }: Bench,
+  page_by: readonly { column: string; desc: boolean }[],
+  limits: Partial<FrozenQuery>,
+) {
+  const { dialect } = engineOf(db_type);
+  const definition = { sql_query: SQL, parameters: [], return_type: 'rows', transform_template: null } as const;
+  const described = await source.describe(SQL, []);
+  const compiled = describeCompiled(await compileQuery(definition, db_type), definition, described);
+  const query: FrozenQuery = {
+    connection_id: 'c',
+    statement: parseSql(SQL, dialect, []),
+    mode: 'read',
+    parameters: [],
+    timeout_ms: 10_000,
+    max_rows: 3,
+    max_bytes: 1_000_000,
+    transform_template: null,
+    page_by: pageColumns(page_by, compiled, dialect),
+    ...limits,
+  };
+  return planQuery(query, dialect);
+}
+
+/** Every page, one after the other. @param between what happens before the next one. */
+async function walk(
+  bench: Bench,
+  plan: Awaited<ReturnType<typeof planOf>>,
+  between: (page: number) => Promise<unknown> = async () => {},
+) {
+  const pages: Json[][] = [];
+  let after: Position | null = null;
+  do {
+    const { result, next } = await runQuery(
+      plan,
+      {},
+      { source: () => bench.source, facts: FACTS, pseudonym: createPseudonym([]), after },
+    );
+    expect(result.truncated).toBe(next !== null);
+    pages.push(result.rows.map(({ id }) => id ?? null));
+    // As it goes through a cursor.
+    after = next === null ? null : (JSON.parse(JSON.stringify(next)) as Position);
+    if (after !== null) await between(pages.length);
+  } while (after !== null);
+  return pages;
+}
+
+const order = fc.record({
+  by: fc.uniqueArray(fc.record({ column: fc.constantFrom(...COLUMNS), desc: fc.boolean() }), {
+    selector: ({ column }) => column,
+    maxLength: 3,
+  }),
+  by_id: fc.record({ column: fc.constant('id'), desc: fc.boolean() }),
+  unique: fc.boolean(),
+  max_rows: fc.integer({ min: 1, max: 9 }),
+});
+
+for (const { kind, up, open } of KINDS) {
+  describe.skipIf(!up && process.env['CI'] !== 'true')(`pages on ${kind}`, () => {
+    let bench: Bench;
+    beforeAll(async () => {
+      bench = await open();
+    });
+    afterAll(() => bench.close());
+
+    test(`every row of ${kind} comes once, whatever is alike, empty or inserted meanwhile`, async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(row, { maxLength: 25 }),
+          fc.array(row, { maxLength: 4 }),
+          order,
+          async (rows, late, { by, by_id, unique, max_rows }) => {
+            const { run } = bench;
+            let ids: Json[] = rows.map((_, n) => n);
+            if (run === undefined) ids = Array.from({ length: 40 }, (_, n) => n);
+            else {
+              await run('delete from things');
+              for (const [n, cells] of rows.entries()) await run(insert(n, cells));
+            }
+            const page_by = unique || by.length === 0 ? [...by, by_id] : by;
+            const plan = await planOf(bench, page_by, { max_rows });
+            try {
+              const pages = await walk(bench, plan, async (page) => {
+                const cells = late[page - 1];
+                if (cells !== undefined) await run?.(insert(100 + page, cells));
+              });
+              const seen = pages.flat();
+              expect(seen.filter((id) => Number(id) < 100).toSorted((a, b) => Number(a) - Number(b))).toEqual(ids);
+              expect(new Set(seen).size).toBe(seen.length);
+              expect(pages.every((page) => page.length <= max_rows)).toBe(true);
+            } catch (error) {
+              if (!(error instanceof AppError) || page_by.some(({ column }) => column === 'id')) throw error;
+              expect(error.detail).toContain('Add a column to page_by');
+            }
+          },
+        ),
+        { numRuns: run_count(kind) },
+      );
+    });
+
+    test(`a page of ${kind} ends at the limit of bytes and of tokens, and goes on behind it`, async () => {
+      if (bench.run !== undefined) {
+        await bench.run('delete from things');
+        const cells = Object.fromEntries(COLUMNS.map((name) => [name, CHOICES[name][1]])) as unknown as Cells;
+        for (let n = 0; n < 40; n++) await bench.run(insert(n, cells));
+      }
+      for (const limits of [{ max_bytes: 600 }, { max_tokens: 200 }]) {
+        const pages = await walk(bench, await planOf(bench, [{ column: 'id', desc: true }], { max_rows: 100, ...limits }));
+        expect(pages.flat()).toEqual(Array.from({ length: 40 }, (_, n) => 39 - n));
+        expect(pages.length).toBeGreaterThan(4);
+      }
+      const tight = planOf(bench, [{ column: 'id', desc: false }], { max_rows: 100, max_bytes: 20 }).then((plan) =>
+        walk(bench, plan),
+      );
+      expect(tight).rejects.toThrow('larger than a page can be');
+      await tight.catch(() => undefined);
+    });
+  });
+}
+
+/** Rows of servers are inserted one by one. */
+const run_count = (kind: string): number => (kind === 'duckdb' ? 15 : 40);

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import type { FrozenTool } from '#snapshots/format.ts';
+import {
+  connectionOf,
+  type ControlServer,
+  controlServer,
+  ENVELOPE,
+  parameterOf,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  type TestHost,
+  toolOf,
+  until,
+} from '../support.ts';
+import { liveToken, tokenText } from '../toolsets/toolsets-support.ts';
+import { ask, textIn } from './confirmation-support.ts';
+
+const folder = sqliteFolder();
+const connection = connectionOf({ database: 'shop.sqlite' });
+const ID = { column: 'id', desc: false, type: 'INTEGER', kind: 'bigint' } as const;
+const tool = (name: string, more: Omit<Partial<FrozenTool>, 'parameters'> = {}) =>
+  toolOf(connection, name, 'select id, name from customers where id > :above', {
+    parameters: [{ ...parameterOf('above', 'integer'), required: false, default: 0 }],
+    max_rows: 2,
+    page_by: [ID],
+    ...more,
+  });
+const TOOLS = [
+  tool('list'),
+  tool('other'),
+  tool('csv', { return_type: 'csv' }),
+  tool('names', { return_type: 'column' }),
+  tool('table', { text_format: 'markdown' }),
+  tool('kept', { cache_ttl_seconds: 60 }),
+  tool('tokens', { max_rows: 100, max_tokens: 25 }),
+];
+
+let control: ControlServer;
+let host: TestHost;
+const [mine = {}, theirs = {}] = [1, 2].map((n) => ({ authorization: `Bearer ${tokenText(n)}` }));
+beforeAll(async () => {
+  control = controlServer();
+  host = await testHost(folder.directory, control.url);
+  await until(() => host.host.health().control.connected);
+});
+afterAll(async () => {
+  await host.stop();
+  await control.stop();
+  folder.remove();
+});
+let version = 0;
+const deploy = (tools: FrozenTool[] = TOOLS) =>
+  control.deploy(snapshotOf(++version, { connections: [connection], tools, server: { auth_type: 'bearer' } }));
+beforeEach(async () => {
+  await deploy();
+  control.send('tokens', { tokens: await Promise.all([1, 2].map((n) => liveToken(tokenText(n), null))) });
+  await until(async () => (await call('list')).status === 200);
+});
+
+const call = (name: string, args: Record<string, unknown> = {}, headers = mine) =>
+  ask(host.mcp, name, { arguments: args, headers, envelope: ENVELOPE });
+interface Page {
+  readonly rows: { readonly id: number }[];
+  readonly next?: string;
+  readonly truncated: boolean;
+}
+const page = async (name: string, args: Record<string, unknown> = {}): Promise<Page> => {
+  const answer = await call(name, args);
+  if (answer.body.result?.['isError'] === true) throw new Error(textIn(answer));
+  return answer.body.result?.['structuredContent'] as Page;
+};
+
+describe('a result that is cut', () => {
+  test('says how to get the rest, and the last page says nothing', async () => {
+    const first = await page('list');
+    expect([first.rows.map(({ id }) => id), first.truncated]).toEqual([[1, 2], true]);
+    expect(textIn(await call('list'))).toContain('after set to the value of next');
+    const last = await call('list', { after: first.next });
+    expect(last.body.result?.['structuredContent']).toEqual({
+      rows: [{ id: 3, name: 'Edsger' }],
+      row_count: 1,
+      truncated: false,
+    });
+    expect(await page('list', { above: 1 })).toEqual({
+      rows: [
+        { id: 2, name: 'Grace' },
+        { id: 3, name: 'Edsger' },
+      ],
+      row_count: 2,
+      truncated: false,
+    } as never);
+  });
+
+  test('goes on for the same caller, tool, arguments and version alone, and only as it was sealed', async () => {
+    const { next = '' } = await page('list');
+    const refused: [string, Promise<Awaited<ReturnType<typeof call>>>][] = [
+      ['another call', call('list', { after: next }, theirs)],
+      ['another call', call('other', { after: next })],
+      ['another call', call('list', { after: next, above: 1 })],
+      ['must be the value of next', call('list', { after: `${next.slice(0, -4)}AAAA` })],
+      ['must be the value of next', call('list', { after: 7 })],
+      ['must be the value of next', call('list', { after: '' })],
+      ['must be the value of next', call('list', { after: 'x'.repeat(20_000) })],
+    ];
+    for (const [words, answer] of refused) {
+      const refusal = await answer;
+      expect([words, refusal.body.result?.['isError'], textIn(refusal)]).toEqual([words, true, expect.stringContaining(words)]);
+    }
+    expect((await page('list', { after: next })).rows).toHaveLength(1);
+    expect((await page('list', { after: next })).rows).toHaveLength(1);
+    await deploy([...TOOLS, tool('more')]);
+    const late = await call('list', { after: next });
+    expect(textIn(late)).toContain('an earlier version');
+    expect(Buffer.from(next, 'base64url').toString('latin1')).not.toContain('position');
+  });
+
+  test('says it in every form of result', async () => {
+    const csv = await call('csv');
+    const [, cursor = ''] = /after set to "([\w-]+)"/.exec(textIn(csv)) ?? [];
+    expect(textIn(csv)).toStartWith('id,name\r\n1,Ada\r\n2,Grace\r\n');
+    expect(textIn(await call('csv', { after: cursor }))).toBe('id,name\r\n3,Edsger\r\n');
+    const names = await call('names');
+    expect(names.body.result?.['structuredContent']).toMatchObject({ values: [1, 2], truncated: true, next: expect.any(String) });
+    const table = await call('table');
+    expect(textIn(table)).toStartWith('| id | name |\n| --- | --- |\n| 1 | Ada |\n| 2 | Grace |');
+    const [, from_text = ''] = /after set to "([\w-]+)"/.exec(textIn(table)) ?? [];
+    expect(table.body.result?.['structuredContent']).toMatchObject({ next: from_text });
+    expect(textIn(await call('table', { after: from_text }))).toBe('| id | name |\n| --- | --- |\n| 3 | Edsger |');
+  });
+
+  test('is kept for its caller and version alone', async () => {
+    const nextOf = async (headers: typeof mine) => {
+      const { body } = await call('kept', {}, headers);
+      return String((body.result?.['structuredContent'] as Page | undefined)?.next);
+    };
+    const own = await nextOf(mine);
+    expect(await nextOf(mine)).toBe(own);
+    const other = await nextOf(theirs);
+    expect(other).not.toBe(own);
+    const last = await call('kept', { after: other }, theirs);
+    expect(last.body.result?.['structuredContent']).toMatchObject({ row_count: 1, truncated: false });
+    await deploy([...TOOLS, tool('more')]);
+    expect((await page('kept', { after: await nextOf(mine) })).rows).toHaveLength(1);
+  });
+
+  test('is cut at the limit of tokens', async () => {
+    const { rows, next } = await page('tokens');
+    expect([rows.map(({ id }) => id), next === undefined]).toEqual([[1, 2], false]);
+  });
+});
+
+test('long results are cut by tokens and carry their cursor', async () => {
+  const many = toolOf(
+    connection,
+    'many',
+    'with recursive n(id) as (select 1 union all select id + 1 from n where id < 3000) select c.id * 10000 + n.id as id, c.id as part from n, customers c',
+    { max_rows: 700, page_by: [{ ...ID, column: 'part' }], timeout_ms: 10_000 },
+  );
+  const alone = toolOf(connection, 'alone', 'select id, name from customers', { max_tokens: 25 });
+  await deploy([...TOOLS, many, alone]);
+  const refused = await call('many');
+  expect(textIn(refused)).toContain('More rows than fit on a page have the same part');
+  const cut = await page('alone');
+  expect([cut.rows.length, cut.truncated, cut.next]).toEqual([2, true, undefined]);
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Answer, testApp, type TestApp } from '#test/support/app.ts';
+
+let t: TestApp;
+let connection_id = '';
+let made = 0;
+beforeAll(async () => {
+  t = await testApp();
+  await t.signIn();
+  const folder = join(t.directory, 'databases');
+  mkdirSync(folder, { recursive: true });
+  const db = new Database(join(folder, 'shop.sqlite'), { create: true });
+  db.run('create table notes (id integer primary key, text text, score real, extra json)');
+  db.run("insert into notes values (1, 'a|b', 1.5, '{}'), (2, null, 2, '[]'), (3, 'c', 3, null)");
+  db.close();
+  const connection = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
+  connection_id = String((await t.request('POST', '/api/v1/connections', { body: connection })).body['id']);
+});
+afterAll(() => t.close());
+
+const draft = (more: object = {}) => ({
+  name: `tool_${++made}`,
+  connection_id,
+  description: 'Lists notes with their texts, in the order of their numbers.',
+  sql_query: 'select id, text, score, extra from notes',
+  ...more,
+});
+const create = (more: object = {}) =>
+  t.request('POST', '/api/v1/tools', { body: draft(more), headers: { accept: 'application/problem+json' } });
+const errorsOf = ({ body }: Answer) => (body['errors'] ?? []) as { field: string; message: string }[];
+const by = (column: string, desc = false) => [{ column, desc }];
+
+describe('pages, tokens and text formats of a tool', () => {
+  test('are off by default, stored, and shown to models in the schemas', async () => {
+    expect((await create()).body).toMatchObject({ page_by: [], max_tokens: null, text_format: 'json' });
+    const { status, body } = await create({ page_by: [{ column: 'id' }], max_tokens: 500, text_format: 'csv' });
+    expect([status, body['page_by'], body['max_tokens'], body['text_format']]).toEqual([201, by('id'), 500, 'csv']);
+    const shown = body['output_schema'] as { properties: object };
+    expect(Object.keys(shown.properties)).toEqual(['rows', 'row_count', 'truncated', 'next']);
+    const preview = await t.request('POST', '/api/v1/preview/tool', { body: draft({ page_by: by('text', true) }) });
+    const listing = preview.body['listing'] as { inputSchema: { properties: object }; outputSchema: { properties: object } };
+    expect(Object.keys(listing.inputSchema.properties)).toEqual(['after']);
+    expect(Object.keys(listing.outputSchema.properties)).toContain('next');
+  });
+
+  test('are refused where they would have no effect, or the order would not be exact', async () => {
+    const refused: [object, string, string][] = [
+      [{ page_by: by('nowhere') }, 'page_by.0.column', 'no column nowhere'],
+      [{ page_by: by('score') }, 'page_by.0.column', 'exact values'],
+      [{ page_by: by('extra') }, 'page_by.0.column', 'exact values'],
+      [{ page_by: [...by('id'), ...by('id')] }, 'page_by', 'twice'],
+      [{ page_by: by('id'), sql_query: 'delete from notes where id = 99' }, 'page_by', 'only read'],
+      [{ page_by: by('id'), sql_query: 'explain select id from notes' }, 'page_by', 'needs a SELECT'],
+      [{ page_by: by('id'), return_type: 'value' }, 'page_by', 'return types'],
+      [{ page_by: by('id'), transform_template: '{{ rows | length }}' }, 'page_by', 'template'],
+      [
+        {
+          page_by: by('id'),
+          sql_query: 'select id from notes where id > :after',
+          parameters: [{ name: 'after', type: 'integer', description: 'x' }],
+        },
+        'page_by',
+        'Rename the parameter',
+      ],
+      [{ text_format: 'csv', return_type: 'value' }, 'text_format', 'return types'],
+      [{ text_format: 'csv', transform_template: '{{ rows | length }}' }, 'text_format', 'template'],
+      [{ text_format: 'xml' }, 'text_format', ''],
+      [{ max_tokens: 5 }, 'max_tokens', ''],
+      [{ max_tokens: 500, return_type: 'image' }, 'max_tokens', 'max_bytes'],
+    ];
+    for (const [more, field, words] of refused) {
+      const answer = await create(more);
+      expect([more, answer.status, errorsOf(answer)[0]]).toEqual([more, 422, { field, message: expect.stringContaining(words) }]);
+    }
+  });
+
+  test('stand in the preview: the text in its format, and the tokens of each', async () => {
+    const ask = (more: object) =>
+      t.request('POST', '/api/v1/preview/execute', {
+        body: { connection_id, sql_query: 'select id, text from notes order by id', ...more },
+      });
+    const { body } = await ask({ return_type: 'rows', text_format: 'markdown' });
+    const model = body['model'] as { content: { text: string }[]; structuredContent: object };
+    expect(model.content[0]?.text).toBe('| id | text |\n| --- | --- |\n| 1 | a\\|b |\n| 2 |  |\n| 3 | c |');
+    expect(model.structuredContent).toMatchObject({ row_count: 3 });
+    const tokens = body['format_tokens'] as Record<string, number>;
+    expect(Object.keys(tokens)).toEqual(['json', 'markdown', 'csv', 'tsv']);
+    expect(tokens['csv']).toBeLessThan(tokens['json'] ?? 0);
+    expect((await ask({ return_type: 'value' })).body['format_tokens']).toBeUndefined();
+  });
+
+  test('travel with an export, and a generated project leaves pages and token limits out', async () => {
+    const { body } = await create({ page_by: by('id'), max_tokens: 900 });
+    const formatted = await create({ text_format: 'tsv' });
+    const exported = (await t.request('GET', '/api/v1/export-import/export')).body as { tools: Record<string, unknown>[] };
+    const named = (name: unknown) => exported.tools.find((tool) => tool['name'] === name);
+    expect(named(body['name'])).toMatchObject({ page_by: by('id'), max_tokens: 900 });
+    expect(named(formatted.body['name'])).toMatchObject({ text_format: 'tsv' });
+    expect((await t.request('POST', '/api/v1/deploy', { body: {} })).status).toBe(200);
+    const { files } = (await t.request('GET', '/api/v1/server/generated')).body as { files: { path: string; content: string }[] };
+    expect(files.some(({ path }) => path.endsWith(`/${String(body['name'])}.ts`))).toBe(false);
+    expect(files.find(({ path }) => path.endsWith(`/${String(formatted.body['name'])}.ts`))?.content).toContain(
+      'text_format: "tsv"',
+    );
+    expect(files.find(({ path }) => path === 'README.md')?.content).toContain('whose cursors only Sluice seals');
+  });
+
+  test('satisfy lint where the statement has no order of its own', async () => {
+    const rulesOf = async (more: object) => {
+      const { body } = await create(more);
+      const { items } = (await t.request('GET', `/api/v1/lint?owner=tool:${String(body['id'])}`)).body as {
+        items: { rule: string }[];
+      };
+      return items.map(({ rule }) => rule);
+    };
+    expect(await rulesOf({})).toContain('unbounded-rows');
+    expect(await rulesOf({ page_by: by('id') })).not.toContain('unbounded-rows');
+  });
+});
