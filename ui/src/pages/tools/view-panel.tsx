@@ -44,6 +44,8 @@ export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; 
   const columns = () => props.statement.result()?.columns ?? [];
   // Only when it changes: setting it again would close what a person has opened.
   const is_used = createMemo(() => view() !== null || props.error('view') !== undefined);
+  /** Nothing is drawn where nobody looks. */
+  const [opened, setOpened] = createSignal(false);
   const fields = () => takes(view()?.kind ?? 'none');
   const chooseKind = (kind: ViewKind | typeof FITS) => {
     if (kind === FITS) return props.form.set('view', null);
@@ -75,7 +77,7 @@ export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; 
     />
   );
   return (
-    <details class="panel builder-more" open={is_used()}>
+    <details class="panel builder-more" open={is_used()} onToggle={(event) => setOpened(event.currentTarget.open)}>
       <summary class="panel-head">
         <h2>View</h2>
       </summary>
@@ -121,7 +123,7 @@ export function ViewPanel(props: { form: Form<ToolDraft>; statement: Statement; 
             />
           </Show>
         </div>
-        <Show when={view()?.kind !== 'none'}>
+        <Show when={opened() && view()?.kind !== 'none'}>
           <Framed statement={props.statement} view={view()} />
         </Show>
       </div>
