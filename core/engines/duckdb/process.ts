@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
 import { AppError } from '#core/errors.ts';
-import { is_compiled, programCommand } from '#core/product.ts';
+import { type Child, type ChildEnded, startChild } from '../shared/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column } from '../shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 import type { DuckdbDescribed, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
-const CHILD_FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
 /** KiB of private memory of a process that runs statements: `memory_limit` does not count the constants that they build. */
 const SERVING_MEMORY = 600_000;
 /** Milliseconds that DuckDB gets to hear that it shall stop; while it makes constants it hears nothing. */
@@ -16,8 +14,6 @@ const STOP_WAIT = 250;
 const BROKEN: ReadonlySet<string> = new Set(['SIGABRT', 'SIGSEGV', 'SIGTRAP', 'SIGILL', 'SIGBUS', 'SIGXFSZ']);
 
 const ON_DENO = 'DuckDB connections need a host that runs on Bun; this one runs on Deno.';
-/** The program ended; its `exit` says so. */
-const ignore = (): void => undefined;
 
 export interface DuckdbSession extends PooledSession {
   readonly version: string;
@@ -25,95 +21,10 @@ export interface DuckdbSession extends PooledSession {
   describe(statements: readonly DuckdbText[], signal: AbortSignal): Promise<(DuckdbDescribed | AppError)[]>;
 }
 
-export interface DuckdbChild {
-  readonly pid: number;
-  readonly usable: boolean;
-  /** Rejects with the reason of the signal, once the statement has stopped or its program was killed. */
-  ask(question: DuckdbQuestion, signal: AbortSignal, progress?: (step: number) => void): Promise<DuckdbAnswer>;
-  kill(): Promise<void>;
-}
-
 /** A child program with a bound of its own on memory. @param limits what `ulimit` sets there, on Linux. */
-export function startDuckdbChild(limits: string): DuckdbChild {
+export function startDuckdbChild(limits: string): Child<DuckdbQuestion, DuckdbAnswer> {
   if ('deno' in process.versions) throw new AppError('database_unreachable', ON_DENO, { reason: 'failed' });
-  let pending: PromiseWithResolvers<DuckdbAnswer> | undefined;
-  let progressed: ((step: number) => void) | undefined;
-  let usable = true;
-  const command = programCommand('duckdb-child', CHILD_FLAGS);
-  const [program = '', ...args] =
-    process.platform === 'linux' ? ['/bin/sh', '-c', `${limits}; exec "$0" "$@"`, ...command] : command;
-  const child = spawn(program, args, {
-    serialization: 'advanced',
-    env: {},
-    cwd: is_compiled ? '/' : import.meta.dirname,
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    windowsHide: true,
-  });
-  const exited = new Promise<void>((done) => {
-    const end = (_code: unknown, signal: string | null = null) => {
-      usable = false;
-      settle((asked) => asked.reject(ended(signal)));
-      done();
-    };
-    child.once('exit', end);
-    child.once('error', () => end(null));
-  });
-  child.on('message', (message: DuckdbAnswer) => {
-    if (message.answer === 'reading') progressed?.(message.step);
-    else settle((asked) => asked.resolve(message));
-  });
-  child.unref();
-
-  function settle(how: (asked: PromiseWithResolvers<DuckdbAnswer>) => void): void {
-    const asked = pending;
-    pending = undefined;
-    if (asked) how(asked);
-  }
-
-  async function ask(question: DuckdbQuestion, stop: AbortSignal, progress?: (step: number) => void): Promise<DuckdbAnswer> {
-    stop.throwIfAborted();
-    if (!usable) throw ended(null);
-    const asked = Promise.withResolvers<DuckdbAnswer>();
-    pending = asked;
-    progressed = progress;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const abandon = () => {
-      child.send({ ask: 'stop' } satisfies DuckdbQuestion, ignore);
-      timer = setTimeout(() => {
-        pending = undefined;
-        void kill().then(() => asked.reject(stop.reason));
-      }, STOP_WAIT);
-    };
-    stop.addEventListener('abort', abandon, { once: true });
-    child.ref();
-    child.send(question, (error) => {
-      if (error instanceof Error) void kill();
-    });
-    try {
-      const answer = await asked.promise;
-      stop.throwIfAborted();
-      return answer;
-    } finally {
-      clearTimeout(timer);
-      child.unref();
-      stop.removeEventListener('abort', abandon);
-    }
-  }
-
-  async function kill(): Promise<void> {
-    usable = false;
-    child.kill('SIGKILL');
-    await exited;
-  }
-
-  return {
-    pid: child.pid ?? 0,
-    get usable() {
-      return usable;
-    },
-    ask,
-    kill,
-  };
+  return startChild('duckdb-child', { limits, stop: { question: { ask: 'stop' }, wait_ms: STOP_WAIT }, toError: ended });
 }
 
 /**
@@ -171,10 +82,10 @@ export const notInstalled = (cause: string): AppError =>
 
 const unexpected = (): AppError => new AppError('internal', 'The DuckDB process sent an unexpected answer.');
 
-function ended(signal: number | string | null): AppError {
-  if (typeof signal === 'string' && BROKEN.has(signal)) return new AppError('sql_error', OUT_OF_MEMORY, { cause: signal });
+function ended(cause: ChildEnded): AppError {
+  if (cause.signal !== null && BROKEN.has(cause.signal)) return new AppError('sql_error', OUT_OF_MEMORY, { cause });
   return new AppError('database_unreachable', 'The process that holds the DuckDB file ended unexpectedly; try again.', {
     reason: 'failed',
-    cause: signal,
+    cause,
   });
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
+import { retryLostChild } from '../shared/child.ts';
 import { type Deadline, openDeadline } from '../shared/deadline.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
@@ -64,7 +65,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
   ): Promise<Result> {
     try {
       await served.refresh(deadline.signal);
-      return await pool.use('read', deadline.signal, (session) => work(session, deadline.signal));
+      return await retryLostChild(() => pool.use('read', deadline.signal, (session) => work(session, deadline.signal)));
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'timeout' || served.isMade()) throw error;
       throw new AppError('unavailable', FIRST_TIME, { retry_after: 5 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
+import { retryLostChild } from '../shared/child.ts';
 import { openDeadline } from '../shared/deadline.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
@@ -60,8 +61,9 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     signal: AbortSignal,
     work: (session: SqliteSession) => Promise<Result>,
   ): Promise<Result> {
+    const once = (): Promise<Result> => pool.use(kind, signal, work);
     try {
-      return await pool.use(kind, signal, work);
+      return await (kind === 'read' ? retryLostChild(once) : once());
     } catch (error) {
       if (!(error instanceof AppError) || error.reason !== NEEDS_RECOVERY) throw error;
       const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...OWN_LIMITS } as const;

@@ -7,6 +7,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
 import type { ConnectionSettings, DialPolicy } from '#core/engines/shared/source.ts';
 import { resolveDuckdb, type ServedFile } from '../path.ts';
+import type { DuckdbAnswer } from '../messages.ts';
 import { notInstalled, startDuckdbChild } from '../process.ts';
 import { takeLock } from './lock.ts';
 import {
@@ -196,10 +197,12 @@ async function runBuild(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const child = startDuckdbChild(BUILD_LIMITS);
     const watch = setInterval(() => memoryOf(child.pid) > BUILD_MEMORY && void child.kill(), 200);
-    const begin = (n: number): void => {
-      reading = left[n]?.n ?? -1;
+    const begin = (message: DuckdbAnswer): boolean => {
+      if (message.answer !== 'reading') return false;
+      reading = left[message.step]?.n ?? -1;
       clearTimeout(timer);
-      timer = setTimeout(() => void child.kill(), timeFor(left[n]?.step));
+      timer = setTimeout(() => void child.kill(), timeFor(left[message.step]?.step));
+      return true;
     };
     try {
       const question = { ask: 'build', file, copy_of, steps: left.map(({ step }) => step) } as const;

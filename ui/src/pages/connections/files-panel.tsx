@@ -1,4 +1,4 @@
-import { createSignal, For, Match, Show, Switch } from 'solid-js';
+import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -72,7 +72,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
       toasts.show(toProblem(fault).detail, 'bad');
     }
   };
-  const found = () => files.data()?.items.find(({ name }) => name === chosen());
+  const found = createMemo(() => files.data()?.items.find(({ name }) => name === chosen()));
 
   return (
     <div class="stack">
@@ -157,8 +157,13 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           empty={<EmptyState icon="file" title="No files yet. Drop some above." />}
         />
       </Panel>
-      <Show when={found()} keyed>
-        {(file) => <FileDetail connection={props.connection} file={file} onSaved={props.onSaved} />}
+      {/* What was entered for a file stays while the list is read again. */}
+      <Show when={found()?.name} keyed>
+        {() => (
+          <Show when={found()}>
+            {(file) => <FileDetail connection={props.connection} file={file()} onSaved={props.onSaved} />}
+          </Show>
+        )}
       </Show>
     </div>
   );

@@ -1,0 +1,48 @@
+import { type BigIntStats, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, resolve, sep } from 'node:path';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { DialPolicy } from './source.ts';
+
+/** What a connection's `database` names below `policy.sqlite_dir`. */
+export interface Place {
+  /** With links followed. */
+  readonly path: string;
+  readonly found: BigIntStats;
+}
+
+/**
+ * What exists below `policy.sqlite_dir`, after every link was followed, and is none of our own files. Throws `invalid` (field
+ * `database`) or `database_unreachable` (`database_missing`). @param what such as "SQLite file".
+ */
+export function resolvePlace(database: string, policy: DialPolicy, what: string): Place {
+  const outside = (): AppError => invalidField('database', `The database must be a ${what} inside the folder of SVC_SQLITE_DIR.`);
+  const missing = (): AppError =>
+    new AppError('database_unreachable', `There is no ${what} with this name in the folder of SVC_SQLITE_DIR.`, {
+      reason: 'database_missing',
+      errors: [{ field: 'database', message: `There is no ${what} with this name.` }],
+    });
+  if (database.includes('\0') || database.split(/[/\\]/).includes('..')) throw outside();
+  const folder = realPath(policy.sqlite_dir);
+  if (folder === null) throw missing();
+  const path = realPath(isAbsolute(database) ? database : resolve(folder, database));
+  if (path === null) throw isAbsolute(database) && !isInside(database, policy.sqlite_dir) ? outside() : missing();
+  // The folder itself holds the databases of other connections.
+  if (!isInside(path, folder)) throw outside();
+  const found = statSync(path, { bigint: true });
+  for (const own of policy.forbidden_files ?? []) {
+    const ours = statSync(own, { bigint: true, throwIfNoEntry: false });
+    // By inode, because a hard link has a path of its own.
+    if (ours && ours.dev === found.dev && ours.ino === found.ino) throw outside();
+  }
+  return { path, found };
+}
+
+function realPath(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+const isInside = (path: string, folder: string): boolean => path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
