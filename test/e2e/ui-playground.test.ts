@@ -234,8 +234,16 @@ browserTest(
     await page.getByRole('button', { name: 'Call as yourself' }).click();
     await sees(...everything);
 
+    // Options that arrive while the list is open leave it open; the same choice again closes it.
+    const tokens = '**/api/v1/mcp-tokens?*';
+    await page.route(tokens, async (route) => {
+      await page.getByRole('option', { name: 'Typed values' }).waitFor();
+      await route.continue();
+    });
     await page.goto(`${programs.url}/toolsets`);
     await page.getByRole('button', { name: 'Show as…' }).click();
+    await callAs(/^Token desk/);
+    await page.unroute(tokens);
     await callAs(/^Token desk/);
     const members = page.getByRole('region', { name: 'Members' });
     await members.getByRole('link', { name: 'get_customer' }).waitFor();

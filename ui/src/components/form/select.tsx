@@ -1,5 +1,5 @@
 import * as Kobalte from '@kobalte/core/select';
-import { createMemo, createUniqueId } from 'solid-js';
+import { createComputed, createMemo, createUniqueId, on } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 import { type Option, OptionItem } from './option.tsx';
@@ -17,6 +17,15 @@ export function Select<V extends string>(props: SelectProps<V>) {
   const id = createUniqueId();
   const label_id = `${id}-label`;
   const options = createMemo(() => [...props.options]);
+  // Kobalte chooses the chosen option again when the options change, which would close an open list.
+  let changing = false;
+  createComputed(
+    on(options, () => {
+      changing = true;
+      queueMicrotask(() => (changing = false));
+    }),
+  );
+  const isSettled = () => !changing;
   const chosen = createMemo(() => props.options.find(({ value }) => value === props.value) ?? null);
   return (
     <FieldFrame {...props} id={id} label_id={label_id}>
@@ -31,6 +40,7 @@ export function Select<V extends string>(props: SelectProps<V>) {
           if (option !== null) props.onChange(option.value);
         }}
         disallowEmptySelection
+        allowDuplicateSelectionEvents={isSettled()}
         gutter={4}
         sameWidth={false}
         fitViewport
