@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { is_compiled } from '#core/product.ts';
 import { type Child, type ChildEnded, startChild } from '../shared/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column } from '../shared/source.ts';

@@ -159,7 +159,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
       </Panel>
       {/* What was entered for a file stays while the list is read again. */}
       <Show when={found()?.name} keyed>
-        {() => (
+        {(_) => (
           <Show when={found()}>
             {(file) => <FileDetail connection={props.connection} file={file()} onSaved={props.onSaved} />}
           </Show>
