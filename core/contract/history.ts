@@ -15,6 +15,7 @@ export const EntityType = v.picklist([
   'identity_provider',
   'admin',
   'snapshot',
+  'file',
 ]);
 export type EntityType = v.InferOutput<typeof EntityType>;
 

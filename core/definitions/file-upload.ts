@@ -1,13 +1,10 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { constants, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ARRIVING } from '#core/engines/shared/files/folder-bytes.ts';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#core/run.ts';
 
-/** Beginning of the names of files that are not all there yet; a folder of files leaves hidden ones out. */
-const ARRIVING = '.upload-';
-/** Milliseconds after which such a file belongs to nobody. */
-const ABANDONED = 24 * 3_600_000;
 /** How long nothing may arrive. */
 const SILENT_MS = 60_000;
 
@@ -15,17 +12,21 @@ export interface Upload {
   readonly folder: string;
   readonly target: string;
   readonly max_bytes: number;
-  /** Of all files of the folder. */
+  /** Of all files of the connection together. */
   readonly quota: number;
+  /** Their bytes now. */
+  readonly used: () => number;
+  /** Looks at what has arrived, right before it takes its place. */
+  readonly accept: (path: string) => Promise<void>;
 }
 
 /** Writes what arrives beside the file and puts it in its place once all is there. @returns its bytes. */
 export async function receiveFile(
   { body, body_bytes, app, signal }: UploadCall,
-  { folder, target, max_bytes, quota }: Upload,
+  { folder, target, max_bytes, quota, used, accept }: Upload,
 ): Promise<number> {
   const replaced = statSync(target, { throwIfNoEntry: false })?.size ?? 0;
-  const before = folderBytes(folder) - replaced;
+  const before = used() - replaced;
   const check = (bytes: number): void => {
     if (bytes > max_bytes) throw new AppError('too_large', `The file is larger than ${sizeOf(max_bytes)} (SVC_FILES_MAX_BYTES).`);
     if (before + bytes > quota) {
@@ -49,9 +50,10 @@ export async function receiveFile(
       throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
     }
     // Others may have arrived meanwhile.
-    if (folderBytes(folder) - replaced > quota) check(quota + 1);
+    if (used() - replaced > quota) check(quota + 1);
     await file.sync();
     await file.close();
+    await accept(path);
     await rename(path, target);
     return bytes;
   } catch (error) {
@@ -97,20 +99,6 @@ async function* chunksOf(body: Call['body'], signal: AbortSignal | undefined): A
 function refuse(state: 'open' | 'silent' | 'gone'): void {
   if (state === 'gone') throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
   if (state === 'silent') throw new AppError('bad_request', `Nothing of the file arrived for ${SILENT_MS / 1_000} seconds.`);
-}
-
-/** Of everything below a folder; what was abandoned half sent does not count. */
-export function folderBytes(folder: string): number {
-  let sum = 0;
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const found = lstatSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false });
-    if (found === undefined) continue;
-    if (entry.name.startsWith(ARRIVING) && Date.now() - found.mtimeMs > ABANDONED)
-      void unlink(join(entry.parentPath, entry.name)).catch(() => undefined);
-    else sum += found.size;
-  }
-  return sum;
 }
 
 const sizeOf = (bytes: number): string =>

@@ -43,7 +43,7 @@ export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${
 };
 
 /** What people without the role of an administrator read: changes of what is configured and of deploys, not of people and credentials. */
-const OF_DEFINITIONS: readonly string[] = [...CONFIGURED, 'snapshot'];
+const OF_DEFINITIONS: readonly string[] = [...CONFIGURED, 'snapshot', 'file'];
 
 /** Undefined: everything. */
 function visibleTo({ app, actor }: Context): SQL | undefined {

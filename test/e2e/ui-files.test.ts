@@ -1,4 +1,7 @@
 import { expect } from 'bun:test';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
@@ -70,6 +73,64 @@ browserTest(
       ],
     });
     await client.close();
+
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'stock-1.csv', mimeType: 'text/csv', buffer: csv(['id,n', '1,5']) },
+      { name: 'stock-2.csv', mimeType: 'text/csv', buffer: csv(['id,n', '2,6', '3,7']) },
+    ]);
+    await page.getByRole('row', { name: /stock-2\.csv.*stock_2.*imported/ }).waitFor();
+    await page.getByRole('button', { name: 'stock-1.csv', exact: true }).click();
+    const pattern = page.getByLabel('One table of several files');
+    await pattern.fill('stuck-*.csv');
+    await page.getByText('The pattern needs a * and has to match stock-1.csv.').waitFor();
+    await pattern.fill('stock-*.csv');
+    await page.getByLabel('Name of the table').fill('stock');
+    await page.getByRole('button', { name: 'Save how it is read' }).click();
+    await page.getByRole('row', { name: /stock-1\.csv.*stock 3 .*imported/ }).waitFor();
+    await page.getByRole('row', { name: /stock-2\.csv.*stock 3 .*imported/ }).waitFor();
+    await page.getByText('Part of stock-*.csv').waitFor();
+    await page.goto(`${programs.url}/history?type=file`);
+    await page.getByText('stock-2.csv').first().waitFor();
+    await expectAccessible(page, 'the history of files');
+    await close(opened);
+  },
+  LIMIT_MS,
+);
+
+browserTest(
+  'the database of a SQLite connection is replaced after a question',
+  async () => {
+    const { programs } = ui;
+    const file = join(programs.directory, 'databases/crm.sqlite');
+    mkdirSync(dirname(file), { recursive: true });
+    const write = (path: string, value: number) => {
+      const database = new DatabaseSync(path);
+      database.exec(`CREATE TABLE t AS SELECT ${value} AS a`);
+      database.close();
+    };
+    write(file, 1);
+    const { id } = await programs.api<{ id: string }>('POST', '/connections', {
+      name: 'crm',
+      db_type: 'sqlite',
+      database: 'crm.sqlite',
+    });
+    write(`${file}.next`, 2);
+    const opened = await ui.signedIn(1280, 'dark');
+    const { page } = opened;
+    await page.goto(`${programs.url}/connections/${id}?tab=files`);
+    await page.getByRole('row', { name: /crm\.sqlite/ }).waitFor();
+    await page
+      .locator('input[type=file]')
+      .setInputFiles([{ name: 'export (3).db', mimeType: 'application/octet-stream', buffer: readFileSync(`${file}.next`) }]);
+    await page.getByText('Replace “crm.sqlite” with “export (3).db”?').waitFor();
+    await expectAccessible(page, 'the question before a database is replaced');
+    await page.getByRole('button', { name: 'Replace database' }).click();
+    await page.getByText('Replaced “crm.sqlite”.').waitFor();
+    const { rows } = await programs.api<{ rows: unknown }>('POST', '/preview/execute', {
+      connection_id: id,
+      sql_query: 'select a from t',
+    });
+    expect(rows).toEqual([{ a: 2 }]);
     await close(opened);
   },
   LIMIT_MS,

@@ -47,7 +47,7 @@ export const files = {
       max_file_bytes: v.number(),
       quota_bytes: v.number(),
     }),
-    summary: 'List the files of a connection to a folder, with their tables and what is wrong with them',
+    summary: 'List the files of a folder, with their tables and what is wrong with them, or the file of a SQLite connection',
   }),
   'files.upload': operation({
     method: 'POST',
@@ -58,7 +58,7 @@ export const files = {
     input: v.strictObject({ id: Id, name: v.optional(FileName) }),
     output: v.object({ name: v.string(), bytes: v.number(), replaced: v.boolean() }),
     status: 201,
-    summary: 'Put a file into the folder of a connection; one of the same name is replaced at once when all has arrived',
+    summary: 'Put a file into a folder, or replace a SQLite database; a file of the same name is replaced at once when all has arrived',
   }),
   'files.delete': operation({
     method: 'DELETE',

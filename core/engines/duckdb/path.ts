@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { invalidField } from '#core/errors.ts';
-import { resolvePlace } from '../shared/place.ts';
+import { resolvePlace } from '../shared/files/place.ts';
 import type { ConnectionSettings, DialPolicy } from '../shared/source.ts';
 
 /** What a connection's `database` names, with links followed. */

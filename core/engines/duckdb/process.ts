@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import { is_compiled } from '#core/product.ts';
-import { type Child, type ChildEnded, startChild } from '../shared/child.ts';
+import { type Child, type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import type { Column } from '../shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';

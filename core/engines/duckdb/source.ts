@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
-import { retryLostChild } from '../shared/child.ts';
+import { retryLostChild } from '../shared/files/child.ts';
 import { type Deadline, openDeadline } from '../shared/deadline.ts';
 import { textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';

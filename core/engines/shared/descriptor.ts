@@ -54,12 +54,18 @@ export interface SessionSupport {
 /** The frozen settings that decide whether a bundle can reach a database. */
 export type Reached = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert'> & { readonly ssl_key: unknown };
 
-/** The files of a connection to a folder. */
+/** The files of a connection: those of a folder, or the one that it is. */
 export interface FolderFiles {
   /** Absolute. Throws `invalid` where the connection is no folder, and `database_unreachable` where it is gone. */
   folder(database: string, policy: DialPolicy): string;
-  /** Why a file cannot be called so, as a sentence; null: it can. */
-  nameFault(name: string): string | null;
+  /** Why a file of the connection cannot be called so, as a sentence; null: it can. */
+  nameFault(name: string, database: string, policy: DialPolicy): string | null;
+  /** Why none can be deleted. Absent: each can. */
+  readonly deleteFault?: string;
+  /** Of everything that counts against the quota of the connection. */
+  bytes(database: string, policy: DialPolicy): number;
+  /** Looks at a file that has arrived, right before it takes its place. Throws `invalid`. */
+  accept?(path: string, target: string): Promise<void>;
   /** What became of each file; `reading`: what changed is still being read. Times in milliseconds. */
   status(
     connection: Pick<ConnectionSettings, 'database' | 'extra_params'>,

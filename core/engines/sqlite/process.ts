@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { AppError } from '#core/errors.ts';
-import { type ChildEnded, startChild } from '../shared/child.ts';
+import { type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import { toSqliteError } from './errors.ts';
 import type { SqliteAnswer, SqliteQuestion, SqliteRows, SqliteRun } from './messages.ts';
@@ -17,6 +18,7 @@ export interface SqliteSession extends PooledSession {
 
 /** Starts a child program that holds one file; `signal` and a crash kill it, and SQLite's journal undoes what was open. */
 export async function openSqliteSession(path: string, writable: boolean, signal: AbortSignal): Promise<SqliteSession> {
+  const opened = inode(path);
   const child = startChild<SqliteQuestion, SqliteAnswer>('sqlite-child', { toError: crashed });
 
   async function askFor<Kind extends SqliteAnswer['answer']>(kind: Kind, question: SqliteQuestion, stop?: AbortSignal) {
@@ -35,7 +37,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
 
   return {
     get usable() {
-      return child.usable;
+      return child.usable && inode(path) === opened;
     },
     async run(request, stop, commits = () => true) {
       const { result } = await askFor('rows', { ask: 'run', ...request }, stop);
@@ -51,6 +53,9 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
     close: () => child.kill(),
   };
 }
+
+/** Another file may take the place of this one. */
+const inode = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
 function crashed(cause: ChildEnded): AppError {
   return new AppError('database_unreachable', 'The process that holds the SQLite file ended unexpectedly; try again.', {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { isErrorBody } from '#test/support/app.ts';
 import { type ListeningServer, listeningServer } from '#test/support/server.ts';
 
@@ -197,14 +198,86 @@ describe('files of a connection', () => {
     expect(seen).toContain('6');
   }, 60_000);
 
-  test('belong to a folder: other connections refuse them with a sentence', async () => {
-    writeFileSync(join(s.directory, 'databases', 'shop.sqlite'), '');
+  test('leave entries in the history, which cannot be rolled back', async () => {
+    await upload('told.csv', 'a\n1\n');
+    await upload('told.csv', 'a\n1\n2\n');
+    await s.api('DELETE', `/connections/${id}/files/told.csv`);
+    const { body } = await s.api('GET', `/history?entity_type=file&entity_id=${id}&search=told.csv`);
+    const entries = body['items'] as Record<string, unknown>[];
+    expect(entries.map(({ action, changes, actor }) => [action, changes, actor])).toMatchObject([
+      ['delete', { bytes: { old: 6, new: null } }, { name: 'ada' }],
+      ['update', { bytes: { old: 4, new: 6 } }, { type: 'admin' }],
+      ['create', { name: { old: null, new: 'told.csv' }, connection: { new: 'Büro reports!' } }, { type: 'admin' }],
+    ]);
+    const answer = await s.api('POST', `/history/${String(entries[0]?.['id'])}/rollback`);
+    expect(answer).toMatchObject({ status: 422, body: { detail: 'A change of this kind (file) cannot be rolled back.' } });
+  });
+
+  test('of a SQLite connection are the one that it is, which another database can replace and nothing can delete', async () => {
+    const shop = join(s.directory, 'databases', 'shop.sqlite');
+    const create = (path: string, script: string) => {
+      const database = new DatabaseSync(path);
+      database.exec(script);
+      database.close();
+      return readFileSync(path);
+    };
+    create(shop, 'PRAGMA journal_mode = wal; CREATE TABLE t AS SELECT 1 AS a');
     const { body } = await s.api('POST', '/connections', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
-    for (const method of ['GET', 'POST']) {
-      const answer = await s.api(method, `/connections/${String(body['id'])}/files`);
-      expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('folder of files') as string } });
+    const of = String(body['id']);
+    const send = async (name: string, file: BodyInit) => {
+      const answer = await fetch(`${s.url}/api/v1/connections/${of}/files?name=${name}`, {
+        method: 'POST',
+        headers: { cookie },
+        body: file,
+      });
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    const read = async () => {
+      const answer = await s.api('POST', '/preview/execute', { connection_id: of, sql_query: 'select a from t' });
+      return answer.body['rows'];
+    };
+    expect(await read()).toEqual([{ a: 1 }]);
+    expect((await s.api('GET', `/connections/${of}/files`)).body).toMatchObject({
+      total: 1,
+      items: [{ name: 'shop.sqlite', tables: [], error: null }],
+    });
+    // What an open writer has in its log belongs to the old file.
+    const writer = new DatabaseSync(shop);
+    writer.exec('INSERT INTO t VALUES (7)');
+    const next = create(join(s.directory, 'next.db'), 'PRAGMA journal_mode = wal; CREATE TABLE t AS SELECT 2 AS a');
+    expect(await send('shop.sqlite', next)).toEqual({
+      status: 201,
+      body: { name: 'shop.sqlite', bytes: next.length, replaced: true },
+    });
+    writer.close();
+    expect(await read()).toEqual([{ a: 2 }]);
+    for (const [name, file] of [
+      ['other.sqlite', next],
+      ['shop.sqlite', 'this is no database'],
+      ['shop.sqlite', next.subarray(0, 5_000)],
+      ['shop.sqlite', 'SQLite format 3\0'.padEnd(4_096, 'x')],
+    ] as const) {
+      expect([name, (await send(name, file)).status]).toEqual([name, 422]);
     }
-    expect(existsSync(join(s.directory, 'databases', 'shop.sqlite'))).toBe(true);
+    const gone = await s.api('DELETE', `/connections/${of}/files/shop.sqlite`);
+    expect(gone).toMatchObject({ status: 422, body: { detail: expect.stringContaining('replace it') as string } });
+    expect(await read()).toEqual([{ a: 2 }]);
+    expect(readdirSync(join(s.directory, 'databases')).filter((name) => name.startsWith('.upload-'))).toEqual([]);
+  });
+
+  test('belong to folders and SQLite: other connections refuse them with a sentence', async () => {
+    writeFileSync(join(s.directory, 'databases', 'one.duckdb'), '');
+    for (const connection of [
+      { name: 'one file', db_type: 'duckdb', database: 'one.duckdb' },
+      { name: 'server', db_type: 'postgresql', host: '1.1.1.1', database: 'x' },
+    ]) {
+      const { body } = await s.api('POST', '/connections', connection);
+      expect(body).toMatchObject({ name: connection.name });
+      for (const method of ['GET', 'POST']) {
+        const answer = await s.api(method, `/connections/${String(body['id'])}/files`);
+        expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('folder') as string } });
+      }
+    }
   });
 
   test('a second folder of the same name gets a name of its own', async () => {

@@ -1,4 +1,5 @@
 import type { FolderFiles } from '#core/engines/shared/descriptor.ts';
+import { folderBytes } from '#core/engines/shared/files/folder-bytes.ts';
 import { invalidField } from '#core/errors.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { resolveDuckdb } from '../path.ts';
@@ -23,6 +24,9 @@ export const DUCKDB_FILES: FolderFiles = {
       return 'Files have to end in .csv, .tsv, .parquet, .json, .jsonl, .ndjson (also with .gz), .sqlite or .db.';
     }
     return null;
+  },
+  bytes(database, policy) {
+    return folderBytes(this.folder(database, policy));
   },
   async status(connection, policy) {
     const work = readFolder(connection, policy);

@@ -10,7 +10,7 @@ const EVERYTHING = undefined;
 const AFFECTED = {
   auth: ['auth', 'history'],
   two_factor: ['two_factor', 'auth', 'history'],
-  connections: ['connections', 'schema', 'tools', 'resources', 'prompts', 'tests', ...CONFIGURATION],
+  connections: ['connections', 'files', 'schema', 'tools', 'resources', 'prompts', 'tests', ...CONFIGURATION],
   files: ['files', 'connections', 'schema', 'tools', ...CONFIGURATION],
   tools: ['tools', 'connections', 'tests', ...CONFIGURATION],
   resources: ['resources', 'connections', 'tests', ...CONFIGURATION],

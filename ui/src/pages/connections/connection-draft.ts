@@ -49,6 +49,10 @@ const FIELDS: Partial<Record<DbType, ConnectionFields>> = {
   },
 };
 
+/** A folder, or one SQLite file that another one can replace. */
+export const hasFiles = (connection: Pick<ConnectionDraft, 'db_type' | 'database'>): boolean =>
+  isFolder(connection) || connection.db_type === 'sqlite';
+
 /** A folder of files, which people can add to here. */
 export const isFolder = ({ db_type, database }: Pick<ConnectionDraft, 'db_type' | 'database'>): boolean =>
   db_type === 'duckdb' && !/\.(?:duckdb|ddb)$/i.test(database);

@@ -10,7 +10,7 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { createConnectionHealth } from './connection-health.ts';
-import { isFolder, placeOf } from './connection-draft.ts';
+import { hasFiles, placeOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ConnectionSettings } from './connection-settings.tsx';
@@ -85,7 +85,7 @@ export function ConnectionPage() {
                   ),
                 },
                 { value: 'tables', label: 'Tables', panel: () => <SchemaExplorer connection_id={id} /> },
-                ...(isFolder(found())
+                ...(hasFiles(found())
                   ? [
                       {
                         value: 'files' as const,

@@ -56,13 +56,17 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     setDraft((before) =>
       Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined && value !== '')),
     );
+  /** Files of a pattern are one table; the key of the settings is the pattern then. */
+  const [pattern, setPattern] = createSignal(props.file.key.includes('*') ? props.file.key : '');
   const save = createMutation(async () => {
-    const files = { ...all(), [props.file.key]: draft() };
-    const kept = Object.fromEntries(Object.entries(files).filter(([, value]) => Object.keys(value).length > 0));
+    const { [props.file.key]: _, ...others } = all();
+    const files = { ...others, [pattern().trim() || props.file.name]: draft() };
+    const kept = Object.fromEntries(Object.entries(files).filter(([key, value]) => key.includes('*') || Object.keys(value).length > 0));
     const { id, version, extra_params } = props.connection;
     return call('connections.update', { id, version, extra_params: { ...extra_params, files: JSON.stringify(kept) } });
   });
   const press = async () => {
+    if (pattern() !== '' && !fits(pattern(), props.file.name)) return;
     if ((await save.run(undefined)) === undefined) return;
     toasts.show('Saved. It is live with the next deploy.', 'good');
     props.onSaved();
@@ -177,6 +181,17 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               />
             </div>
           </Show>
+          <Show when={!/\.(?:sqlite3?|db)$/i.test(props.file.name)}>
+            <TextField
+              label="One table of several files"
+              hint={`A pattern with *, such as ${patternOf(props.file.name)}. Files that match become one table, with their names in the column filename.`}
+              optional
+              mono
+              value={pattern()}
+              error={pattern() !== '' && !fits(pattern(), props.file.name) ? `The pattern needs a * and has to match ${props.file.name}.` : undefined}
+              onInput={setPattern}
+            />
+          </Show>
           <TextField
             label="Name of the table"
             hint="Made from the name of the file when empty."
@@ -201,3 +216,12 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     </Panel>
   );
 }
+
+/** The part of a name that differs from file to file, most likely. */
+const patternOf = (name: string): string =>
+  /\d/.test(name) ? name.replace(/\d+(?:[-_.]\d+)*/, '*') : name.replace(/(\.[^/]+)?$/, '*$1');
+
+const fits = (pattern: string, name: string): boolean => {
+  const [first = '', ...rest] = pattern.trim().split('*');
+  return rest.length > 0 && name.startsWith(first) && name.endsWith(rest.at(-1) ?? '');
+};

@@ -6,15 +6,17 @@ import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { FileDrop } from '#ui/src/components/form/file-drop.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import { DataTable } from '#ui/src/components/table/data-table.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { bytes, plural } from '#ui/src/kernel/words.ts';
+import { isFolder } from './connection-draft.ts';
 import { FileDetail } from './file-detail.tsx';
 
 const KINDS = '.csv,.tsv,.parquet,.json,.jsonl,.ndjson,.gz,.sqlite,.db';
+const FOLDER_HINT = 'CSV, Parquet, JSON and SQLite files, each of them a table';
 const POLL_MS = 3_000;
 
 interface Upload {
@@ -35,25 +37,39 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
 
   const put = (name: string, upload: Upload | undefined) =>
     setUploads((before) => [...before.filter((each) => each.name !== name), ...(upload === undefined ? [] : [upload])]);
-  const send = async (file: File) => {
-    put(file.name, { name: file.name, state: 'sending', detail: `Uploading ${bytes(file.size)}…` });
+  const is_folder = () => isFolder(props.connection);
+  const send = async (file: File, name: string) => {
+    put(name, { name, state: 'sending', detail: `Uploading ${bytes(file.size)}…` });
     try {
-      const { replaced } = await call('files.upload', { id: props.connection.id, name: file.name }, undefined, file);
-      put(file.name, undefined);
-      toasts.show(`${replaced ? 'Replaced' : 'Added'} “${file.name}”.`, 'good');
+      const { replaced } = await call('files.upload', { id: props.connection.id, name }, undefined, file);
+      put(name, undefined);
+      toasts.show(`${replaced ? 'Replaced' : 'Added'} “${name}”.`, 'good');
     } catch (fault) {
-      put(file.name, { name: file.name, state: 'failed', detail: toProblem(fault).detail });
+      put(name, { name, state: 'failed', detail: toProblem(fault).detail });
     }
     await files.reload();
+  };
+  /** A SQLite connection is one file, whatever the one is called that takes its place. */
+  const replace = async (file: File) => {
+    const own = files.data()?.items[0]?.name;
+    if (own === undefined) return;
+    const agreed = await dialogs.confirm({
+      title: `Replace “${own}” with “${file.name}”?`,
+      text: 'Tools use the new database from their next call on. What was written to the old one is lost. This cannot be undone.',
+      action: 'Replace database',
+      danger: true,
+    });
+    if (agreed) await send(file, own);
   };
   let last: Promise<void> = Promise.resolve();
   /** One after the other, so that each has the whole line. */
   const add = (file: File) => {
+    if (!is_folder()) return void replace(file);
     put(file.name, { name: file.name, state: 'waiting', detail: 'Waiting…' });
     const before = last;
     last = (async () => {
       await before;
-      await send(file);
+      await send(file, file.name);
     })();
   };
   const remove = async ({ name, tables }: ConnectionFile) => {
@@ -78,13 +94,15 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     <div class="stack">
       <Show when={session.may('files.upload')}>
         <FileDrop
-          label="Drop files here, or choose them"
-          accept={KINDS}
-          multiple
+          label={is_folder() ? 'Drop files here, or choose them' : 'Drop a SQLite file here to replace the database, or choose one'}
+          accept={is_folder() ? KINDS : '.sqlite,.sqlite3,.db'}
+          multiple={is_folder()}
           hint={
-            <Show when={files.data()} fallback="CSV, Parquet, JSON and SQLite files. Each becomes a table.">
+            <Show when={files.data()} fallback={`${is_folder() ? FOLDER_HINT : 'A SQLite file'}.`}>
               {(list) =>
-                `CSV, Parquet, JSON and SQLite files, up to ${bytes(list().max_file_bytes)} each. ${bytes(list().bytes)} of ${bytes(list().quota_bytes)} are used.`
+                is_folder()
+                  ? `${FOLDER_HINT}, up to ${bytes(list().max_file_bytes)} each. ${bytes(list().bytes)} of ${bytes(list().quota_bytes)} are used.`
+                  : `A SQLite file, up to ${bytes(list().max_file_bytes)}.`
               }
             </Show>
           }
@@ -119,20 +137,21 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           query={files}
           key={({ name }) => name}
           current={({ name }) => name === chosen()}
-          onOpen={({ name }) => setChosen(name)}
+          {...(is_folder() ? { onOpen: ({ name }: ConnectionFile) => setChosen(name) } : {})}
           columns={[
             {
               id: 'name',
               head: 'File',
               sort: ({ name }) => name,
               cell: (file) => (
-                <button type="button" class="table-name mono" onClick={() => setChosen(file.name)}>
-                  {file.name}
-                </button>
+                <Show when={is_folder()} fallback={<span class="mono">{file.name}</span>}>
+                  <button type="button" class="table-name mono" onClick={() => setChosen(file.name)}>
+                    {file.name}
+                  </button>
+                </Show>
               ),
             },
-            { id: 'tables', head: 'Table', cell: (file) => <span class="mono">{tablesOf(file)}</span> },
-            { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => rowsOf(file).toLocaleString('en') },
+            ...(is_folder() ? TABLE_COLUMNS : []),
             {
               id: 'size',
               head: 'Size',
@@ -141,18 +160,20 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
               sort: (file) => file.bytes,
               cell: (file) => bytes(file.bytes),
             },
-            { id: 'state', head: 'State', cell: (file) => <State file={file} /> },
+            ...(is_folder() ? [STATE_COLUMN] : []),
           ]}
           actions={(file) => (
-            <Button
-              needs="files.delete"
-              kind="quiet"
-              size="small"
-              shape="icon"
-              icon="trash"
-              label={`Delete ${file.name}`}
-              onPress={() => void remove(file)}
-            />
+            <Show when={is_folder()}>
+              <Button
+                needs="files.delete"
+                kind="quiet"
+                size="small"
+                shape="icon"
+                icon="trash"
+                label={`Delete ${file.name}`}
+                onPress={() => void remove(file)}
+              />
+            </Show>
           )}
           empty={<EmptyState icon="file" title="No files yet. Drop some above." />}
         />
@@ -173,6 +194,12 @@ const tablesOf = ({ tables }: ConnectionFile): string =>
   tables.length > 3
     ? plural(tables.length, 'table')
     : tables.map(({ schema, name }) => (schema === 'main' ? name : `${schema}.${name}`)).join(', ');
+
+const TABLE_COLUMNS: readonly Column<ConnectionFile>[] = [
+  { id: 'tables', head: 'Table', cell: (file) => <span class="mono">{tablesOf(file)}</span> },
+  { id: 'rows', head: 'Rows', align: 'end', narrow: 'hide', cell: (file) => rowsOf(file).toLocaleString('en') },
+];
+const STATE_COLUMN: Column<ConnectionFile> = { id: 'state', head: 'State', cell: (file) => <State file={file} /> };
 
 const rowsOf = ({ tables }: ConnectionFile): number => tables.reduce((sum, { rows }) => sum + rows, 0);
 

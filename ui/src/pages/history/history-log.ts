@@ -75,6 +75,7 @@ export const TYPE_WORDS: Readonly<Record<HistoryEntry['entity_type'], string>> =
   notice: 'webhook',
   admin: 'person',
   snapshot: 'version',
+  file: 'file',
 };
 
 export const ACTION_WORDS: Readonly<Record<HistoryEntry['action'], string>> = {

@@ -51,6 +51,7 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   notice: 'alert',
   admin: 'user',
   snapshot: 'rocket',
+  file: 'file',
 };
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 const TYPES = [

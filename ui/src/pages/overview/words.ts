@@ -29,6 +29,7 @@ export const ENTITY_WORDS = {
   notice: 'webhook',
   admin: 'person',
   snapshot: 'version',
+  file: 'file',
 } as const satisfies Record<Entry['entity_type'], string>;
 
 export const WORDS = {

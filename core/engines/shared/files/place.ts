@@ -1,7 +1,7 @@
 import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, resolve, sep } from 'node:path';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { DialPolicy } from './source.ts';
+import type { DialPolicy } from '../source.ts';
 
 /** What a connection's `database` names below `policy.sqlite_dir`. */
 export interface Place {

@@ -1,0 +1,52 @@
+import { lstatSync, rmSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { FolderFiles } from '../shared/descriptor.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { openDeadline } from '../shared/deadline.ts';
+import { resolveSqliteFile } from './file.ts';
+import { openSqliteSession } from './process.ts';
+
+/** Milliseconds for a look into a file that arrived. */
+const LOOK_TIMEOUT = 60_000;
+const LOOK = { text: 'SELECT quick_check AS found FROM pragma_quick_check LIMIT 1', policy: 'trusted', max_rows: 1, max_bytes: 1_000 } as const;
+const SOUND = JSON.stringify([{ found: 'ok' }]);
+/** What SQLite keeps beside a file; it belongs to that file alone. */
+const BESIDE = ['-wal', '-shm', '-journal'];
+
+/** The one file of a SQLite connection: another one takes its place, and it is never gone. */
+export const SQLITE_FILES: FolderFiles = {
+  folder: (database, policy) => dirname(resolveSqliteFile(database, policy)),
+  nameFault(name, database, policy) {
+    const own = basename(resolveSqliteFile(database, policy));
+    return name === own ? null : `This connection is the file ${own}; upload a file under that name to replace it.`;
+  },
+  deleteFault: 'The file is the database of this connection; replace it with another one, or delete the connection.',
+  bytes: (database, policy) => lstatSync(resolveSqliteFile(database, policy)).size,
+  async accept(path, target) {
+    const deadline = openDeadline(LOOK_TIMEOUT);
+    try {
+      const session = await openSqliteSession(path, false, deadline.signal);
+      const { rows } = await session.run({ ...LOOK, values: [] }, deadline.signal).finally(() => session.close());
+      if (rows !== SOUND) throw new AppError('sql_error', 'The file is damaged.', { cause: rows });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'timeout') throw error;
+      throw invalidField('name', `This is not a SQLite database that can be opened. ${error.detail}`);
+    } finally {
+      deadline.clear();
+      removeBeside(path);
+    }
+    removeBeside(target);
+  },
+  async status({ database }, policy) {
+    const path = resolveSqliteFile(database, policy);
+    const { size, mtimeMs } = lstatSync(path);
+    const name = basename(path);
+    const read = { tables: [], rejected_rows: 0, rejected: [], notes: [], error: null };
+    return {
+      items: [{ name, bytes: size, changed_at: mtimeMs, key: name, imported_at: mtimeMs, ...read }],
+      reading: false,
+    };
+  },
+};
+
+const removeBeside = (path: string): void => BESIDE.forEach((end) => rmSync(`${path}${end}`, { force: true }));
