@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { READ, refusal, sql, until } from '../shared/suite.ts';
+import { childSuite } from '../shared/child-suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
 
 const ENDLESS = 'select count(*) from range(100000000000) a, range(10) b where hash(a.range + b.range) = 5';
@@ -16,6 +18,8 @@ afterAll(async () => {
   await files.remove();
   expect(children()).toEqual([]);
 });
+
+childSuite(files, children, 'main.duckdb', ENDLESS);
 
 describe('a runaway statement', () => {
   test('is interrupted at its time limit, and its program serves the next call', async () => {
@@ -40,28 +44,50 @@ describe('a runaway statement', () => {
     expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 1 }]);
     await source.close();
   });
-
-  test('is stopped when its caller goes away', async () => {
-    const source = files.open('main.duckdb');
-    const controller = new AbortController();
-    const running = refusal(source.query(sql(ENDLESS), { ...READ, signal: controller.signal }));
-    await until(() => children().length === 1);
-    setTimeout(() => controller.abort(), 300);
-    expect((await running).code).toBe('cancelled');
-    expect((await refusal(source.query(sql('SELECT 1'), { ...READ, signal: AbortSignal.abort() }))).code).toBe('cancelled');
-    await source.close();
-  });
-
-  test('does not hold up its neighbour', async () => {
-    const source = files.open('main.duckdb', { pool_size: 2 });
-    const running = refusal(source.query(sql(ENDLESS), { ...READ, timeout_ms: 2_000 }));
-    expect((await source.query(sql('SELECT id FROM t'), READ)).rows).toEqual([{ id: 1 }]);
-    expect((await running).code).toBe('timeout');
-    await source.close();
-  });
 });
 
+/** KiB that belong to a process alone, on Linux. */
+const ownMemory = (pid: number): number =>
+  [...readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+: +(\d+)/gm)].reduce(
+    (sum, [, kib]) => sum + Number(kib),
+    0,
+  );
+
 describe('sessions', () => {
+  test.skipIf(process.platform !== 'linux')(
+    'take at most 60 MiB while they are idle, and nothing before the first call',
+    async () => {
+      const source = files.open('main.duckdb');
+      expect(children()).toEqual([]);
+      await source.query(sql('SELECT id FROM t'), READ);
+      const [pid = 0] = children();
+      await until(() => ownMemory(pid) < 60 * 1024);
+      await source.close();
+      expect(children()).toEqual([]);
+    },
+  );
+
+  test('need the optional package, and say so where it is missing', async () => {
+    const root = join(files.root, 'bare');
+    const source = join(import.meta.dir, '../../../..');
+    mkdirSync(join(root, 'node_modules'), { recursive: true });
+    for (const name of ['core', 'snapshots', 'package.json']) cpSync(join(source, name), join(root, name), { recursive: true });
+    symlinkSync(join(source, 'node_modules/valibot'), join(root, 'node_modules/valibot'));
+    const settings = { db_type: 'duckdb', database: 'main.duckdb', pool_size: 1, extra_params: {} };
+    const program = `
+      const { openDuckdb } = await import(${JSON.stringify(join(root, 'core/engines/duckdb/source.ts'))});
+      const source = openDuckdb(${JSON.stringify(settings)}, ${JSON.stringify(files.policy)});
+      console.log(await source.test().catch((error) => [error.code, error.detail].join(' ')));
+      await source.close();`;
+    const child = Bun.spawn([process.execPath, '--no-install', '-e', program], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await new Response(child.stdout).text()).toStartWith(
+      'database_unreachable The DuckDB package is missing here: install',
+    );
+  });
+
   test('are at most pool_size, opened on demand, and never more than four', async () => {
     for (const [pool_size, most] of [
       [2, 2],
@@ -78,20 +104,6 @@ describe('sessions', () => {
       expect(source.sessions()).toBe(0);
       expect((await refusal(source.query(sql('SELECT 1'), READ))).code).toBe('unavailable');
     }
-  });
-
-  test('a process that is killed from outside costs one call at most', async () => {
-    const source = files.open('main.duckdb', { pool_size: 1 });
-    const running = refusal(source.query(sql(ENDLESS), READ));
-    await until(() => children().length === 1);
-    await Bun.sleep(300);
-    process.kill(children()[0]!, 'SIGKILL');
-    expect(await running).toMatchObject({ code: 'database_unreachable', reason: 'failed' });
-    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
-    // Nobody has heard yet that it is dead.
-    process.kill(children()[0]!, 'SIGKILL');
-    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
-    await source.close();
   });
 
   test('a file that another program writes is waited for, then named as busy; a reader makes room after a while', async () => {

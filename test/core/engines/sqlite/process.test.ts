@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { READ, refusal, sql, WRITE } from '../shared/suite.ts';
+import { childSuite } from '../shared/child-suite.ts';
 import { children, createSqliteFolder } from './fixture.ts';
 
 const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c';
@@ -18,6 +19,8 @@ afterAll(async () => {
   expect(children()).toEqual([]);
 });
 
+childSuite(files, children, 'main.db', ENDLESS);
+
 describe('a runaway statement', () => {
   test('is stopped at its time limit with its process, and the next call gets a new one', async () => {
     const source = files.open('main.db', { pool_size: 1 });
@@ -32,25 +35,6 @@ describe('a runaway statement', () => {
     expect(children()).not.toContain(pid!);
     await source.close();
     expect(children()).toEqual([]);
-  });
-
-  test('is stopped when its caller goes away', async () => {
-    const source = files.open('main.db');
-    const controller = new AbortController();
-    const running = source.query(sql(ENDLESS), { ...READ, signal: controller.signal });
-    setTimeout(() => controller.abort(), 100);
-    expect((await refusal(running)).code).toBe('cancelled');
-    expect((await refusal(source.query(sql('SELECT 1'), { ...READ, signal: AbortSignal.abort() }))).code).toBe('cancelled');
-    await source.close();
-  });
-
-  test('does not hold up its neighbour', async () => {
-    const source = files.open('main.db', { pool_size: 2 });
-    const running = refusal(source.query(sql(ENDLESS), { ...READ, timeout_ms: 400 }));
-    expect((await source.query(sql('SELECT id FROM t'), { ...READ, timeout_ms: 300 })).rows).toEqual([{ id: 1 }]);
-    expect(source.sessions()).toBe(2);
-    expect((await running).code).toBe('timeout');
-    await source.close();
   });
 
   test('that writes is undone when it is stopped', async () => {
@@ -115,20 +99,6 @@ describe('sessions', () => {
     await source.close();
     expect((await running).rows).toEqual([{ m: 300_000 }]);
     expect(children()).toEqual([]);
-  });
-
-  test('a process that is killed from outside costs one call at most', async () => {
-    const source = files.open('main.db', { pool_size: 1 });
-    const running = refusal(source.query(sql(ENDLESS), READ));
-    while (children().length === 0) await Bun.sleep(10);
-    await Bun.sleep(50);
-    process.kill(children()[0]!, 'SIGKILL');
-    expect(await running).toMatchObject({ code: 'database_unreachable', reason: 'failed' });
-    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
-    // Nobody has heard yet that it is dead.
-    process.kill(children()[0]!, 'SIGKILL');
-    expect((await source.query(sql('SELECT 1 AS a'), READ)).rows).toEqual([{ a: 1 }]);
-    await source.close();
   });
 
   test('a file that another program writes is waited for, then named as busy', async () => {
