@@ -26,8 +26,12 @@ export const SQLITE_FILES: FolderFiles = {
     const deadline = openDeadline(LOOK_TIMEOUT);
     try {
       const session = await openSqliteSession(path, false, deadline.signal);
-      const { rows } = await session.run({ ...LOOK, values: [] }, deadline.signal).finally(() => session.close());
-      if (rows !== SOUND) throw new AppError('sql_error', 'The file is damaged.', { cause: rows });
+      try {
+        const { rows } = await session.run({ ...LOOK, values: [] }, deadline.signal);
+        if (rows !== SOUND) throw new AppError('sql_error', 'The file is damaged.', { cause: rows });
+      } finally {
+        await session.close();
+      }
     } catch (error) {
       if (!(error instanceof AppError) || error.code === 'timeout') throw error;
       throw invalidField('name', `This is not a SQLite database that can be opened. ${error.detail}`);

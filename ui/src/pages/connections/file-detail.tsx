@@ -57,6 +57,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
       Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined && value !== '')),
     );
   /** Files of a pattern are one table; the key of the settings is the pattern then. */
+  // oxlint-disable-next-line solid/reactivity
   const [pattern, setPattern] = createSignal(props.file.key.includes('*') ? props.file.key : '');
   const save = createMutation(async () => {
     const { [props.file.key]: _, ...others } = all();

@@ -64,7 +64,10 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
   let last: Promise<void> = Promise.resolve();
   /** One after the other, so that each has the whole line. */
   const add = (file: File) => {
-    if (!is_folder()) return void replace(file);
+    if (!is_folder()) {
+      void replace(file);
+      return;
+    }
     put(file.name, { name: file.name, state: 'waiting', detail: 'Waiting…' });
     const before = last;
     last = (async () => {
@@ -99,11 +102,13 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           multiple={is_folder()}
           hint={
             <Show when={files.data()} fallback={`${is_folder() ? FOLDER_HINT : 'A SQLite file'}.`}>
-              {(list) =>
-                is_folder()
-                  ? `${FOLDER_HINT}, up to ${bytes(list().max_file_bytes)} each. ${bytes(list().bytes)} of ${bytes(list().quota_bytes)} are used.`
-                  : `A SQLite file, up to ${bytes(list().max_file_bytes)}.`
-              }
+              {(list) => (
+                <>
+                  {is_folder()
+                    ? `${FOLDER_HINT}, up to ${bytes(list().max_file_bytes)} each. ${bytes(list().bytes)} of ${bytes(list().quota_bytes)} are used.`
+                    : `A SQLite file, up to ${bytes(list().max_file_bytes)}.`}
+                </>
+              )}
             </Show>
           }
           onFile={add}
