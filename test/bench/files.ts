@@ -128,7 +128,7 @@ began = performance.now();
 const { rows: counted } = await ask(big, 'SELECT count(*) AS n FROM large');
 clearInterval(watch);
 report(
-  `CSV of ${(statSync(csv).size / 1024 ** 2).toFixed(0)} MiB, ${String(counted[0]?.['n'])} rows, first call`,
+  `CSV of ${(statSync(csv).size / 1024 ** 2).toFixed(0)} MiB, ${JSON.stringify(counted[0]?.['n'])} rows, first call`,
   `${seconds(began)}, ${(peak / 1024).toFixed(0)} MiB of memory at most`,
 );
 report(

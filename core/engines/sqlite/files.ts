@@ -8,7 +8,12 @@ import { openSqliteSession } from './process.ts';
 
 /** Milliseconds for a look into a file that arrived. */
 const LOOK_TIMEOUT = 60_000;
-const LOOK = { text: 'SELECT quick_check AS found FROM pragma_quick_check LIMIT 1', policy: 'trusted', max_rows: 1, max_bytes: 1_000 } as const;
+const LOOK = {
+  text: 'SELECT quick_check AS found FROM pragma_quick_check LIMIT 1',
+  policy: 'trusted',
+  max_rows: 1,
+  max_bytes: 1_000,
+} as const;
 const SOUND = JSON.stringify([{ found: 'ok' }]);
 /** What SQLite keeps beside a file; it belongs to that file alone. */
 const BESIDE = ['-wal', '-shm', '-journal'];

@@ -62,7 +62,9 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   const save = createMutation(async () => {
     const { [props.file.key]: _, ...others } = all();
     const files = { ...others, [pattern().trim() || props.file.name]: draft() };
-    const kept = Object.fromEntries(Object.entries(files).filter(([key, value]) => key.includes('*') || Object.keys(value).length > 0));
+    const kept = Object.fromEntries(
+      Object.entries(files).filter(([key, value]) => key.includes('*') || Object.keys(value).length > 0),
+    );
     const { id, version, extra_params } = props.connection;
     return call('connections.update', { id, version, extra_params: { ...extra_params, files: JSON.stringify(kept) } });
   });
@@ -189,7 +191,11 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               optional
               mono
               value={pattern()}
-              error={pattern() !== '' && !fits(pattern(), props.file.name) ? `The pattern needs a * and has to match ${props.file.name}.` : undefined}
+              error={
+                pattern() !== '' && !fits(pattern(), props.file.name)
+                  ? `The pattern needs a * and has to match ${props.file.name}.`
+                  : undefined
+              }
               onInput={setPattern}
             />
           </Show>

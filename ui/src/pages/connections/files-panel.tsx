@@ -97,7 +97,9 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     <div class="stack">
       <Show when={session.may('files.upload')}>
         <FileDrop
-          label={is_folder() ? 'Drop files here, or choose them' : 'Drop a SQLite file here to replace the database, or choose one'}
+          label={
+            is_folder() ? 'Drop files here, or choose them' : 'Drop a SQLite file here to replace the database, or choose one'
+          }
           accept={is_folder() ? KINDS : '.sqlite,.sqlite3,.db'}
           multiple={is_folder()}
           hint={
