@@ -43,9 +43,7 @@ browserTest(
     await page.getByLabel('Numbers').click();
     await page.getByRole('option', { name: '1.234,50' }).click();
     // What was entered outlives a list that is read again, with another file before this one.
-    await page
-      .locator('input[type=file]')
-      .setInputFiles([{ name: 'a.csv', mimeType: 'text/csv', buffer: csv(['id', '1']) }]);
+    await page.locator('input[type=file]').setInputFiles([{ name: 'a.csv', mimeType: 'text/csv', buffer: csv(['id', '1']) }]);
     await page.getByRole('row', { name: /a\.csv.*imported/ }).waitFor();
     await page.getByRole('button', { name: 'Save how it is read' }).click();
     await page.getByText('Saved. It is live with the next deploy.').first().waitFor();

@@ -58,7 +58,8 @@ export const files = {
     input: v.strictObject({ id: Id, name: v.optional(FileName) }),
     output: v.object({ name: v.string(), bytes: v.number(), replaced: v.boolean() }),
     status: 201,
-    summary: 'Put a file into a folder, or replace a SQLite database; a file of the same name is replaced at once when all has arrived',
+    summary:
+      'Put a file into a folder, or replace a SQLite database; a file of the same name is replaced at once when all has arrived',
   }),
   'files.delete': operation({
     method: 'DELETE',
