@@ -12,27 +12,40 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 /** A schema of the contract as JSON Schema that every client reads: it says of each value what it may be. */
 export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): JsonObject {
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' }) as JsonObject;
-  return explicit(rest, typeMode === 'output' ? LIMITS : NOTHING);
+  return explicit(rest, typeMode === 'output' ? OF_OUTPUT : OF_INPUT);
 }
 
 /** What a writer must keep to. A reader of an answer learns nothing from it, and the list of tools is read by models. */
 const LIMITS = new Set(
   `minLength maxLength minItems maxItems minimum maximum pattern default propertyNames additionalProperties`.split(' '),
 );
-const NOTHING: ReadonlySet<string> = new Set();
+/** What the instructions of the endpoint say of every id and time. */
+const SAID: ReadonlySet<unknown> = new Set([Id, Timestamp].map((schema) => v.getDescription(schema)));
 
-/** What the instructions of the endpoint say of every id and time; the lock of a version is for who writes. */
-const COMMON: ReadonlySet<unknown> = new Set([Id, Timestamp, Version].map((schema) => v.getDescription(schema)));
+interface LeftOut {
+  readonly keywords: ReadonlySet<string>;
+  readonly descriptions: ReadonlySet<unknown>;
+  /** Of what is within. */
+  readonly inner?: LeftOut;
+}
+const OF_INPUT: LeftOut = { keywords: new Set(), descriptions: SAID };
+/** The lock of a version is for who writes. Which members an answer always has is said of the answer itself. */
+const OF_OUTPUT: LeftOut = {
+  keywords: LIMITS,
+  descriptions: new Set([...SAID, v.getDescription(Version)]),
+  inner: { keywords: new Set([...LIMITS, 'required']), descriptions: new Set([...SAID, v.getDescription(Version)]) },
+};
 
 /** The largest number that a column holds: nobody comes near it. */
 const UNBOUNDED = 2 ** 31 - 1;
 
-/** @param left_out keywords that are not said; a schema of additional properties always is. */
-function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject {
+/** @param left_out what is not said; a schema of additional properties always is. */
+function explicit(given: JsonObject, left_out: LeftOut): JsonObject {
+  const { keywords, descriptions, inner = left_out } = left_out;
   const is_said = ([keyword, value]: [string, unknown]): boolean =>
     keyword === 'description'
-      ? left_out !== LIMITS || !COMMON.has(value)
-      : (value !== UNBOUNDED && !left_out.has(keyword)) || (keyword === 'additionalProperties' && isObject(value));
+      ? !descriptions.has(value)
+      : (value !== UNBOUNDED && !keywords.has(keyword)) || (keyword === 'additionalProperties' && isObject(value));
   const schema = Object.fromEntries(Object.entries(given).filter(is_said));
   // An empty list of required members says nothing.
   if (Array.isArray(schema['required']) && schema['required'].length === 0) delete schema['required'];
@@ -40,15 +53,15 @@ function explicit(given: JsonObject, left_out: ReadonlySet<string>): JsonObject 
   const result: JsonObject = said ? schema : { ...schema, ...ANYTHING };
   if (isObject(schema['properties'])) {
     result['properties'] = Object.fromEntries(
-      Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item, left_out) : item]),
+      Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item, inner) : item]),
     );
   }
-  if (isObject(schema['items'])) result['items'] = explicit(schema['items'], left_out);
+  if (isObject(schema['items'])) result['items'] = explicit(schema['items'], inner);
   const rest = schema['additionalProperties'];
-  if (isObject(rest)) result['additionalProperties'] = Object.keys(rest).length === 0 ? true : explicit(rest, left_out);
+  if (isObject(rest)) result['additionalProperties'] = Object.keys(rest).length === 0 ? true : explicit(rest, inner);
   for (const keyword of LISTS) {
     const list = schema[keyword];
-    if (Array.isArray(list)) result[keyword] = list.map((item: unknown) => (isObject(item) ? explicit(item, left_out) : item));
+    if (Array.isArray(list)) result[keyword] = list.map((item: unknown) => (isObject(item) ? explicit(item, inner) : item));
   }
   return result;
 }
@@ -62,7 +75,7 @@ const WORTH = 120;
 export function createSayOnce(): SayOnce {
   const first = new Map<string, string>();
   const inner = (schema: JsonObject, tool: string): JsonObject => {
-    const { description, ...said } = schema;
+    const { description, required: _, ...said } = schema;
     const key = isObject(said['properties']) ? JSON.stringify(said) : '';
     const known = key.length < WORTH ? undefined : first.get(key);
     const about = typeof description === 'string' ? `${description}. ` : '';

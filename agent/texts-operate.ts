@@ -62,6 +62,12 @@ export const OPERATE = {
     description:
       'Returns calls, errors and durations per minute for 1h, 6h, 24h or 7d, of everything or of one tool. 7d has 10 080 points: prefer 1h, or a longer interval_seconds. Use it after get_metrics_stats. Example: {"period":"1h","tool":"find_orders"}.',
   },
+  list_sessions: {
+    title: 'Sessions of clients',
+    effect: 'reads',
+    description:
+      'Lists what clients did, the latest first, with calls, errors and the last failed call of each. Use it to find who has trouble with a tool, then get_call. At most 100 per page. Example: {"tool":"find_orders","failed":true}.',
+  },
   get_call: {
     title: 'One call',
     effect: 'reads',

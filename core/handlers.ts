@@ -38,6 +38,7 @@ import { signingKeyHandlers } from './identity/oauth/key-handlers.ts';
 import { oauthRequestHandlers } from './identity/oauth/requests.ts';
 import { prompt } from './definitions/prompts.ts';
 import { resource } from './definitions/resources.ts';
+import { sessionHandlers } from './observe/session-handlers.ts';
 import { schemaHandlers } from './definitions/schema.ts';
 import { serverHandlers } from './deploy/server.ts';
 import { replayHandlers } from './deploy/replay/replay.ts';
@@ -78,6 +79,7 @@ export const handlers: Handlers = withFindings({
   ...sslHandlers,
   ...monitoringHandlers,
   ...callHandlers,
+  ...sessionHandlers,
   ...runningCallHandlers,
   ...refusalHandlers,
   ...noticeHandlers,

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { mcpSessions } from './observe/mcp-sessions.ts';
 import { mcpTokens } from './identity/mcp-tokens.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
@@ -66,6 +67,7 @@ export const operations = {
   ...ssl,
   ...monitoring,
   ...calls,
+  ...mcpSessions,
   ...notices,
   ...proposals,
   ...people,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { and, gte, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { App } from '#core/app.ts';
-import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
+import type { CallGroup, Calls, ListRead } from '#core/contract/observe/usage-batch.ts';
 import { rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/open.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -17,18 +17,47 @@ interface Stretch {
   readonly of: CallGroup;
   started_ms: number;
   last_ms: number;
+  lists: number;
   calls: number;
   errors: number;
   rows: number;
   tokens: number;
+  /** By the name of what was called. */
+  readonly names: Map<string, { calls: number; errors: number }>;
   /** Of the stored session, once it is stored. */
   id: number;
 }
 
-/** Adds calls to the sessions that they are part of. @returns the id of its session for each call. */
-export async function addToSessions(app: App, tx: Db, groups: readonly CallGroup[], calls: Calls): Promise<number[]> {
+/** Adds calls and lists to the sessions that they are part of, and keeps the lists. @returns the id of its session for each call. */
+export async function addToSessions(
+  app: App,
+  tx: Db,
+  groups: readonly CallGroup[],
+  calls: Calls,
+  lists: readonly ListRead[],
+): Promise<number[]> {
   const stretches: Stretch[] = [];
-  const place = toStretches(groups, calls, stretches);
+  const find = createFind(stretches);
+  const keys = groups.map(keyOf);
+  const of_call = calls.group.map((group, n) => {
+    const stretch = find(keys[group] ?? '', groups[group] ?? NOBODY, calls.timestamp[n] ?? 0);
+    stretch.calls += 1;
+    const failed = calls.error[n] === null ? 0 : 1;
+    stretch.errors += failed;
+    const { name } = groups[group] ?? NOBODY;
+    const named = stretch.names.get(name) ?? { calls: 0, errors: 0 };
+    named.calls += 1;
+    named.errors += failed;
+    stretch.names.set(name, named);
+    stretch.rows += calls.rows[n] ?? 0;
+    stretch.tokens += calls.tokens?.[n] ?? 0;
+    return stretch;
+  });
+  const of_list = lists.map((list) => {
+    const stretch = find(keyOf(list), { ...NOBODY, ...list }, list.timestamp);
+    stretch.lists += 1;
+    return stretch;
+  });
   const stored = await latestOf(app, tx, stretches);
   for (const stretch of stretches) {
     const known = stored.get(stretch.key);
@@ -38,33 +67,60 @@ export async function addToSessions(app: App, tx: Db, groups: readonly CallGroup
     stretch.started_ms = Date.parse(known.started_at);
   }
   await write(app, tx, mergeSame(stretches));
-  return place.map((at) => stretches[at]?.id ?? 0);
+  await keepNames(app, tx, stretches);
+  await keepLists(app, tx, lists, of_list);
+  return of_call.map(({ id }) => id);
 }
 
-function toStretches(groups: readonly CallGroup[], calls: Calls, stretches: Stretch[]): number[] {
-  const key_of = keysOf(groups);
-  const latest = new Map<string, number>();
-  return calls.group.map((group, n) => {
-    const key = key_of[group] ?? '';
-    const at = calls.timestamp[n] ?? 0;
-    let place = latest.get(key);
-    const known = place === undefined ? undefined : stretches[place];
-    const of = groups[group];
-    if (place === undefined || known === undefined || (of?.session === undefined && at - known.last_ms > GAP_MS)) {
-      const empty = { calls: 0, errors: 0, rows: 0, tokens: 0, id: 0 };
-      place = stretches.push({ key, of: of ?? NOBODY, started_ms: at, last_ms: at, ...empty }) - 1;
-      latest.set(key, place);
+async function keepNames(app: App, tx: Db, stretches: readonly Stretch[]): Promise<void> {
+  const { mcp_session_names: table } = app.store.tables;
+  const rows = new Map<string, { session_id: number; name: string; calls: number; errors: number }>();
+  for (const { id, names } of stretches) {
+    for (const [name, { calls, errors }] of names) {
+      const row = rows.get(`${id} ${name}`) ?? { session_id: id, name, calls: 0, errors: 0 };
+      row.calls += calls;
+      row.errors += errors;
+      rows.set(`${id} ${name}`, row);
     }
-    const stretch = stretches[place];
-    if (stretch === undefined) return place;
-    stretch.started_ms = Math.min(stretch.started_ms, at);
-    stretch.last_ms = Math.max(stretch.last_ms, at);
-    stretch.calls += 1;
-    if (calls.error[n] !== null) stretch.errors += 1;
-    stretch.rows += calls.rows[n] ?? 0;
-    stretch.tokens += calls.tokens?.[n] ?? 0;
-    return place;
-  });
+  }
+  const all = [...rows.values()];
+  for (let start = 0; start < all.length; start += PAGE) {
+    await tx
+      .insert(table)
+      .values(all.slice(start, start + PAGE))
+      .onConflictDoUpdate({
+        target: [table.name, table.session_id],
+        set: { calls: sql`${table.calls} + excluded.calls`, errors: sql`${table.errors} + excluded.errors` },
+      });
+  }
+}
+
+async function keepLists(app: App, tx: Db, lists: readonly ListRead[], of_list: readonly Stretch[]): Promise<void> {
+  for (let start = 0; start < lists.length; start += PAGE) {
+    const rows = lists.slice(start, start + PAGE).map(({ timestamp, method, duration_ms }, n) => {
+      const session_id = of_list[start + n]?.id ?? 0;
+      return { session_id, timestamp: new Date(timestamp).toISOString(), method, duration_ms };
+    });
+    await tx.insert(app.store.tables.mcp_lists).values(rows);
+  }
+}
+
+/** Finds the stretch of a moment, which is new after a break. */
+function createFind(stretches: Stretch[]) {
+  const latest = new Map<string, Stretch>();
+  return (key: string, of: CallGroup, at: number): Stretch => {
+    const known = latest.get(key);
+    if (known !== undefined && (of.session !== undefined || at - known.last_ms <= GAP_MS)) {
+      known.started_ms = Math.min(known.started_ms, at);
+      known.last_ms = Math.max(known.last_ms, at);
+      return known;
+    }
+    const counts = { lists: 0, calls: 0, errors: 0, rows: 0, tokens: 0, names: new Map() };
+    const begun: Stretch = { key, of, started_ms: at, last_ms: at, ...counts, id: 0 };
+    stretches.push(begun);
+    latest.set(key, begun);
+    return begun;
+  };
 }
 
 const NOBODY: CallGroup = {
@@ -78,11 +134,14 @@ const NOBODY: CallGroup = {
 };
 
 /** Groups of one client differ in what was called. */
-function keysOf(groups: readonly CallGroup[]): string[] {
-  return groups.map(({ session, client, token_prefix, caller }) => {
-    const said = session === undefined ? [client, token_prefix, caller?.person, caller?.token, caller?.client_id] : [session];
-    return createHash('sha256').update(JSON.stringify(said)).digest('base64url').slice(0, 22);
-  });
+function keyOf({
+  session,
+  client,
+  token_prefix,
+  caller,
+}: Pick<CallGroup, 'session' | 'client' | 'token_prefix' | 'caller'>): string {
+  const said = session === undefined ? [client, token_prefix, caller?.person, caller?.token, caller?.client_id] : [session];
+  return createHash('sha256').update(JSON.stringify(said)).digest('base64url').slice(0, 22);
 }
 
 type StoredSession = Pick<Schema['mcp_sessions']['$inferSelect'], 'key' | 'started_at' | 'last_at'>;
@@ -120,7 +179,7 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
   const first = merged.flatMap(([one]) => one ?? []);
   const text = (read: (of: CallGroup) => string | null | undefined) =>
     ({ type: 'text', cells: first.map(({ of }) => read(of) ?? null) }) as const;
-  const total = (name: 'calls' | 'errors' | 'rows' | 'tokens') =>
+  const total = (name: (typeof SUMS)[number]) =>
     merged.map((stretches) => stretches.reduce((sum, stretch) => sum + stretch[name], 0));
   const added = rowsOf(app.store.dialect, 'added', {
     key: { type: 'text', cells: first.map(({ key }) => key) },
@@ -132,6 +191,7 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
     client_id: text(({ caller }) => caller?.client_id),
     started_at: { type: 'time', cells: first.map(({ started_ms }) => started_ms) },
     last_at: { type: 'time', cells: merged.map((stretches) => Math.max(...stretches.map(({ last_ms }) => last_ms))) },
+    lists: { type: 'integer', cells: total('lists') },
     calls: { type: 'integer', cells: total('calls') },
     errors: { type: 'integer', cells: total('errors') },
     rows: { type: 'real', cells: total('rows') },
@@ -153,7 +213,7 @@ async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<vo
   for (const stretch of merged.flat()) stretch.id = ids.get(`${stretch.key} ${stretch.started_ms}`) ?? 0;
 }
 
-const SUMS = ['calls', 'errors', 'rows', 'tokens'] as const;
+const SUMS = ['lists', 'calls', 'errors', 'rows', 'tokens'] as const;
 /** In the order of the table, after the id. */
 const COLUMNS = [
   ...(['key', 'session', 'client', 'token_prefix', 'person', 'token', 'client_id', 'started_at', 'last_at'] as const),

@@ -30,7 +30,8 @@ export async function forgetUsage(app: App, most_logs: number = KEPT.logs): Prom
 }
 
 async function forget(app: App, most_logs: number): Promise<number> {
-  const { request_logs, mcp_sessions, usage_series, host_reports, mcp_tokens, sessions } = app.store.tables;
+  const { request_logs, mcp_sessions, mcp_session_names, mcp_lists, usage_series, host_reports, mcp_tokens, sessions } =
+    app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await app.store.write(async (tx) => {
     // The hour in which the oldest minute lies is still asked for.
@@ -49,7 +50,12 @@ async function forget(app: App, most_logs: number): Promise<number> {
     .offset(most_logs);
   const by_age = { timestamp: before(KEPT.logs_ms), id: 0 };
   const last = surplus[0] !== undefined && surplus[0].timestamp >= by_age.timestamp ? surplus[0] : by_age;
-  await app.store.write((tx) => tx.delete(mcp_sessions).where(lt(mcp_sessions.last_at, last.timestamp)));
+  await app.store.write(async (tx) => {
+    const gone = tx.select({ id: mcp_sessions.id }).from(mcp_sessions).where(lt(mcp_sessions.last_at, last.timestamp));
+    await tx.delete(mcp_session_names).where(inArray(mcp_session_names.session_id, gone));
+    await tx.delete(mcp_sessions).where(lt(mcp_sessions.last_at, last.timestamp));
+    await tx.delete(mcp_lists).where(lt(mcp_lists.timestamp, last.timestamp));
+  });
   // In this form both databases read only the part of the index that goes.
   const where = and(
     lte(request_logs.timestamp, last.timestamp),

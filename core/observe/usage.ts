@@ -19,12 +19,17 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 export async function storeUsage(app: App, host_id: string, batch: UsageBatch): Promise<boolean> {
   const { groups } = batch;
   const calls = { ...batch.calls, timestamp: notAhead(batch.calls.timestamp, app.clock().getTime()) };
+  const latest = app.clock().getTime() + CLOCK_SKEW_MS;
+  const lists = batch.lists.map((list) => ({ ...list, timestamp: Math.min(list.timestamp, latest) }));
+  let sessions: number[] = [];
   let counted = false;
   const stored = await app.store.write(async (tx) => {
     if (!(await claim(app, tx, host_id, batch))) return false;
-    if (calls.timestamp.length > 0) {
+    if (calls.timestamp.length + lists.length > 0) {
       await takeTurns(app, tx);
-      const sessions = await addToSessions(app, tx, groups, calls);
+      sessions = await addToSessions(app, tx, groups, calls, lists);
+    }
+    if (calls.timestamp.length > 0) {
       await insertLogs(app, tx, { ...batch, calls }, sessions);
       await addToSeries(app, tx, groups, calls);
       counted = await countOnSides(app, tx, groups, calls);
@@ -83,7 +88,7 @@ async function insertLogs(
       wait_ms: { type: 'thousandths', cells: calls.wait_ms },
       rows: { type: 'integer', cells: calls.rows },
       database_ms: { type: 'thousandths', cells: calls.database_ms ?? none },
-      bytes: { type: 'real', cells: calls.bytes },
+      bytes: { type: 'integer', cells: calls.bytes.map((size) => Math.round(size)) },
       tokens: { type: 'integer', cells: calls.tokens ?? none },
       error_message: note('error_message'),
       sqlstate: note('sqlstate'),

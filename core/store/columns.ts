@@ -111,6 +111,7 @@ function writeCell(column: Column, at: string, write: Write, bind: Bind): void {
   const { type, cells } = column;
   const [first = null] = cells;
   if (type !== 'time' && cells.every((cell) => cell === first)) bind(first);
+  else if (type === 'text' && isSparse(cells)) writeSparse(cells, at, write, bind);
   else if (type === 'text') writeTexts(cells, at, write, bind);
   else if (type === 'time') writePart(timesIn(cells), 'text', at, write, bind);
   else if (type === 'real') writePart(padded(cells.map(String)), 'real', at, write, bind);
@@ -119,6 +120,22 @@ function writeCell(column: Column, at: string, write: Write, bind: Bind): void {
     writePart(digitsOf(cells.map((cell) => Math.round(cell * 1_000))), 'integer', at, write, bind);
     write(' / 1000.0');
   }
+}
+
+/** Below this share of texts among nulls, a look at one byte tells most rows that there is none. */
+const SPARSE = 0.1;
+const isSparse = (cells: readonly (string | null)[]): boolean => {
+  let texts = 0;
+  for (const cell of cells) if (cell !== null) texts++;
+  return texts < cells.length * SPARSE;
+};
+
+function writeSparse(cells: readonly (string | null)[], at: string, write: Write, bind: Bind): void {
+  write('case substr(');
+  bind(Buffer.from(cells.map((cell) => (cell === null ? '0' : '1')).join(''), 'latin1'));
+  write(`, ${at} + 1, 1) when x'31' then `);
+  writeTexts(cells, at, write, bind);
+  write(' end');
 }
 
 /** Texts of any length: where each begins, and its size in bytes. One that begins nowhere is null. */

@@ -31,6 +31,8 @@ export const {
   history,
   request_logs,
   mcp_sessions,
+  mcp_session_names,
+  mcp_lists,
   refusals,
   refusal_counts,
   usage_series,

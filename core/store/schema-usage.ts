@@ -42,6 +42,20 @@ export function usageTables(k: Kit) {
         .index('request_logs_failed')
         .on(t.timestamp, t.id, t.error)
         .where(sql`error is not null`),
+      k
+        .index('request_logs_failed_name')
+        .on(t.name, t.timestamp)
+        .where(sql`error is not null`),
+      k.index('request_logs_connection').on(t.connection_id, t.timestamp),
+      // Nearly all calls are of tools.
+      k
+        .index('request_logs_kind')
+        .on(t.kind, t.timestamp)
+        .where(sql`kind <> 'tool'`),
+      k
+        .index('request_logs_failed_session')
+        .on(t.session_id, t.timestamp)
+        .where(sql`error is not null`),
     ],
   );
   /**
@@ -62,12 +76,36 @@ export function usageTables(k: Kit) {
       client_id: k.text(),
       started_at: k.text().notNull(),
       last_at: k.text().notNull(),
+      lists: k.int().notNull().default(0),
       calls: k.int().notNull(),
       errors: k.int().notNull(),
       rows: k.real().notNull(),
       tokens: k.real().notNull(),
     },
     (t) => [k.unique('mcp_sessions_key').on(t.key, t.started_at), k.index('mcp_sessions_time').on(t.last_at, t.id)],
+  );
+  /** Which tools, resources and prompts a session called. */
+  const mcp_session_names = k.table(
+    'mcp_session_names',
+    {
+      session_id: k.int().notNull(),
+      name: k.text().notNull(),
+      calls: k.int().notNull(),
+      errors: k.int().notNull(),
+    },
+    (t) => [k.unique('mcp_session_names_key').on(t.name, t.session_id), k.index('mcp_session_names_session').on(t.session_id)],
+  );
+  /** Lists that clients read. */
+  const mcp_lists = k.table(
+    'mcp_lists',
+    {
+      id: k.counter().primaryKey(),
+      session_id: k.int().notNull(),
+      timestamp: k.text().notNull(),
+      method: k.text().notNull(),
+      duration_ms: k.real().notNull(),
+    },
+    (t) => [k.index('mcp_lists_session').on(t.session_id, t.timestamp), k.index('mcp_lists_time').on(t.timestamp)],
   );
   /** The last requests that were refused before they became a call, and how many there were in each hour. */
   const refusals = k.table('refusals', {
@@ -127,5 +165,5 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.index('host_reports_time').on(t.reported_at)],
   );
-  return { request_logs, mcp_sessions, refusals, refusal_counts, usage_series, host_reports };
+  return { request_logs, mcp_sessions, mcp_session_names, mcp_lists, refusals, refusal_counts, usage_series, host_reports };
 }

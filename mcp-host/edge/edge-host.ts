@@ -178,6 +178,7 @@ function callLines(log: Log): Usage {
   return {
     add: ({ of: { kind, name, client, token_prefix }, duration_ms, rows, bytes, fault }) =>
       log.info('call', { kind, name, client, token_prefix, duration_ms, rows, bytes, error: fault?.code ?? null }),
+    addList: () => undefined,
     flush: () => Promise.resolve(),
     dropped: () => 0,
     close: () => undefined,

@@ -13,6 +13,7 @@ import type { Sources } from '#mcp-host/swap/sources.ts';
 import { createLines } from './lines.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createTracing } from './tracing.ts';
+import { listRead } from './list-read.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
 import { createUsage, type Usage } from './usage.ts';
 
@@ -79,6 +80,8 @@ export function createObservation(options: ObservationOptions): Observation {
       metrics.add(record);
       tracing.add(record);
       refusals.add(record);
+      const list = listRead(record, now());
+      if (list !== null) usage.addList(list);
     },
     refused(status, ...rest) {
       metrics.refuse(status);

@@ -3,6 +3,7 @@ import type {
   CallNote,
   Calls,
   HostLine,
+  ListRead,
   QueueGauge,
   Refusal,
   RunningCall,
@@ -37,6 +38,7 @@ export interface UsageItem {
 /** Calls, log lines and queues on their way to the server: kept in memory, sent in batches, never waited for by a call. */
 export interface Usage {
   add(item: UsageItem): void;
+  addList(list: ListRead): void;
   /** Sends all there is, as long as the server takes it; for the end of the program. */
   flush(): Promise<void>;
   /** Items dropped because the server was away for too long, or refused them. */
@@ -49,6 +51,7 @@ export interface Batch {
   readonly groups: readonly CallGroup[];
   readonly calls: Calls;
   readonly notes: readonly CallNote[];
+  readonly lists?: readonly ListRead[];
   readonly lines: readonly HostLine[];
   readonly queues?: readonly QueueGauge[];
   readonly token_uses?: readonly TokenUse[];
@@ -99,6 +102,7 @@ export function createUsage({
   batch_size = 2_000,
 }: UsageOptions): Usage {
   let waiting: UsageItem[] = [];
+  let lists: ListRead[] = [];
   let batch: Batch | null = null;
   let seq = 0;
   let dropped = 0;
@@ -121,13 +125,15 @@ export function createUsage({
     const gauges = report();
     const token_uses = takeUses();
     const refused = takeRefusals();
-    const is_idle = waiting.length === 0 && lines.count() === 0 && gauges === null;
+    const is_idle = waiting.length === 0 && lists.length === 0 && lines.count() === 0 && gauges === null;
     if (is_idle && token_uses.length === 0 && refused === null) return null;
     sent_at = performance.now();
     const items = waiting.slice(0, batch_size);
     waiting = waiting.slice(batch_size);
+    const read = lists.length === 0 ? {} : { lists };
+    lists = [];
     const uses = token_uses.length === 0 ? {} : { token_uses };
-    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...gauges, ...uses, ...refused };
+    return { seq: ++seq, ...toColumns(items), lines: lines.take(), ...gauges, ...uses, ...refused, ...read };
   };
   /** @returns whether there is more that the server would take now. */
   const sendNext = async (): Promise<boolean> => {
@@ -172,6 +178,10 @@ export function createUsage({
       }
       waiting.push(item);
     },
+    addList(list) {
+      // Of what is read much more often than anything is called, a part says enough.
+      if (lists.length < batch_size) lists.push(list);
+    },
     async flush() {
       await sending;
       await tick(1);
@@ -215,8 +225,9 @@ const noteOf = (at: number, fault: LoggedFault | null, trace_id: string | null):
 function createGroups() {
   const groups: CallGroup[] = [];
   const indexes = new Map<string, number>();
-  /** Of each entity, that of the call before: mostly the same caller calls again. */
+  /** Of each entity and session, that of the call before: mostly the same caller calls again. */
   const latest = new Map<string | null, number>();
+  const placeOf = ({ entity_id, session }: CallGroup) => (session === undefined ? entity_id : `${session} ${entity_id}`);
   const find = (group: CallGroup): number => {
     const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation, caller, session } = group;
     const who = [client, token_prefix, caller, session];
@@ -229,10 +240,11 @@ function createGroups() {
   return {
     groups,
     indexOf(group: CallGroup): number {
-      const before = latest.get(group.entity_id);
+      const place = placeOf(group);
+      const before = latest.get(place);
       if (before !== undefined && isSame(groups[before], group)) return before;
       const index = find(group);
-      latest.set(group.entity_id, index);
+      latest.set(place, index);
       return index;
     },
   };

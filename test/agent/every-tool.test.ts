@@ -197,6 +197,13 @@ const CASES: Readonly<Record<string, Case>> = {
   stop_server: { ok: [{}, { status: 'stopped' }], refused: null },
   get_metrics_stats: { ok: [{ period: '1h' }, { tools: {} }], refused: [{ period: '1y' }, 'period'] },
   get_metrics_timeseries: { ok: [{ period: '1h' }, { period: '1h' }], refused: [{ period: '2h' }, 'period'] },
+  list_sessions: {
+    ok: [
+      { tool: 'one', failed: true },
+      { total: 1, items: [{ calls: 1, last_error: { call_id: '1', error_message: 'no such column: channel' } }] },
+    ],
+    refused: [{ limit: 101 }, 'limit'],
+  },
   get_call: {
     ok: [{ call_id: '1' }, { name: 'one', error_message: 'no such column: channel', outcome: 'tool_error' }],
     refused: [{ call_id: '2' }, none],

@@ -63,6 +63,16 @@ calls(
     await page.goto(`${url}/logs?view=refusals&refused=too_large`);
     await page.getByText('No refusals').waitFor();
 
+    await page.getByRole('tab', { name: 'Sessions' }).click();
+    const lane = page.getByRole('list', { name: 'Sessions by client' });
+    await expectAccessible(page, 'the sessions of clients');
+    await lane.getByRole('button', { name: /^test\/1\.0\.0.*1 call, 1 error/ }).click();
+    const session = page.getByRole('dialog', { name: 'Session' });
+    await session.getByRole('list', { name: 'Steps' }).getByText('column "channel" does not exist').waitFor();
+    await expectAccessible(page, 'the steps of a session');
+    await page.goto(`${url}/logs?view=sessions&tool=no_such_tool`);
+    await page.getByText('No sessions yet').waitFor();
+
     await page.goto(`${url}/queue`);
     const pending = client.call('wait_long', {});
     const running = page.getByRole('table', { name: 'Running calls' });
@@ -108,9 +118,10 @@ calls(
 );
 
 calls(
-  'refusals and the drawer of a call fit a phone and a desk',
+  'sessions, refusals and the grouped queue fit a phone and a desk',
   () =>
     inspectAll(ui, [
+      { name: 'sessions', path: '/logs?view=sessions', ready: { css: '.session-track button' } },
       { name: 'refusals', path: '/logs?view=refusals', ready: { css: 'tr[data-row]' } },
       { name: 'queue-grouped', path: '/queue', ready: { css: '.queue-group' } },
     ]),

@@ -124,6 +124,8 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 14', 'POST', '/api/v1/auth/accept-invite'],
   ['section 20', 'GET', '/api/v1/logs/{call_id}'],
   ['section 20', 'GET', '/api/v1/logs/refusals'],
+  ['section 20', 'GET', '/api/v1/sessions/mcp'],
+  ['section 20', 'GET', '/api/v1/sessions/mcp/{id}'],
   ['section 20', 'GET', '/api/v1/calls/running'],
   ['section 20', 'POST', '/api/v1/calls/{id}/cancel'],
   ['section 17', 'GET', '/api/v1/drift'],

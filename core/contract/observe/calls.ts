@@ -137,7 +137,7 @@ export const calls = {
       until: v.pipe(v.optional(Time), v.description('Only calls before this time')),
     }),
     output: listOf(RequestLog),
-    summary: 'Read the request log, newest first',
+    summary: 'Read the request log, newest first; total counts up to 10 001',
   }),
   // Before what takes an id at the same place of its path.
   'logs.refusals': operation({

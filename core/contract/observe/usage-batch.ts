@@ -94,6 +94,19 @@ export const CallNote = v.object({
 });
 export type CallNote = v.InferOutput<typeof CallNote>;
 
+/** A list that a client read, or what it did to begin. */
+export const ListRead = v.object({
+  client: cut(255),
+  token_prefix: v.nullish(cut(32), null),
+  caller: v.optional(CallerIds),
+  session: v.optional(cut(32)),
+  /** In ms since 1970. */
+  timestamp: v.pipe(count, v.integer(), v.maxValue(LATEST_MS)),
+  method: cut(64),
+  duration_ms: count,
+});
+export type ListRead = v.InferOutput<typeof ListRead>;
+
 /** A request that never became a call. */
 export const Refusal = v.object({
   /** In ms since 1970. */
@@ -163,6 +176,7 @@ export const UsageBatch = v.pipe(
     lines: v.optional(v.pipe(v.array(HostLine), v.maxLength(1_000)), []),
     /** MCP access tokens that were used since the last batch. */
     token_uses: v.optional(v.pipe(v.array(v.object({ id: cut(64), last_used_at: Time })), v.maxLength(1_000)), []),
+    lists: v.optional(v.pipe(v.array(ListRead), v.maxLength(MOST_CALLS)), []),
     refusals: v.optional(v.pipe(v.array(Refusal), v.maxLength(1_000)), []),
     /** How many there were, those that are not listed included. */
     refused: v.optional(v.record(RefusalKind, count), {}),

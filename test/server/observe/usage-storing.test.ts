@@ -115,6 +115,18 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     expect(shown).toEqual(said.toSorted(newest));
   });
 
+  test('few notes among many calls stay with their call', async () => {
+    const calls = Array.from({ length: 60 }, (_, n) =>
+      n % 23 === 5 ? call({ rows: n, error: 'sql_error', error_message: `é 🎈 ${n}`, sqlstate: '42703' }) : call({ rows: n }),
+    );
+    await store(calls);
+    const { request_logs } = t.app.store.tables;
+    const stored = await t.app.store.db.select().from(request_logs).orderBy(asc(request_logs.id));
+    expect(stored.map(({ rows, error_message, sqlstate, bytes }) => [rows, error_message, sqlstate, bytes])).toEqual(
+      calls.map(({ rows = 0, error_message = null, sqlstate = null, bytes = 0 }) => [rows, error_message, sqlstate, bytes]),
+    );
+  });
+
   test('calls of one moment keep their order, and pages of them neither repeat nor miss one', async () => {
     await store(Array.from({ length: 30 }, (_, n) => call({ rows: n })));
     await store(

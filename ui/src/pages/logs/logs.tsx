@@ -5,13 +5,14 @@ import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts
 import { LivePanel } from './live-panel.tsx';
 import { RefusalsPanel } from './refusals-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
+import { SessionsPanel } from './sessions-panel.tsx';
 import { WORDS } from './words.ts';
 import './logs.css';
 
 /** The live log and the log of calls. */
 export function Logs() {
   const { router } = useKernel();
-  const params = createSearchParams(router, { view: oneOf(['live', 'requests', 'refusals']) });
+  const params = createSearchParams(router, { view: oneOf(['live', 'requests', 'sessions', 'refusals']) });
   return (
     <Page
       title="Logs"
@@ -25,6 +26,7 @@ export function Logs() {
         tabs={[
           { value: 'live', label: 'Live', panel: () => <LivePanel /> },
           { value: 'requests', label: WORDS.requests, panel: () => <RequestsPanel /> },
+          { value: 'sessions', label: WORDS.sessions, panel: () => <SessionsPanel /> },
           { value: 'refusals', label: WORDS.refusals, panel: () => <RefusalsPanel /> },
         ]}
       />

@@ -64,6 +64,7 @@ export const REFUSAL_WORDS = {
 
 export const WORDS = {
   refusals: 'Refusals',
+  sessions: 'Sessions',
   answered: 'The caller got',
   requests: 'Calls',
   level: 'Level',

@@ -1,0 +1,139 @@
+import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
+import type { Output } from '#core/contract/index.ts';
+import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { EmptyState } from '#ui/src/components/empty-state.tsx';
+import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
+import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
+import { usePoll } from '#ui/src/components/use-query.ts';
+import { createPages } from '#ui/src/kernel/data/pages.ts';
+import { exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
+import { count, duration } from '#ui/src/kernel/words.ts';
+import { SessionDrawer } from './session-drawer.tsx';
+import { SessionLanes } from './session-lanes.tsx';
+import { WORDS } from './words.ts';
+
+export type McpSession = Output<'mcp_sessions.list'>['items'][number];
+
+const POLL_MS = 10_000;
+const PAGE = 50;
+const FILTERS = ['person', 'token', 'client', 'tool'] as const;
+const FILTER_WORDS = { person: 'Person', token: 'Token', client: 'Client', tool: 'Tool' } as const;
+
+/** What clients did, one lane each. */
+export function SessionsPanel() {
+  const { call, router } = useKernel();
+  const params = createSearchParams(router, {
+    person: text(),
+    token: text(),
+    client: text(),
+    tool: text(),
+    outcome: choice(['ok', 'failed']),
+  });
+  const [shown, setShown] = createSignal<McpSession>();
+  const filter = () => {
+    const outcome = params.get('outcome');
+    const named = FILTERS.flatMap((name) => (params.get(name) === '' ? [] : [[name, params.get(name)] as const]));
+    return { ...Object.fromEntries(named), ...(outcome === undefined ? {} : { failed: outcome === 'failed' }) };
+  };
+  const sessions = createPages((skip, limit, signal) => call('mcp_sessions.list', { ...filter(), skip, limit }, signal), {
+    size: PAGE,
+    most: 100,
+  });
+  const key = createMemo(() => router.query().toString());
+  createEffect(on(key, () => void sessions.restart()));
+  usePoll(async () => {
+    if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
+  }, POLL_MS);
+  const valuesOf = (name: (typeof FILTERS)[number]) => {
+    const read = { person: 'person', token: 'token_prefix', client: 'client', tool: null } as const;
+    const field = read[name];
+    if (field === null) return [];
+    const values = (sessions.items() ?? []).flatMap((session) => session[field] ?? []);
+    return [...new Set(values)].toSorted().map((value) => ({ value, label: value }));
+  };
+  const columns: Column<McpSession>[] = [
+    {
+      id: 'time',
+      head: 'Last call',
+      cell: (row) => <span title={exactTime(row.last_at)}>{minuteTime(row.last_at)}</span>,
+    },
+    { id: 'client', head: WORDS.client, cell: (row) => row.client ?? '–' },
+    {
+      id: 'token',
+      head: WORDS.token,
+      narrow: 'hide',
+      cell: (row) => <span class="faint mono">{row.token_prefix ?? row.person ?? ''}</span>,
+    },
+    {
+      id: 'length',
+      head: WORDS.duration,
+      align: 'end',
+      narrow: 'hide',
+      cell: (row) => duration(Date.parse(row.last_at) - Date.parse(row.started_at)),
+    },
+    { id: 'calls', head: WORDS.requests, align: 'end', cell: (row) => count(row.calls) },
+    {
+      id: 'errors',
+      head: 'Errors',
+      align: 'end',
+      cell: (row) => <span classList={{ 'logs-bad': row.errors > 0 }}>{count(row.errors)}</span>,
+    },
+    { id: 'tokens', head: 'Tokens', align: 'end', narrow: 'hide', cell: (row) => count(row.tokens) },
+  ];
+  return (
+    <div class="logs-requests">
+      <FilterBar active={params.active(...FILTERS, 'outcome')} onClear={() => params.clear()}>
+        <For each={FILTERS}>
+          {(name) => (
+            <Combobox
+              label={FILTER_WORDS[name]}
+              hide_label
+              free
+              placeholder={FILTER_WORDS[name]}
+              options={valuesOf(name)}
+              value={params.get(name) === '' ? undefined : params.get(name)}
+              onChange={(value = '') => params.set({ [name]: value })}
+            />
+          )}
+        </For>
+        <SegmentedControl
+          label="Errors"
+          value={params.get('outcome') ?? 'all'}
+          onChange={(outcome) => params.set({ outcome: outcome === 'all' ? undefined : outcome })}
+          options={[
+            { value: 'all' as const, label: 'All' },
+            { value: 'ok' as const, label: 'Without errors' },
+            { value: 'failed' as const, label: 'With errors' },
+          ]}
+        />
+      </FilterBar>
+      <Show when={(sessions.items()?.length ?? 0) > 0}>
+        <SessionLanes sessions={sessions.items() ?? []} onOpen={setShown} />
+      </Show>
+      <div class="panel">
+        <DataTable
+          label={WORDS.sessions}
+          rows={sessions.items()}
+          columns={columns}
+          key={({ id }) => id}
+          query={sessions}
+          onOpen={setShown}
+          more={
+            sessions.total() === undefined
+              ? undefined
+              : { total: sessions.total() ?? 0, busy: sessions.pending(), onMore: () => void sessions.more() }
+          }
+          empty={
+            <EmptyState title="No sessions yet">
+              What one client does, with no gap of more than 30 minutes, is one session.
+            </EmptyState>
+          }
+        />
+      </div>
+      <SessionDrawer session={shown()} onClose={() => setShown(undefined)} />
+    </div>
+  );
+}
