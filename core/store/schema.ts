@@ -23,7 +23,7 @@ import { candidateTables } from './tables/candidates.ts';
 import { noticeTables } from './tables/notices.ts';
 import { proposalTables } from './tables/proposals.ts';
 import { testTables } from './tables/tests.ts';
-import { tlsTables } from './schema-tls.ts';
+import { tlsTables } from './tables/tls.ts';
 import { usageTables } from './schema-usage.ts';
 
 /** The tables of one dialect. */

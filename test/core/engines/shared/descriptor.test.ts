@@ -44,6 +44,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/identity/mcp-tokens.ts': 'the metadata database',
   'core/identity/oauth/published.ts': 'the metadata database',
   'core/observe/history-handlers.ts': 'the metadata database',
+  'core/observe/mcp-sessions.ts': 'the metadata database',
   'core/observe/usage-series.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',
   'core/proposals/scratch.ts': 'a copy of the metadata database',

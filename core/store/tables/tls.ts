@@ -1,5 +1,5 @@
 import type { Sealed } from '#snapshots/format.ts';
-import type { Kit } from './kit.ts';
+import type { Kit } from '../kit.ts';
 
 /** HTTPS: certificates and accounts at the authorities that issue them. */
 export function tlsTables(k: Kit) {
