@@ -1,4 +1,5 @@
 import { AppError } from '#core/errors.ts';
+import { maskedDetail, sqlstateOf } from '#core/lib/call/masked-errors.ts';
 import type { FrozenQuery } from '#snapshots/format.ts';
 import type { Fault } from '#mcp-host/protocol/fault.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -10,22 +11,11 @@ export interface LoggedFault {
   readonly sqlstate: string | null;
 }
 
-/** SQLSTATE classes whose messages speak of the statement and the server. All others may quote what stands in a row. */
-const OF_STATEMENT = /^(?:08|0A|25|42|53|54|57)/;
-
-/** As drivers tell it: by itself, or behind the number of the error. */
-export function sqlstateOf(error: unknown): string | null {
-  if (!(error instanceof AppError) || (error.code !== 'sql_error' && error.code !== 'not_read_only')) return null;
-  return /(?:^|\/)([0-9A-Z]{5})$/.exec(error.reason ?? '')?.[1] ?? null;
-}
-
 /** What a database says of a value in a column that is masked stays unsaid, to the caller and in the log. */
-export function withoutMasked(fault: Fault, error: unknown, { masks }: Pick<FrozenQuery, 'masks'>): Fault {
-  if (masks === undefined || fault.code !== 'sql_error' || !(error instanceof AppError)) return fault;
-  const sqlstate = sqlstateOf(error);
-  if (sqlstate === null ? error.position !== undefined : OF_STATEMENT.test(sqlstate)) return fault;
-  const known = sqlstate === null ? '' : ` (SQLSTATE ${sqlstate})`;
-  return { ...fault, text: `The database reported an error${known}. Its message can contain masked values, so it is not shown.` };
+export function withoutMasked(fault: Fault, error: unknown, query: Pick<FrozenQuery, 'masks'>): Fault {
+  if (fault.code !== 'sql_error' || !(error instanceof AppError)) return fault;
+  const text = maskedDetail(error, query);
+  return text === error.detail ? fault : { ...fault, text };
 }
 
 const LONGEST = 1_000;

@@ -1,6 +1,7 @@
 import type { Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { AppError } from '#core/errors.ts';
+import { maskedDetail } from '#core/lib/call/masked-errors.ts';
 import type { Pseudonym } from '#core/lib/call/masks.ts';
 import { runQuery } from '#core/lib/call/query.ts';
 import { sessionOf } from '#core/lib/call/session.ts';
@@ -90,7 +91,7 @@ export function createSide({ vars }: Registry, { sources, pseudonym, now }: Side
           };
         } catch (error) {
           if (error instanceof Displaced) continue;
-          return faultOf(error, sample, stop);
+          return faultOf(error, entry.entity, sample, stop);
         }
       }
       return { kind: 'skipped', sentence: 'Calls of clients left no slot for it.' };
@@ -111,11 +112,11 @@ function argumentsOf({ arguments: text }: Sample): Members {
 const BUSY: ReadonlySet<string> = new Set(['cancelled', 'queue_full', 'no_free_slot']);
 
 /** In words without values; the detail of a database may quote what was sent, so arguments and caller are taken out of it. */
-function faultOf(error: unknown, sample: Sample, stop: StopSignal): Ran {
+function faultOf(error: unknown, tool: ToolEntry['entity'], sample: Sample, stop: StopSignal): Ran {
   if (stop.aborted) return { kind: 'skipped', sentence: 'The replay ended before it was done.' };
   const code = error instanceof AppError ? error.code : 'internal';
   if (BUSY.has(code)) return { kind: 'skipped', sentence: 'Calls of clients left no slot for it.' };
-  const detail = error instanceof AppError && TOLD.has(code) ? withoutArguments(error.detail, sample) : null;
+  const detail = error instanceof AppError && TOLD.has(code) ? withoutArguments(maskedDetail(error, tool), sample) : null;
   return { kind: 'failed', code, sentence: SENTENCES[code] ?? `The call fails (${code}).`, detail, answer: null };
 }
 

@@ -36,7 +36,11 @@ export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: 
     return new AppError('database_unreachable', 'DuckDB failed and was started again; try again.', { cause, reason: 'failed' });
   }
   const position = found.position === null || text === undefined ? undefined : characterOf(text, found.position);
-  return new AppError('sql_error', plain(found.message), { cause, ...(position === undefined ? {} : { position }) });
+  return new AppError('sql_error', plain(found.message), {
+    cause,
+    ...(found.kind !== '' && { reason: found.kind }),
+    ...(position === undefined ? {} : { position }),
+  });
 }
 
 /** Why a file cannot be opened; DuckDB's own words hold the path and the process of others. */

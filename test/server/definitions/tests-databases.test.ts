@@ -80,6 +80,19 @@ for (const { engine, there, change } of ENGINES) {
       expect(await stored()).toBe(before);
     });
 
+    if (engine === 'postgresql') {
+      test('what the database quotes of a masked column is not said', async () => {
+        const draft = { connection_id, name: 'quoting', description: 'Quotes', masks: [{ column: 'total', mask: 'remove' }] };
+        const sql_query = "select (total || ' pears')::int as n, total from orders where id = 1";
+        const [status, sentence] = await judged(String((await api('POST', '/tools', { ...draft, sql_query })).id), {}, {});
+        expect([status, sentence?.includes('can contain masked values'), sentence?.includes('10')]).toEqual([
+          'failed',
+          true,
+          false,
+        ]);
+      });
+    }
+
     test('what a trigger writes is taken back too', async () => {
       const body = engine === 'postgresql' ? 'execute function noted()' : 'insert into audit values (new.id)';
       if (engine === 'postgresql') {

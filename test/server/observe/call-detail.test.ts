@@ -44,6 +44,10 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
         sql_query: 'select email::int as n, email from orders',
         masks: [{ column: 'email', mask: 'text' }],
       },
+      searched: {
+        sql_query: "select to_tsquery(email || ' x')::text as q, email from orders",
+        masks: [{ column: 'email', mask: 'text' }],
+      },
       slow: { sql_query: 'select pg_sleep(20)::text as slept' },
       brief: { sql_query: 'select pg_sleep(20)::text as slept', timeout_ms: 100 },
       rare: { sql_query: 'select 1 as n', rate_limit_per_minute: 1 },
@@ -123,6 +127,7 @@ describe.skipIf(!reachable.postgres)('a call of a deployed tool', () => {
       'The database reported an error (SQLSTATE 22P02). Its message can contain masked values, so it is not shown.',
     );
     expect((await latest('masked')).error_message).toBe(told);
+    expect(await call('searched')).toBe(told.replace('22P02', '42601'));
   }, 20_000);
 
   test('that never ran or was stopped has an outcome of its own, and those that never ran are in no duration', async () => {

@@ -249,6 +249,18 @@ else {
         samples: [{ difference: expect.stringMatching(/^The database refuses the statement\. .*integer: "……"/) }],
       });
       expect(JSON.stringify(found)).not.toContain('canary');
+      const masks = [{ column: 'email', mask: 'text' }];
+      const masked = await tool('masked', "select 'hidden'::text as email", { connection_id, masks });
+      const version = await shop.deploy();
+      await shop.api('PATCH', masked, { sql_query: "select (case when now() > 'epoch' then 'hidden' end)::int::text as email" });
+      await shop.deploy();
+      await shop.api('PATCH', masked, { sql_query: "select 'hidden'::text as email" });
+      await shop.deploy();
+      await shop.call(0, 'masked');
+      const { samples } = await shop.replay({ version: version + 1 });
+      expect(samples.find(({ tool: of }) => of === 'masked')?.difference).toBe(
+        'The database refuses the statement. The database reported an error (SQLSTATE 22P02). Its message can contain masked values, so it is not shown.',
+      );
     } finally {
       await shop.close();
       shop = await replayShop(1);
