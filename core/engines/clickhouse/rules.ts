@@ -43,12 +43,12 @@ export const CLICKHOUSE_RULES: TokenRules = {
       paimonazurecluster paimonhdfscluster arrowflight ytsaurus python chdb prometheusquery prometheusqueryrange timeseriesdata
       timeseriestags timeseriesmetrics timeseriesselector merge mergetreeindex mergetreeprojection mergetreeanalyzeindexes
       mergetreeanalyzeindexesuuid mergetreeparts mergetreetextindex timeseriessamples arrowstream filesystem loop
-      catboostevaluate`,
+      catboostevaluate hascolumnintable`,
     'runs text that was not checked': 'eval viewexplain fuzzquery',
     'only waits': 'sleep sleepeachrow',
     'reveals settings of the server or of other callers': `getclienthttpheader getserversetting getsetting getsettingordefault getmacro
-      getmaxtablenamelengthfordatabase connectionid connection_id currentquerycontext initialqueryid initial_query_id
-      queryid query_id getoskernelversion serveruuid hostname fqdn filesystemavailable filesystemcapacity filesystemunreserved
+      getmaxtablenamelengthfordatabase getmergetreesetting getserverport connectionid connection_id currentquerycontext initialqueryid initial_query_id
+      queryid query_id getoskernelversion serveruuid hostname fqdn fullhostname filesystemavailable filesystemcapacity filesystemunreserved
       filesystemfree showcertificate displaysecretsinshowandselect addresstoline addresstolinewithinlines addresstosymbol demangle
       buildid tcpport`,
     'changes what outlives the call': 'generateserialid logtrace',

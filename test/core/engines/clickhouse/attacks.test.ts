@@ -157,6 +157,15 @@ async function attempts(source: Source, texts: readonly string[]): Promise<void>
 const STATE = `SELECT toString(groupArray(id)), (SELECT toString(groupArray(concat(database, '.', name))) FROM (SELECT database, name FROM system.tables
   WHERE database IN ('shop', 'other', 'default') ORDER BY database, name)) FROM shop.victim`;
 
+test('functions that ask another machine or tell of the server are refused, also where a server has them', async () => {
+  for (const call of ["hasColumnInTable('127.0.0.1:1', 'a', 'b', 'c')", 'fullHostName()', "getServerPort('tcp_port')"]) {
+    expect([call, (await classify(parseSql(`SELECT ${call}`, 'clickhouse', []))).forbidden]).toEqual([
+      call,
+      expect.any(String) as string,
+    ]);
+  }
+});
+
 describe.skipIf(!hasClickhouse)('attacks on a ClickHouse server', () => {
   let server: ClickhouseServer;
   let source: Source;
