@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
+import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/programs.ts';
 import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
@@ -142,7 +143,7 @@ browserTest(
     await page.getByRole('button', { name: 'I have copied it' }).click();
 
     await page.getByRole('tab', { name: 'Tools', exact: true }).click();
-    await page.getByText('55 MCP tools').waitFor();
+    await page.getByText(`${SPECIFIED_TOOLS.length} MCP tools`).waitFor();
     await page.getByLabel('Search tools').fill('rollback');
     await page.getByRole('list', { name: 'Tools' }).getByText('rollback', { exact: true }).waitFor();
     await close(opened);

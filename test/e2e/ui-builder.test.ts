@@ -93,7 +93,7 @@ browserTest(
     const path = `/tools/${items[0]?.id}`;
     await page.goto(`${ui.programs.url}${path}`);
     const before = String(await editor(page).textContent());
-    await page.getByRole('button', { name: 'Format' }).click();
+    await page.getByRole('button', { name: 'Format', exact: true }).click();
     await page.locator('.cm-line', { hasText: /^ {2}order_items i$/ }).waitFor();
     expect(String(await editor(page).textContent()).replaceAll(/\s/g, '')).toBe(before.replaceAll(/\s/g, ''));
 

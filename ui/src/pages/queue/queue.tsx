@@ -41,8 +41,8 @@ export function Queue() {
     const next = groupQueues([...rows().values()], samples());
     return pointed() ? keepOrder(shown, next) : next;
   });
-  const panels = (ids: readonly string[]) => (
-    <For each={ids}>
+  const panels = (ids: () => readonly string[]) => (
+    <For each={ids()}>
       {(id) => (
         <Show when={rows().get(id)}>
           {(row) => (
@@ -81,12 +81,12 @@ export function Queue() {
                 const ids = () => groups()?.[group] ?? [];
                 return (
                   <Show when={ids().length > 0}>
-                    <Show when={rows().size > FEW} fallback={panels(ids())}>
+                    <Show when={rows().size > FEW} fallback={panels(ids)}>
                       <details class="queue-group" open={group === 'waiting' || group === 'used'}>
                         <summary>
                           {GROUP_WORDS[group]} <span class="faint num">{ids().length}</span>
                         </summary>
-                        <div class="stack">{panels(ids())}</div>
+                        <div class="stack">{panels(ids)}</div>
                       </details>
                     </Show>
                   </Show>
