@@ -68,6 +68,12 @@ browserTest(
     await page.getByRole('button', { name: 'More for Team chat' }).click();
     await page.getByRole('menuitem', { name: 'Show deliveries' }).click();
     const deliveries = page.getByRole('dialog', { name: 'Deliveries to Team chat' });
+    // The newer list comes while a menu of its row is open, which stays.
+    const newer = Promise.withResolvers<void>();
+    await page.route(/\/api\/v1\/notices(\?|$)/, async (route) => {
+      await newer.promise;
+      await route.continue();
+    });
     await deliveries.getByRole('button', { name: 'Send again' }).first().click();
     await until(() => received.length === 3, 20_000);
     const [, deployed, again] = received.map(({ headers }) => headers);
@@ -77,6 +83,11 @@ browserTest(
 
     await receiver.stop(true);
     await page.getByRole('button', { name: 'More for Team chat' }).click();
+    const drawn = page.waitForResponse(/\/api\/v1\/notices(\?|$)/);
+    newer.resolve();
+    await drawn;
+    await page.unroute(/\/api\/v1\/notices(\?|$)/);
+    await Bun.sleep(200);
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await row.getByText('Failed').waitFor();
     await page.getByRole('button', { name: 'More for Team chat' }).click();

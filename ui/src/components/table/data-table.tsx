@@ -7,6 +7,7 @@ import { Button } from '#ui/src/components/button.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Choose, ChooseAll, HeadCell, SkeletonRows } from './cells.tsx';
 import { LoadMore } from './load-more.tsx';
+import { createHeldRows } from './held-rows.ts';
 import { createRowWindow, SpacerRow } from './row-window.tsx';
 import { ProblemNotice } from '#ui/src/components/notice.tsx';
 
@@ -58,7 +59,11 @@ const ROW_PX = 44;
 /** Rows of one kind. Keyboard: ↑ ↓ Home End move, Enter opens, Space chooses. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { router } = useKernel();
-  const given = () => (props.list === undefined ? props.rows : props.list.data()?.items);
+  let table: HTMLDivElement | undefined;
+  const given = createHeldRows(
+    () => (props.list === undefined ? props.rows : props.list.data()?.items),
+    () => table,
+  );
   const query = () => props.list ?? props.query;
   const [own_sort, setOwnSort] = createSignal<Sort>();
   const [active, setActive] = createSignal(0);
@@ -123,7 +128,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 
   return (
-    <div class="table-box">
+    <div
+      class="table-box"
+      ref={(element) => {
+        table = element;
+      }}
+    >
       <Show when={props.selection && props.bulk && props.selection.count() > 0 ? props.bulk : undefined}>
         {(bulk) => (
           <div class="bulk" role="group" aria-label="Selected rows">
