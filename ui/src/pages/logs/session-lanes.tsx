@@ -34,7 +34,7 @@ export function SessionLanes(props: { sessions: readonly McpSession[]; onOpen: (
       <For each={lanes()}>
         {(lane) => (
           <li>
-            <span class="session-client truncate" title={lane.client}>
+            <span class="truncate" title={lane.client}>
               {lane.client}
             </span>
             <div class="session-track">
