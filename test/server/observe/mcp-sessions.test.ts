@@ -137,8 +137,8 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
   });
 });
 
-test('filters of the log and of sessions read an index, not every call', async () => {
-  const t = await testApp();
+test('filters of the log and of sessions read an index of the embedded database, not every call', async () => {
+  const t = await testApp({}, undefined, { metadata: 'sqlite' });
   const planOf = async (where: string) => {
     const query = `explain query plan select id from request_logs where ${where} order by timestamp desc limit 100`;
     return JSON.stringify(await t.app.store.db.all(sql.raw(query)));
