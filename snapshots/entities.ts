@@ -129,6 +129,7 @@ function freezeTool(tool: ToolDefinition, compiled: Compiled, connection: Connec
     ...shapeOf(tool, compiled, connection),
     ...limitsOf(tool),
     ...guardOf(tool),
+    ...(tool.ask_missing ? { ask_missing: true as const } : {}),
     tags: tool.tags,
     ...(tool.view === null ? {} : { view: tool.view }),
     ...(compiled.classification.passthrough ? { passthrough: true as const } : {}),

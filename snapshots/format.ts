@@ -104,6 +104,8 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly tags: readonly string[];
   /** Absent: what fits the rows. */
   readonly view?: View;
+  /** A person fills in missing arguments where the client shows forms; absent: nobody is asked. */
+  readonly ask_missing?: true;
   /** The whole statement is a parameter; absent otherwise. */
   readonly passthrough?: true;
   /** The tool as `tools/list` sends it, rendered once. */

@@ -24,6 +24,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     ...(Object.keys(writeGuard) as (keyof typeof writeGuard)[]),
     ...(Object.keys(resultShape) as (keyof typeof resultShape)[]),
     'max_tokens',
+    'ask_missing',
     'connection_id',
     'sql_query',
     'parameters',

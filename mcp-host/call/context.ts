@@ -10,7 +10,7 @@ import type { Sources } from '#mcp-host/swap/sources.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import type { Log } from '#core/log.ts';
 import type { AppViews } from '#mcp-host/apps/views.ts';
-import type { Confirmations } from './confirmation/guarded-write.ts';
+import type { Confirmations } from './confirmation/asked-call.ts';
 import type { ResultCache } from './cache.ts';
 import type { PageCursors } from './page-cursors.ts';
 import type { ProgressStream } from './progress-stream.ts';

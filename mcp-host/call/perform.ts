@@ -15,7 +15,9 @@ import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import type { Values } from '#core/lib/call/values.ts';
 import type { CallResult } from './cache.ts';
-import { guardedWrite, InputRequired, type Review, TOKEN } from './confirmation/guarded-write.ts';
+import { type AskedCall, InputRequired, openCall, TOKEN } from './confirmation/asked-call.ts';
+import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
+import { fillMissing } from './confirmation/missing-arguments.ts';
 import { type CallContext, CallerGone, type CallServices } from './context.ts';
 import { isAnswered } from './deadline.ts';
 import { isLong, longMembers } from './long-result.ts';
@@ -34,8 +36,8 @@ interface Kind<E extends Callable> {
   /** @param next the cursor of the next page; null: there is none. */
   readonly finish: (outcome: Outcome, entity: E['entity'], context: CallContext, next: string | null) => string | Promise<string>;
   readonly fail: (fault: Fault, context: CallContext) => string;
-  /** What must not change more than is allowed or confirmed; null: it writes as it is called, or only reads. */
-  readonly guarded: (entity: E['entity']) => FrozenTool | null;
+  /** What may ask a person before it runs; null: nobody is asked. */
+  readonly asking: (entity: E['entity']) => FrozenTool | null;
 }
 
 /** What goes wrong inside a tool is a result with `isError`. */
@@ -44,7 +46,7 @@ const TOOL: Kind<ToolEntry> = {
   finish: ({ result, transformed }, { return_type, text_format }, _, next) =>
     toolMembers(shape(result, return_type, transformed, { next, text_format })),
   fail: ({ text }) => `"content":[${textBlock(text)}],"isError":true`,
-  guarded: (tool) => (tool.mode === 'write' && isGuarded(tool) ? tool : null),
+  asking: (tool) => (isGuardedWrite(tool) || tool.ask_missing === true ? tool : null),
 };
 
 const RESOURCE: Kind<ResourceEntry> = {
@@ -59,7 +61,7 @@ const RESOURCE: Kind<ResourceEntry> = {
     const { uri } = record.message.params;
     throw new RpcError(in_arguments ? RPC.invalid_params : RPC.internal, text, { data: { uri } });
   },
-  guarded: () => null,
+  asking: () => null,
 };
 
 /** The members of a `tools/call` result. */
@@ -132,6 +134,9 @@ export function findResource(
   return null;
 }
 
+/** It must not change more than is allowed or confirmed. */
+const isGuardedWrite = (tool: FrozenTool): boolean => tool.mode === 'write' && isGuarded(tool);
+
 /** Runs one query with its slot in the queue, its pool and its line in the request log. */
 async function perform<E extends Callable>(
   kind: Kind<E>,
@@ -147,7 +152,7 @@ async function perform<E extends Callable>(
   record.query = entity;
   record.connection = connection;
   const call = { id: record.exchange.request_id ?? crypto.randomUUID(), time: now() };
-  const facts = { arguments: args, vars: registry.vars, caller, call };
+  let facts = { arguments: args, vars: registry.vars, caller, call };
   let session: SessionState | null = null;
   let position: Position | null = null;
   const paged = { tool_id: entity.id, args, context };
@@ -165,33 +170,48 @@ async function perform<E extends Callable>(
       pool.release();
     }
   };
+  const asked = (question: InputRequired): InputRequired => {
+    logCall(context, services, kind.name, entity, null);
+    return question;
+  };
   try {
     const turn = limits.take(entity, () => holderOf(caller, record.exchange.address));
     if (turn !== undefined) await turn;
     if (after !== undefined && after !== null) position = services.pages.open(paged, after);
-    const checked = plan.resolve(facts, record);
-    const values = checked instanceof Promise ? await checked : checked;
+    const tool = kind.asking(entity);
+    let asking: AskedCall | null = tool === null ? null : openCall(tool, args, token, context, services.confirmations);
+    let values: Values;
+    if (asking?.tool.ask_missing === true) {
+      const filled = await fillMissing(asking, services.confirmations, (all) =>
+        plan.resolve({ ...facts, arguments: all }, record),
+      );
+      if (filled instanceof InputRequired) return asked(filled);
+      ({ call: asking, values } = filled);
+      facts = { ...facts, arguments: asking.args };
+    } else {
+      const checked = plan.resolve(facts, record);
+      values = checked instanceof Promise ? await checked : checked;
+    }
     session = sessionOf(connection, facts);
     const beside = (): readonly unknown[] =>
       plan.paging === null
         ? plan.beside(facts, session)
         : [...plan.beside(facts, session), services.pages.bound(paged), position];
-    const tool = kind.guarded(entity);
     const result =
-      tool === null
+      asking === null || !isGuardedWrite(asking.tool)
         ? await (cache.through(entry, context, values, run, beside) ?? run(values, deadline))
-        : await guardedWrite({ tool, args, token, context }, services.confirmations, (review) => run(values, deadline, review));
-    if (result instanceof InputRequired) {
-      logCall(context, services, kind.name, entity, null);
-      return result;
-    }
+        : await guardedWrite(asking, services.confirmations, (review) => run(values, deadline, review));
+    if (result instanceof InputRequired) return asked(result);
     const { members, rows, wait_ms } = result;
     record.rows = rows;
     record.bytes = members.length;
     record.wait_ms = wait_ms;
     logCall(context, services, kind.name, entity, null, members);
     ask?.done(rows);
-    if (kind.name === 'tool' && record.exchange.endpoint.candidate === null) services.samples.keep(entity, args, context);
+    // What a person filled in is kept nowhere.
+    const filled_in = asking !== null && Object.keys(asking.given).length > 0;
+    if (kind.name === 'tool' && !filled_in && record.exchange.endpoint.candidate === null)
+      services.samples.keep(entity, args, context);
     return members;
   } catch (error) {
     if (error instanceof RpcError) {
@@ -201,7 +221,7 @@ async function perform<E extends Callable>(
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };
     const fault = withoutMasked(toFault(error, deadline, where, log), error, entity);
     record.fault = fault.code;
-    logCall(context, services, kind.name, entity, loggedFault(fault, error, args));
+    logCall(context, services, kind.name, entity, loggedFault(fault, error, facts.arguments));
     ask?.failed(fault.code);
     if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
     return kind.fail(fault, context);

@@ -1,4 +1,4 @@
-import { InputRequired } from '#mcp-host/call/confirmation/guarded-write.ts';
+import { InputRequired } from '#mcp-host/call/confirmation/asked-call.ts';
 import { CallerGone, type CallServices, createCallContext } from '#mcp-host/call/context.ts';
 import type { RunningCalls } from '#mcp-host/call/deadline.ts';
 import type { ProgressStream } from '#mcp-host/call/progress-stream.ts';

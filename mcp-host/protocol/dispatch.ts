@@ -187,7 +187,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 function questionStream({ session, message, exchange }: RequestRecord, headers: Headers): ProgressRequest | null {
   const { method, params } = message;
   if (session?.shows_forms !== true || method !== 'tools/call' || typeof params['name'] !== 'string') return null;
-  if (exchange.registry.tools.get(params['name'])?.entity.confirm === undefined || !readsEvents(headers)) return null;
+  const tool = exchange.registry.tools.get(params['name'])?.entity;
+  if ((tool?.confirm === undefined && tool?.ask_missing !== true) || !readsEvents(headers)) return null;
   return { progress_token: null, log_level: null };
 }
 

@@ -1,6 +1,6 @@
 import { isForViews } from '#mcp-host/apps/capability.ts';
 import type { CallContext, CallServices } from '#mcp-host/call/context.ts';
-import type { InputRequired } from '#mcp-host/call/confirmation/guarded-write.ts';
+import type { InputRequired } from '#mcp-host/call/confirmation/asked-call.ts';
 import { callTool, readResource } from '#mcp-host/call/perform.ts';
 import { discovery, lifetime, type Registry } from '#mcp-host/swap/registry.ts';
 import { LIST_METHODS, type ListMethod, type Page, pageAt, type RenderedList } from './lists.ts';

@@ -1,4 +1,4 @@
-import { TOKEN } from '#mcp-host/call/confirmation/guarded-write.ts';
+import { TOKEN } from '#mcp-host/call/confirmation/asked-call.ts';
 import { listingInOrder } from '#core/lib/call/arguments.ts';
 import type { FrozenTool } from '#snapshots/format.ts';
 

@@ -118,23 +118,31 @@ function pageWarnings(snapshot: Snapshot, target: BundleTarget): string[] {
   return [`page_by: a cursor counts in the ${PLATFORM[target]} process that made it, until it ends: ${listed(tools)}.`];
 }
 
-const asking = ({ content: { tools } }: Snapshot): string[] =>
-  tools.filter(({ confirm = 'never' }) => confirm !== 'never').map(({ name }) => name);
+/** What asks a person, by the name of its field. */
+const asking = ({ content: { tools } }: Snapshot): [field: string, tools: string[]][] => {
+  const all: [string, string[]][] = [
+    ['confirm', tools.filter(({ confirm = 'never' }) => confirm !== 'never').map(({ name }) => name)],
+    ['ask_missing', tools.filter(({ ask_missing }) => ask_missing === true).map(({ name }) => name)],
+  ];
+  return all.filter(([, names]) => names.length > 0);
+};
 
 /** On Workers nothing remembers which answer was used, from one call to the next. */
-function confirmFaults(snapshot: Snapshot, target: BundleTarget): string[] {
-  const tools = asking(snapshot);
-  if (tools.length === 0 || target !== 'workers') return [];
-  return [
-    `confirm cannot be bundled for Workers: no answer could count only once. It is used by ${listed(tools)}. Bundle for Deno or Bun, or leave these tools out.`,
-  ];
-}
+const confirmFaults = (snapshot: Snapshot, target: BundleTarget): string[] =>
+  target !== 'workers'
+    ? []
+    : asking(snapshot).map(
+        ([field, tools]) =>
+          `${field} cannot be bundled for Workers: no answer could count only once. It is used by ${listed(tools)}. Bundle for Deno or Bun, or leave these tools out.`,
+      );
 
-function confirmWarnings(snapshot: Snapshot, target: BundleTarget): string[] {
-  const tools = asking(snapshot);
-  if (tools.length === 0 || target === 'workers') return [];
-  return [`confirm: an answer counts in the ${PLATFORM[target]} process that asked; another one asks again: ${listed(tools)}.`];
-}
+const confirmWarnings = (snapshot: Snapshot, target: BundleTarget): string[] =>
+  target === 'workers'
+    ? []
+    : asking(snapshot).map(
+        ([field, tools]) =>
+          `${field}: an answer counts in the ${PLATFORM[target]} process that asked; another one asks again: ${listed(tools)}.`,
+      );
 
 const SHOWN = 10;
 const listed = (names: readonly string[]): string =>

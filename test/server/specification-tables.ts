@@ -204,7 +204,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
     'ssl_ca ssl_cert ssl_key enabled read_only pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes session_values session_role',
   'GET /api/v1/tools': 'search enabled connection_id tags',
   'POST /api/v1/tools':
-    'title enabled read_only annotations timeout_ms max_rows cache_ttl_seconds rate_limit_per_minute masks max_bytes max_affected_rows confirm confirm_rows two_step view page_by max_tokens text_format',
+    'title enabled read_only annotations timeout_ms max_rows cache_ttl_seconds rate_limit_per_minute masks max_bytes max_affected_rows confirm confirm_rows two_step view page_by max_tokens text_format ask_missing',
   'GET /api/v1/resources': 'search enabled connection_id tags',
   'POST /api/v1/resources': 'title tags transform_template enabled masks',
   'GET /api/v1/prompts': 'search enabled connection_id tags',

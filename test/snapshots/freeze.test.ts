@@ -69,6 +69,7 @@ const tool = fc.record({
   confirm_rows: fc.option(fc.integer({ min: 1, max: 1_000 })),
   two_step: fc.boolean(),
   view: fc.constantFrom<View | null>(null, { kind: 'table' }, { kind: 'bar', x: 'id', y: ['total'] }),
+  ask_missing: fc.boolean(),
   max_tokens: fc.option(fc.integer({ min: 100, max: 1_000_000 })),
   text_format: fc.constantFrom('json' as const, 'markdown' as const, 'csv' as const, 'tsv' as const),
 });

@@ -148,6 +148,7 @@ export const preview = {
       ...writeGuard,
       ...resultShape,
       max_tokens: maxTokens,
+      ask_missing: v.optional(v.boolean(), false),
     }),
     output: v.object({
       ...judged,

@@ -88,6 +88,14 @@ export const toolLimits = {
   ),
   max_tokens: maxTokens,
   ...hostLimits,
+  ask_missing: v.optional(
+    field(v.boolean(), {
+      label: 'Ask for missing arguments',
+      help: 'Clients with forms ask a person for required arguments that a model left out.',
+      open: true,
+    }),
+    false,
+  ),
 };
 
 const draft = {

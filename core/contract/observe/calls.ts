@@ -16,7 +16,7 @@ export const Time = v.pipe(
   v.transform((text) => new Date(text).toISOString()),
 );
 
-/** How a call of a tool that asks before it writes went on. */
+/** How a call of a tool that asks a person went on. */
 export const Confirmation = v.picklist(['asked', 'accepted', 'declined', 'expired', 'changed', 'checked']);
 export type Confirmation = v.InferOutput<typeof Confirmation>;
 
@@ -46,7 +46,7 @@ export const RequestLog = v.object({
   confirmation: v.pipe(
     v.nullable(Confirmation),
     v.description(
-      'Of a tool that asks before it writes; `changed` and `expired`: asked again, `checked`: a token of a two-step call. null: nobody was asked',
+      'Of a tool that asks a person; `changed` and `expired`: asked again, `checked`: a token of a two-step call. null: nobody was asked',
     ),
   ),
 });

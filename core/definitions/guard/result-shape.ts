@@ -5,7 +5,10 @@ import { AFTER } from '#core/lib/call/page-schemas.ts';
 import { hasTextFormat } from '#core/lib/call/result-text.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
 
-type Result = Pick<ToolDraft, 'page_by' | 'text_format' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'>;
+type Result = Pick<
+  ToolDraft,
+  'page_by' | 'ask_missing' | 'text_format' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'
+>;
 
 /** Statements whose rows can be ordered and continued from outside. */
 const PAGED: ReadonlySet<string> = new Set(['select', 'with', 'values', 'from']);
@@ -38,11 +41,13 @@ function faultsOf(draft: Result, read_only: boolean, classification: Classificat
 
 /** Why there are no pages, after the name of the field; null: there are. */
 function unpaged(
-  { return_type, transform_template, parameters }: Result,
+  { return_type, transform_template, parameters, ask_missing }: Result,
   read_only: boolean,
   { passthrough, command }: Classification,
 ): string | null {
   if (!read_only) return 'is for tools that only read.';
+  if (ask_missing)
+    return 'does not go with ask_missing: a next page needs the same arguments, and the model does not know what was filled in.';
   if (passthrough) return 'does not go with a statement that is a parameter.';
   if (command !== '' && !PAGED.has(command)) return `needs a SELECT, and the statement is ${command.toUpperCase()}.`;
   if (!LISTS.has(return_type)) return 'is for the return types rows, column, text, markdown and csv.';

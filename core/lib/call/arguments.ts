@@ -125,7 +125,7 @@ export function checkParameters(parameters: readonly Parameter[]): FieldError[] 
 }
 
 /** A value is asked for when it is required and no default stands in for it. */
-const mustBeGiven = ({ required, default: fallback }: Parameter): boolean =>
+export const mustBeGiven = ({ required, default: fallback }: Parameter): boolean =>
   required && (fallback === undefined || fallback === null);
 
 const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {

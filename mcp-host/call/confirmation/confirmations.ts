@@ -1,5 +1,5 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
-import { ANSWER_MS, type Confirmations } from './guarded-write.ts';
+import { ANSWER_MS, type Confirmations } from './asked-call.ts';
 import { createOneUse } from './one-use.ts';
 import { createSealedState } from './sealed-state.ts';
 

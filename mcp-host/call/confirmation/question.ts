@@ -49,4 +49,4 @@ function argumentsOf({ parameters }: FrozenTool, args: Members): string {
 
 const shorten = (text: string): string => (text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1)}…`);
 /** Without what moves or hides text: control, format and separator characters. */
-const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');

@@ -1,4 +1,5 @@
 import type { Changes } from '#core/engines/shared/source.ts';
+import type { Members } from '#mcp-host/protocol/messages.ts';
 import { createSealing, type Sealing } from '../sealing.ts';
 
 /** A question that was asked, and all that an answer to it has to agree with. */
@@ -10,7 +11,10 @@ export interface Asked {
   readonly snapshot: string;
   /** Digest of the arguments and of who called. */
   readonly call: string;
-  readonly changes: Changes;
+  /** Null: arguments were asked for. */
+  readonly changes: Changes | null;
+  /** Arguments that a person filled in before; absent: none. */
+  readonly given?: Members;
   /** Counts once. */
   readonly nonce: string;
   /** The host that remembers the nonce; null: all of them do. */
@@ -21,4 +25,4 @@ export interface Asked {
 
 export type SealedState = Sealing<Asked>;
 
-export const createSealedState = (keys: readonly string[]): SealedState => createSealing(keys, 'mcp-confirmations/1', 2_048);
+export const createSealedState = (keys: readonly string[]): SealedState => createSealing(keys, 'mcp-confirmations/1', 8_192);

@@ -64,6 +64,7 @@ export function ToolBuilder(props: ToolBuilderProps) {
         page_by: draft.page_by,
         text_format: draft.text_format,
         max_tokens: draft.max_tokens,
+        ask_missing: draft.ask_missing,
       })}
       check={(input, signal) => call('preview.tool', input, signal)}
       becomes={() => ({ return_type: form.values.return_type, text_format: form.values.text_format })}

@@ -1,0 +1,1 @@
+ALTER TABLE "tools" ADD COLUMN "ask_missing" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE `tools` ADD `ask_missing` integer DEFAULT false NOT NULL;

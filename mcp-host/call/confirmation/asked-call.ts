@@ -1,0 +1,143 @@
+import { AppError } from '#core/errors.ts';
+import type { FrozenTool } from '#snapshots/format.ts';
+import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
+import { callDigest } from '../call-digest.ts';
+import type { CallContext } from '../context.ts';
+import type { OneUse } from './one-use.ts';
+import type { Asked, SealedState } from './sealed-state.ts';
+
+/** How long an answer counts. */
+export const ANSWER_MS = 120_000;
+/** Nobody reads a question in less. */
+const READING_MS = 2_000;
+/** The argument that brings the token of a two-step call back. */
+export const TOKEN = 'confirm_token';
+
+/** What questions to people need of their host. */
+export interface Confirmations {
+  readonly state: SealedState;
+  readonly once: OneUse;
+  readonly now: () => number;
+}
+
+/** In place of a result: the client asks a person and sends the call again (2026-07-28, multi round-trip requests). */
+export class InputRequired {
+  readonly kind = 'input_required';
+  readonly members: string;
+
+  /** @param question its name in `inputRequests`. */
+  constructor(question: string, params: Members, state: string) {
+    const inputRequests = { [question]: { method: 'elicitation/create', params } };
+    this.members = JSON.stringify({ inputRequests, requestState: state }).slice(1, -1);
+  }
+}
+
+/** A call of a tool that may ask a person. */
+export interface AskedCall {
+  readonly tool: FrozenTool;
+  /** Without the token of a two-step call; with what a person filled in. */
+  readonly args: Members;
+  /** Those of them that a person filled in. */
+  readonly given: Members;
+  readonly brought: Brought | null;
+  readonly context: CallContext;
+}
+
+/** What a call brings along of an earlier one. */
+export interface Brought {
+  readonly asked: Asked;
+  readonly from_person: boolean;
+}
+
+/** Opens what the call brings along. Throws when that belongs to another call. */
+export function openCall(
+  tool: FrozenTool,
+  sent: Members,
+  token: unknown,
+  context: CallContext,
+  { state }: Confirmations,
+): AskedCall {
+  const { protocol, message } = context.record;
+  const { requestState } = message.params;
+  const from_person = protocol.modern && requestState !== undefined;
+  const none = { tool, args: sent, given: {}, brought: null, context };
+  if (!from_person && token === undefined) return none;
+  const sealed = from_person ? requestState : token;
+  const asked = typeof sealed === 'string' ? state.open(sealed) : null;
+  if (asked === null) throw foreign(from_person);
+  const args = { ...sent, ...asked.given };
+  const belongs =
+    asked.to === (from_person ? 'person' : 'model') &&
+    asked.tool_id === tool.id &&
+    asked.call === callDigest(args, context) &&
+    (from_person || tool.two_step === true);
+  if (!belongs) throw foreign(from_person);
+  const brought = { asked, from_person };
+  // What was filled in for another version is asked for anew.
+  return asked.snapshot === context.registry.checksum
+    ? { ...none, args, given: asked.given ?? {}, brought }
+    : { ...none, brought };
+}
+
+export interface Replied {
+  readonly reply: Members;
+  readonly after_ms: number;
+}
+
+/** The answer that a call brings along, once; null: nothing that counts, so the question is asked anew. */
+export async function replyIn(
+  { asked, from_person }: Brought,
+  question: string,
+  { record }: CallContext,
+  { once, now }: Confirmations,
+): Promise<Replied | null> {
+  const at = now();
+  if (asked.ends_at <= at || (asked.host !== null && asked.host !== once.host)) {
+    record.confirmation = 'expired';
+    return null;
+  }
+  const { inputResponses } = record.message.params;
+  const reply = from_person && isMembers(inputResponses) ? inputResponses[question] : {};
+  // A client that has no answer yet is asked again.
+  if (!isMembers(reply) || (from_person && !isMembers(inputResponses))) return null;
+  if (!(await once.use(asked.nonce))) throw refusal(from_person, SPENT);
+  return { reply, after_ms: at - asked.asked_at };
+}
+
+/** @param changes null: arguments are asked for. */
+export function sealQuestion(
+  { tool, args, given, context }: AskedCall,
+  { state, once, now }: Confirmations,
+  to: Asked['to'],
+  changes: Asked['changes'],
+): { readonly sealed: string; readonly ends_at: number } {
+  const asked_at = now();
+  const ends_at = asked_at + ANSWER_MS;
+  const { checksum } = context.registry;
+  const sealed = state.seal({
+    to,
+    tool_id: tool.id,
+    snapshot: checksum,
+    call: callDigest(args, context),
+    changes,
+    ...(Object.keys(given).length > 0 && { given }),
+    nonce: crypto.randomUUID(),
+    host: once.host,
+    asked_at,
+    ends_at,
+  });
+  return { sealed, ends_at };
+}
+
+/** Said of an answer that came before anybody can have read the question. */
+export const tooFast = (after_ms: number): string =>
+  after_ms < READING_MS
+    ? ' The answer came in less than 2 seconds, so perhaps nobody was asked: some clients decline by themselves.'
+    : '';
+
+const FOREIGN =
+  'does not belong to this call: it was changed, or given to another caller, tool or arguments. Nothing was changed. Call without it to ask again.';
+const SPENT = 'was used already. Nothing was changed. Call without it to ask again.';
+const foreign = (from_person: boolean): Error => refusal(from_person, FOREIGN);
+const refusal = (from_person: boolean, end: string): Error =>
+  from_person ? new RpcError(RPC.invalid_params, `requestState ${end}`) : new AppError('declined', `${TOKEN} ${end}`);
