@@ -153,6 +153,8 @@ async function perform<E extends Callable>(
   record.connection = connection;
   const call = { id: record.exchange.request_id ?? crypto.randomUUID(), time: now() };
   let facts = { arguments: args, vars: registry.vars, caller, call };
+  /** With what a person filled in, none of which may stand in the log. */
+  let all_args = args;
   let session: SessionState | null = null;
   let position: Position | null = null;
   const paged = { tool_id: entity.id, args, context };
@@ -187,7 +189,8 @@ async function perform<E extends Callable>(
       );
       if (filled instanceof InputRequired) return asked(filled);
       ({ call: asking, values } = filled);
-      facts = { ...facts, arguments: asking.args };
+      all_args = asking.args;
+      facts = { ...facts, arguments: all_args };
     } else {
       const checked = plan.resolve(facts, record);
       values = checked instanceof Promise ? await checked : checked;
@@ -221,7 +224,7 @@ async function perform<E extends Callable>(
     const where = { kind: kind.name, name: entity.name, request_id: record.exchange.request_id };
     const fault = withoutMasked(toFault(error, deadline, where, log), error, entity);
     record.fault = fault.code;
-    logCall(context, services, kind.name, entity, loggedFault(fault, error, facts.arguments));
+    logCall(context, services, kind.name, entity, loggedFault(fault, error, all_args));
     ask?.failed(fault.code);
     if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
     return kind.fail(fault, context);
