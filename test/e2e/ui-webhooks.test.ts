@@ -79,7 +79,9 @@ browserTest(
     const [, deployed, again] = received.map(({ headers }) => headers);
     expect(again?.get('webhook-id')).toBe(deployed?.get('webhook-id') ?? '');
     expect(again?.get('webhook-signature')?.split(' ')).toHaveLength(2);
-    await page.keyboard.press('Escape');
+    await toast(page, 'Sent again.').waitFor();
+    await deliveries.getByRole('button', { name: 'Close' }).click();
+    await deliveries.waitFor({ state: 'hidden' });
 
     await receiver.stop(true);
     await page.getByRole('button', { name: 'More for Team chat' }).click();
