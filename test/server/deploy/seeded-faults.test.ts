@@ -194,11 +194,12 @@ test('a slower statement', async () => {
   while ([1, 2].some((rows) => sides.filter((one) => one === rows).length < 8)) sides.push(await met());
   const running = async () =>
     (await t.request('GET', '/api/v1/deploy/status')).body['canary'] as { status: string; reason: string };
-  await until(async () => {
+  // On a busy machine a call of the live side is slow too, now and then: more calls outweigh it.
+  for (let more = 0; more < 60 && (await running()).status !== 'aborted'; more++) {
+    await met();
     await watchCanary(t.app);
-    return (await running()).status === 'aborted';
-  });
-  expect((await running()).reason).toContain('Limit passed: the p95');
+  }
+  expect(await running()).toMatchObject({ status: 'aborted', reason: expect.stringContaining('Limit passed: the p95') });
   expect(await call('ledger')).toEqual({ id: 1, customer: 'ada', total: 10 });
   // Without the canary it is what everybody gets.
   expect((await deploy()).status).toBe(200);
