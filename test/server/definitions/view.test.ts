@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Answer, testApp, type TestApp } from '#test/support/app.ts';
+import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
 let t: TestApp;
 let connection_id = '';
@@ -10,13 +8,7 @@ let made = 0;
 beforeAll(async () => {
   t = await testApp();
   await t.signIn();
-  const folder = join(t.directory, 'databases');
-  mkdirSync(folder, { recursive: true });
-  const db = new Database(join(folder, 'shop.sqlite'), { create: true });
-  db.run('create table sales (month text, shop text, total real)');
-  db.close();
-  const connection = { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' };
-  connection_id = String((await t.request('POST', '/api/v1/connections', { body: connection })).body['id']);
+  connection_id = await sqliteConnection(t, 'create table sales (month text, shop text, total real)');
 });
 afterAll(() => t.close());
 
